@@ -1,0 +1,80 @@
+"""One message for every mistake: what is wrong, where, why, and what to do next.
+
+In:  the place (a `Span` of a text, or the name of a file, a feature, a step) and the words.
+Out: an exception whose `str` is the whole message, ready to print; no traceback is needed to understand it.
+Promise: everything that a user can get wrong raises a subclass of `MaceError`. A timeout, or a question that a
+solver gives up on, is an answer (`unknown`), never an exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a text: file name, first line and column (both from 1), and how many characters it covers."""
+
+    file: str
+    line: int
+    column: int
+    length: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def caret(text: str, span: Span) -> str:
+    """The line of `text` that `span` names, numbered, with a caret under every character of the span."""
+    lines = text.splitlines()
+    if not 1 <= span.line <= len(lines):
+        return ""
+    line = lines[span.line - 1].replace("\t", " ")
+    width = max(1, min(span.length, len(line) - span.column + 1))
+    number = f"{span.line:5d} | "
+    return f"{number}{line}\n{' ' * (len(number) - 2)}| {' ' * (span.column - 1)}{'^' * width}"
+
+
+class MaceError(Exception):
+    """The user can mend this. `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        super().__init__(f"{message}\n{hint}" if hint else message)
+
+
+class ProgramError(MaceError):
+    """A core-language text that does not parse, or that is not well formed. Shows the line and a caret."""
+
+    def __init__(self, message: str, *, span: Span | None = None, text: str = "", hint: str = "") -> None:
+        self.span = span
+        where = f"{span}: " if span is not None else ""
+        shown = caret(text, span) if span is not None and text else ""
+        super().__init__(f"{where}{message}" + (f"\n{shown}" if shown else ""), hint=hint)
+
+
+class ModelError(MaceError):
+    """A model that cannot be read or compiled: unsupported class or step, damaged table, untrusted file."""
+
+
+class SpaceError(MaceError):
+    """A declaration of features that contradicts itself, its file format, or the model."""
+
+
+class RowError(MaceError):
+    """A row of data that does not lie in its space: missing column, wrong type, NaN, unknown category."""
+
+
+class GoalError(MaceError):
+    """A goal that names no class of the model, or that the model cannot express."""
+
+
+class FileError(MaceError):
+    """A file that is absent, unreadable, of another version, or too large."""
+
+
+class CertificateError(MaceError):
+    """A certificate that cannot be written or read, or that was refused."""

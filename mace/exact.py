@@ -1,0 +1,113 @@
+"""Between floating-point numbers and exact ones: the only place in the package that rounds.
+
+Every float is a rational number; `exact` reads it without loss. On the way back the direction of rounding is always
+named: `nearest` is what the processor does (ties to even), `below` and `above` are the sound directions for lower
+and upper bounds.
+
+Source: IEEE 754-2019; Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.1, for `gamma`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from decimal import Decimal
+from fractions import Fraction
+
+UNIT_ROUNDOFF = Fraction(1, 2**53)
+UNIT_ROUNDOFF_32 = Fraction(1, 2**24)
+LARGEST_32 = Fraction((2**24 - 1) * 2**104)
+
+
+def exact(number: object) -> Fraction:
+    """The rational value of an int, float, Decimal, Fraction, numpy scalar, or a text such as `0.1` or `1/3`.
+
+    Texts and Decimals are read as written: `exact("0.1")` is 1/10 while `exact(0.1)` is the double next to it.
+    Raises ValueError for NaN, infinities and anything that is not a number.
+    """
+    if isinstance(number, Fraction):
+        return number
+    if isinstance(number, str):
+        return Fraction(number.strip())
+    if isinstance(number, (int, Decimal)):
+        return Fraction(number)
+    value = float(number)  # type: ignore[arg-type]
+    if not math.isfinite(value):
+        raise ValueError(f"{number!r} is not a finite number")
+    return Fraction(value)
+
+
+def as_written(number: object) -> Fraction:
+    """The number a person meant: 0.1 means 1/10, for steps and weights that are typed in, not computed."""
+    if isinstance(number, (int, Fraction, str, Decimal)):
+        return exact(number)
+    return exact(repr(float(number)))  # type: ignore[arg-type]
+
+
+def text(number: Fraction) -> str:
+    """Exact text, `3` or `-1/3`; `exact` reads it back."""
+    return str(number.numerator) if number.denominator == 1 else f"{number.numerator}/{number.denominator}"
+
+
+def nearest(number: Fraction) -> float:
+    """The closest double, ties to even; overflow gives an infinity, as the processor does."""
+    try:
+        return number.numerator / number.denominator
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def below(number: Fraction) -> float:
+    """The largest double that is <= number."""
+    value = nearest(number)
+    if value == math.inf or (math.isfinite(value) and Fraction(value) > number):
+        return math.nextafter(value, -math.inf)
+    return value
+
+
+def above(number: Fraction) -> float:
+    """The smallest double that is >= number."""
+    return -below(-number)
+
+
+def to_float32(value: float) -> float:
+    """The closest float32 (ties to even) as a double; what numpy's `astype(float32)` gives, infinities included."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def next_float32(value: float) -> float:
+    """The next float32 above `value`, which is itself a float32."""
+    bits = int(struct.unpack("<i", struct.pack("<f", value + 0.0))[0])
+    return float(struct.unpack("<f", struct.pack("<i", bits + 1 if bits >= 0 else bits - 1))[0])
+
+
+def float_to_rank(value: float) -> int:
+    """The place of a double among all doubles, in order; neighbours differ by one, and both zeros have place 0."""
+    bits = int(struct.unpack("<q", struct.pack("<d", value))[0])
+    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)
+
+
+def rank_to_float(rank: int) -> float:
+    """The double at a place; inverse of `float_to_rank`."""
+    magnitude = float(struct.unpack("<d", struct.pack("<q", abs(rank)))[0])
+    return magnitude if rank >= 0 else -magnitude
+
+
+def float32_to_rank(value: float) -> int:
+    """The place of a float32 among all float32 numbers."""
+    bits = int(struct.unpack("<i", struct.pack("<f", value))[0])
+    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF)
+
+
+def rank_to_float32(rank: int) -> float:
+    """The float32 at a place, as a double; inverse of `float32_to_rank`."""
+    magnitude = float(struct.unpack("<f", struct.pack("<i", abs(rank)))[0])
+    return magnitude if rank >= 0 else -magnitude
+
+
+def gamma(operations: int, unit: Fraction = UNIT_ROUNDOFF) -> Fraction:
+    """Higham's g(n) = n u / (1 - n u): the relative error of a sum of n + 1 floats, in any order."""
+    return operations * unit / (1 - operations * unit)

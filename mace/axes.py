@@ -1,0 +1,198 @@
+"""The values that one feature may take in one question, as a row of integers.
+
+Every feature, whatever its kind, becomes an `Axis`: its allowed values are numbered, and everything above this file
+(provers, solvers, certificates) speaks of the numbers only. A point is a tuple of indices, one per axis.
+
+* A `GridAxis` is ordered (integer and real features). Index `i` stands for the exact value `axis.value(i)`; indices
+  grow with values and the allowed ones are all of `lower..upper`. On the float64 grid neighbours are neighbouring
+  doubles, so `x > T` is `index >= index(T) + 1`: no boundary is ever open.
+* A `LevelAxis` is finite (binary, categorical, ordinal features). Index `i` is the i-th declared level; the allowed
+  ones are a bit mask, because a test of a model may send any subset of levels to the left.
+
+Promise: `delta(index)` is the exact scaled change delta_j of the paper: |x - x0| / range for numeric features and for
+ordinals (counted in ranks), 0 or 1 for the others.
+Source: Karimi et al. 2020, section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from mace.exact import (
+    exact,
+    float32_to_rank,
+    float_to_rank,
+    nearest,
+    rank_to_float,
+    rank_to_float32,
+    to_float32,
+)
+
+GridKind: TypeAlias = Literal["step", "float64", "float32"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A discrete, ordered set of exact numbers, numbered by integers in increasing order.
+
+    kind:  "step" for the multiples of `step` (integers have step 1), "float64" or "float32" for all finite floats.
+    extra: one more value, off the multiples, for a start point that does not lie on them; None if there is none.
+    """
+
+    kind: GridKind
+    step: Fraction = Fraction(1)
+    extra: Fraction | None = None
+
+    def value(self, index: int) -> Fraction:
+        """The exact value with this index."""
+        if self.kind == "float64":
+            return Fraction(rank_to_float(index))
+        if self.kind == "float32":
+            return Fraction(rank_to_float32(index))
+        if self.extra is None:
+            return index * self.step
+        place = self.extra // self.step + 1
+        if index == place:
+            return self.extra
+        return (index if index < place else index - 1) * self.step
+
+    def floor(self, value: Fraction) -> int:
+        """The index of the largest grid value that is <= `value`."""
+        if self.kind == "float64":
+            rank = float_to_rank(nearest(value))
+            return rank if Fraction(rank_to_float(rank)) <= value else rank - 1
+        if self.kind == "float32":
+            rank = float32_to_rank(to_float32(nearest(value)))
+            while Fraction(rank_to_float32(rank)) > value:
+                rank -= 1
+            while Fraction(rank_to_float32(rank + 1)) <= value:
+                rank += 1
+            return rank
+        multiple = int(value // self.step)
+        if self.extra is None:
+            return multiple
+        place = int(self.extra // self.step) + 1
+        if multiple >= place:
+            return multiple + 1
+        return place if value >= self.extra else multiple
+
+    def ceil(self, value: Fraction) -> int:
+        """The index of the smallest grid value that is >= `value`."""
+        index = self.floor(value)
+        return index if self.value(index) == value else index + 1
+
+
+@dataclass(frozen=True)
+class GridAxis:
+    """An ordered axis: the indices `lower..upper`, the start among them, and the range that scales the change.
+
+    scale: R_j, the length of the declared range; every delta is |value - start value| / scale.
+    """
+
+    name: str
+    grid: Grid
+    lower: int
+    upper: int
+    start: int
+    scale: Fraction
+
+    def value(self, index: int) -> Fraction:
+        """The exact value with this index, in the unit of the feature."""
+        return self.grid.value(index)
+
+    def delta(self, index: int) -> Fraction:
+        """|value - start value| / scale, exact; in [0, 1]."""
+        return abs(self.grid.value(index) - self.start_value) / self.scale if index != self.start else Fraction(0)
+
+    @cached_property
+    def start_value(self) -> Fraction:
+        """The exact value of the start point."""
+        return self.grid.value(self.start)
+
+    def allows(self, index: int) -> bool:
+        """Whether the index lies in the allowed range."""
+        return self.lower <= index <= self.upper
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one allowed value only."""
+        return self.lower == self.upper
+
+    def cut(self, passes: Callable[[float], bool], threshold: float) -> int:
+        """The largest index whose value passes a test that small values pass and large ones do not.
+
+        passes:    the model's own test on the float64 that it is given, for instance `to_float32(x) <= t`.
+        threshold: about where the answer changes; only the speed of the search depends on it.
+        The answer may be lower - 1 (no allowed value passes) and is at most upper.
+        """
+
+        def at(index: int) -> bool:
+            return passes(nearest(self.grid.value(index)))
+
+        if not at(self.lower):
+            return self.lower - 1
+        if at(self.upper):
+            return self.upper
+        low, high = self.lower, self.upper  # Invariant: low passes, high does not.
+        reach = 1
+        guess = self.grid.floor(exact(threshold))
+        if low < guess < high:  # Gallop from the guess: the cast moves the boundary by half a float32 at most.
+            if at(guess):
+                low = guess
+                while low + reach < high and at(low + reach):
+                    low, reach = low + reach, reach * 2
+                high = min(high, low + reach)
+            else:
+                high = guess
+                while high - reach > low and not at(high - reach):
+                    high, reach = high - reach, reach * 2
+                low = max(low, high - reach)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if at(middle) else (low, middle)
+        return low
+
+
+@dataclass(frozen=True)
+class LevelAxis:
+    """A finite axis: levels 0..count-1, the allowed ones as a bit mask.
+
+    ordered: whether a change is measured in ranks (ordinal) or just as changed or not.
+    """
+
+    name: str
+    count: int
+    allowed: int
+    start: int
+    ordered: bool = False
+
+    def value(self, index: int) -> Fraction:
+        """The level's own number, which is what rules and distance programs compute with."""
+        return Fraction(index)
+
+    def delta(self, index: int) -> Fraction:
+        """|rank - start rank| / (count - 1) for an ordinal, else 0 or 1."""
+        if index == self.start:
+            return Fraction(0)
+        return Fraction(abs(index - self.start), self.count - 1) if self.ordered else Fraction(1)
+
+    def allows(self, index: int) -> bool:
+        """Whether the level is among the allowed ones."""
+        return 0 <= index < self.count and bool(self.allowed >> index & 1)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one allowed level only."""
+        return self.allowed.bit_count() == 1
+
+    def levels(self) -> list[int]:
+        """The allowed levels, in order."""
+        return [level for level in range(self.count) if self.allowed >> level & 1]
+
+
+Axis: TypeAlias = GridAxis | LevelAxis
+Point: TypeAlias = tuple[int, ...]

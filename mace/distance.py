@@ -1,0 +1,113 @@
+"""How far a point is from the start: l0, l1, linf and their mixtures, with weights, in exact rationals.
+
+    d = alpha * sum w_j [delta_j > 0]  +  beta * sum w_j delta_j  +  gamma * max w_j delta_j
+
+with alpha, beta, gamma >= 0 and J (alpha + beta) + gamma = 1 for J features, so that d lies in [0, 1] for weights 1:
+"l0" is the share of features changed (alpha = 1/J), "l1" the mean of delta (beta = 1/J), "linf" its maximum.
+A distance may also be a program of the core language over the features (`Age`) and the start (`start_Age`).
+Source: Karimi et al. 2020, equation 3; on the side condition see proofs/divergences.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from mace.errors import MaceError
+from mace.exact import as_written
+
+if TYPE_CHECKING:
+    from mace.language import Program
+
+
+class DistanceError(MaceError):
+    """A distance that is not one: unknown name, negative coefficient, side condition not met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """A mixture of l0, l1 and linf over J features; `weights` has one entry per feature, all >= 0."""
+
+    alpha: Fraction
+    beta: Fraction
+    gamma: Fraction
+    weights: tuple[Fraction, ...]
+    name: str = "mixture"
+
+    def of(self, deltas: Sequence[Fraction]) -> Fraction:
+        """The distance for the scaled changes delta, one per feature."""
+        total = largest = Fraction(0)
+        for delta, weight in zip(deltas, self.weights, strict=True):
+            if delta:
+                total += weight * (self.alpha + self.beta * delta)
+                largest = max(largest, weight * delta)
+        return total + self.gamma * largest
+
+    def part(self, index: int, delta: Fraction) -> Fraction:
+        """What one feature adds to the sum (the l0 and l1 parts; the linf part is `gamma * weight * delta`)."""
+        return self.weights[index] * (self.alpha + self.beta * delta) if delta else Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceProgram:
+    """A distance given as a core-language program; inputs are features `x` and start values `start_x`."""
+
+    program: Program
+    name: str = "program"
+
+
+Distance: TypeAlias = Norm | DistanceProgram
+
+
+def norm(
+    spec: str | Mapping[str, object],
+    features: int,
+    weights: Sequence[object] | None = None,
+) -> Norm:
+    """A norm over `features` features.
+
+    spec: "l0", "l1", "linf"; or shares of each, such as {"l0": 0.25, "l1": 0.75}, that sum to 1; or the paper's
+          {"alpha": .., "beta": .., "gamma": ..} with features * (alpha + beta) + gamma = 1.
+    weights: one number >= 0 per feature; 1 when absent.
+    Raises DistanceError with what is wrong.
+    """
+    weight = tuple(as_written(w) for w in weights) if weights is not None else (Fraction(1),) * features
+    if len(weight) != features or any(w < 0 for w in weight):
+        raise DistanceError(f"expected {features} weights, none negative; got {[str(w) for w in weight]}")
+    if isinstance(spec, str):
+        if spec not in ("l0", "l1", "linf"):
+            raise DistanceError(
+                f"unknown distance {spec!r}",
+                hint='Use "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a .mace program.',
+            )
+        shares: Mapping[str, object] = {spec: 1}
+        name = spec
+    else:
+        shares, name = spec, "mixture"
+    try:
+        numbers = {key: as_written(value) for key, value in shares.items()}
+    except (TypeError, ValueError) as error:
+        raise DistanceError(f"a mixture needs numbers: {error}") from None
+    if set(numbers) <= {"alpha", "beta", "gamma"} and numbers:
+        alpha, beta, gamma = (numbers.get(key, Fraction(0)) for key in ("alpha", "beta", "gamma"))
+        if features * (alpha + beta) + gamma != 1:
+            raise DistanceError(
+                f"alpha, beta and gamma must satisfy J * (alpha + beta) + gamma = 1 with J = {features} features; "
+                f"here it is {features * (alpha + beta) + gamma}",
+                hint='Or give shares that sum to 1, such as {"l0": 0.5, "l1": 0.5}.',
+            )
+    elif set(numbers) <= {"l0", "l1", "linf"} and numbers:
+        if sum(numbers.values()) != 1:
+            raise DistanceError(f"the shares of a mixture must sum to 1; here they sum to {sum(numbers.values())}")
+        alpha = numbers.get("l0", Fraction(0)) / features
+        beta = numbers.get("l1", Fraction(0)) / features
+        gamma = numbers.get("linf", Fraction(0))
+    else:
+        raise DistanceError(
+            f"a mixture has the keys l0, l1, linf or alpha, beta, gamma; got {sorted(numbers)}",
+        )
+    if min(alpha, beta, gamma) < 0:
+        raise DistanceError("a mixture needs coefficients >= 0")
+    return Norm(alpha, beta, gamma, weight, name)

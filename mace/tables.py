@@ -1,0 +1,219 @@
+"""A trained model as plain numbers: trees, layers, and the rule that turns scores into a decision.
+
+In:  what a reader (`compilers/read_*.py`) found in a library's object, already checked.
+Out: an `Ensemble`, a `Network` or a `Formula`, whose `scores` are the library's own floating-point numbers, in the
+     library's own order of operations, and whose goals are comparisons between those scores.
+Promise: nothing here rounds differently from the deployed model; what cannot be repeated bit by bit (matrix products
+of networks, whose order of summation is not fixed) carries a rigorous margin, see `mace.margins`.
+
+A decision is always a disjunction of conjunctions of `Compare`: "class 1" is one comparison for two classes, K - 1 for
+K classes; "anything but class 0" is a disjunction; a regression interval is two comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.errors import GoalError
+
+if TYPE_CHECKING:
+    from mace.language import Program
+
+Label: TypeAlias = Any
+Rule: TypeAlias = Literal["argmax", "positive", "nonnegative", "sigmoid", "value"]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One comparison of float scores: `scores[plus] - scores[minus] >= than` (or `>` if strict).
+
+    An absent side counts as zero; with both sides present `than` is 0, so that the comparison is the library's own
+    between two floats, without a subtraction that could round.
+    """
+
+    plus: int | None
+    minus: int | None
+    than: float = 0.0
+    strict: bool = False
+
+    def holds(self, scores: Floats) -> bool:
+        """Whether the comparison holds for float scores of shape (outputs,)."""
+        left = float(scores[self.plus]) if self.plus is not None else self.than
+        right = float(scores[self.minus]) if self.minus is not None else self.than
+        if self.plus is None:  # 0 - s >= than, that is s <= -than
+            left = -self.than
+        return left > right if self.strict else left >= right
+
+
+Decision: TypeAlias = tuple[tuple[Compare, ...], ...]  # a disjunction of conjunctions
+
+
+def decided(decision: Decision, scores: Floats) -> bool:
+    """Whether float scores of shape (outputs,) satisfy a decision."""
+    return any(all(compare.holds(scores) for compare in part) for part in decision)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """One decision tree as arrays over its nodes; node 0 is the root.
+
+    column:    (nodes,) the column tested, -1 for a leaf.
+    threshold: (nodes,) compared with the column, see `Ensemble.test`.
+    left, right: (nodes,) where a passed and a failed test lead, -1 for a leaf.
+    value:     (nodes, outputs) what a leaf adds to the scores, exactly as the library adds it.
+    """
+
+    column: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    value: Floats
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are, leaves included."""
+        return len(self.column)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """A sum of trees: scores = (start + value_1 + value_2 + ...) / divide, added in this order in `dtype`.
+
+    cast:   what the library does to a float64 input before the test ("float32" or "float64": nothing).
+    test:   "<=" or "<": a row goes left if cast(x) test threshold.
+    divide: the number of trees for a mean, 1 for a sum.
+    rule:   how scores give a class, see `decision`.
+    """
+
+    trees: tuple[Tree, ...]
+    columns: int
+    start: Floats
+    rule: Rule
+    classes: tuple[Label, ...]
+    cast: Literal["float32", "float64"] = "float32"
+    test: Literal["<=", "<"] = "<="
+    dtype: Literal["float32", "float64"] = "float64"
+    divide: int = 1
+    name: str = "ensemble"
+
+    @property
+    def outputs(self) -> int:
+        """How many scores the model has."""
+        return len(self.start)
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves all trees have together."""
+        return sum(int((tree.column < 0).sum()) for tree in self.trees)
+
+    def leaf(self, tree: Tree, row: Floats) -> int:
+        """The leaf of `tree` that a row of shape (columns,) reaches."""
+        with np.errstate(over="ignore"):
+            seen = row.astype(np.float32).astype(np.float64) if self.cast == "float32" else row
+        node = 0
+        while tree.column[node] >= 0:
+            value, threshold = seen[tree.column[node]], tree.threshold[node]
+            passed = value <= threshold if self.test == "<=" else value < threshold
+            node = int(tree.left[node] if passed else tree.right[node])
+        return node
+
+    def scores(self, row: Floats) -> Floats:
+        """The library's own float scores of a row of shape (columns,); shape (outputs,), as float64."""
+        return self.total([tree.value[self.leaf(tree, row)] for tree in self.trees])
+
+    def total(self, values: list[Floats]) -> Floats:
+        """Add what the trees' leaves give, in order and in `dtype`, and divide."""
+        total = self.start.astype(self.dtype)
+        for value in values:
+            total = total + value.astype(self.dtype)
+        if self.divide != 1:
+            total = total / np.asarray(self.divide, dtype=self.dtype)
+        return total.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One dense layer: z = x @ weights + bias, then the activation. weights (inputs, outputs), bias (outputs,)."""
+
+    weights: Floats
+    bias: Floats
+    activation: Literal["relu", "identity"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Dense layers, the last with activation "identity"; a linear model is the case of one layer."""
+
+    layers: tuple[Layer, ...]
+    columns: int
+    rule: Rule
+    classes: tuple[Label, ...]
+    name: str = "network"
+
+    @property
+    def outputs(self) -> int:
+        """How many scores the model has."""
+        return len(self.layers[-1].bias)
+
+    def scores(self, row: Floats) -> Floats:
+        """Float scores of a row of shape (columns,); the last bits depend on the order of summation."""
+        values = row
+        for layer in self.layers:
+            values = values @ layer.weights + layer.bias
+            if layer.activation == "relu":
+                values = np.maximum(values, 0.0)
+        return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Formula:
+    """A model written in the core language over the features of the space; its result is the class."""
+
+    program: Program
+    classes: tuple[Label, ...]
+    name: str = "program"
+
+
+Table: TypeAlias = Ensemble | Network | Formula
+
+# The largest double for which scipy's expit is not above 1/2: 1 + exp(-s) rounds to even (a test looks for it).
+HALF_OF_SIGMOID = 1.5 * 2.0**-53
+
+
+def class_decision(rule: Rule, outputs: int, index: int) -> Decision:
+    """When the class with this index is the one decided, as comparisons of scores.
+
+    argmax: the first of the largest scores wins. positive / nonnegative: class 1 when the only score is > 0 / >= 0.
+    sigmoid: class 1 when expit(score) > 1/2 in float64.
+    Raises GoalError for a rule that has no classes.
+    """
+    if rule == "argmax":
+        return (tuple(Compare(index, other, strict=other < index) for other in range(outputs) if other != index),)
+    if rule == "value":
+        raise GoalError("a regression model has no classes; give an interval, for instance `300 <= y <= 350`")
+    than, strict = {"positive": (0.0, True), "nonnegative": (0.0, False), "sigmoid": (HALF_OF_SIGMOID, True)}[rule]
+    if index == 1:
+        return ((Compare(0, None, than, strict),),)
+    return ((Compare(None, 0, -than, not strict),),)
+
+
+def decision_for(table: Ensemble | Network, labels: frozenset[Label] | set[Label]) -> Decision:
+    """The decision "one of these classes", in the order of the model's classes.
+
+    Raises GoalError when a label is not a class of the model.
+    """
+    unknown = [label for label in labels if label not in table.classes]
+    if unknown:
+        known = ", ".join(repr(label) for label in table.classes)
+        raise GoalError(f"the goal {unknown[0]!r} is not a class of this model", hint=f"Its classes are {known}.")
+    parts: list[tuple[Compare, ...]] = []
+    for index, label in enumerate(table.classes):
+        if label in labels:
+            parts.extend(class_decision(table.rule, table.outputs, index))
+    return tuple(parts)

@@ -1,0 +1,44 @@
+"""Nearest counterfactuals of a trained model, with a proof that there is none nearer.
+
+The public names are below. Each is imported when it is first used (PEP 562), so that `import mace` and `mace --help`
+answer at once: no solver, no scikit-learn and no pandas is loaded before it is needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mace import datasets as datasets
+    from mace.recourse import Answer as Answer
+    from mace.recourse import explain as explain
+    from mace.space import Feature as Feature
+    from mace.space import Space as Space
+
+__version__ = "0.1.0"
+
+# Public name -> the module that defines it. A name that is its own module stands for the module.
+PUBLIC = {
+    "Answer": "mace.recourse",
+    "Feature": "mace.space",
+    "Space": "mace.space",
+    "datasets": "mace.datasets",
+    "explain": "mace.recourse",
+}
+
+__all__ = ["Answer", "Feature", "Space", "__version__", "datasets", "explain"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the public name `name` from its module, once."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'mace' has no attribute {name!r}; it has {', '.join(sorted(PUBLIC))}")
+    module = import_module(PUBLIC[name])
+    found = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *PUBLIC})

@@ -1,0 +1,1 @@
+"""Tables to try mace on, each with its space."""

@@ -1,0 +1,1 @@
+"""Answers to one question: is there a counterfactual within this radius?"""

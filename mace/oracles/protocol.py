@@ -1,0 +1,94 @@
+"""What every oracle promises, and the three answers it may give.
+
+Promise: `Refuted` means that no allowed point with the goal, as far as the deployed floating-point model could accept
+it, lies within the radius asked; `Found` holds an allowed point that the exact reading of the model accepts, within
+the radius. A limit that was reached is `Unknown`, with the reason and whatever bound was proved before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, TypeAlias
+
+from mace.axes import Point
+from mace.proof import Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call may use: wall-clock seconds and bytes of memory (None: no limit)."""
+
+    seconds: float | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """When close is close enough: upper - lower <= absolute, or <= relative * upper."""
+
+    absolute: Fraction = Fraction(0)
+    relative: Fraction = Fraction(0)
+
+    def met(self, lower: Fraction, upper: Fraction) -> bool:
+        """Whether the two bounds are close enough."""
+        return upper - lower <= max(self.absolute, self.relative * upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A point with the goal within the radius. `lower`: nothing is closer than this, with `proof` where there is one."""
+
+    point: Point
+    lower: Fraction | None = None
+    proof: Proof | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """No point with the goal within the radius (`proof` where the oracle writes one)."""
+
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No answer: `why` says which limit or failure; `lower` is what was proved all the same."""
+
+    why: str
+    lower: Fraction | None = None
+
+
+Reply: TypeAlias = Found | Refuted | Unknown
+
+
+class Oracle(Protocol):
+    """Answers about one question; keeps its state (a solver, a compiled model) between calls."""
+
+    name: str
+    optimises: bool  # whether ask(None) goes on to the proved optimum by itself
+
+    def ask(
+        self,
+        radius: Fraction | None,
+        limits: Limits,
+        *,
+        strict: bool = False,
+        best: Point | None = None,
+        gap: Gap = Gap(),  # noqa: B008
+    ) -> Reply:
+        """Look for a point with the goal at distance <= radius (< radius if strict; anywhere if None).
+
+        best: a known point with the goal, to start from.
+        gap:  how far an oracle that optimises must go.
+        """
+        ...
+
+    def forbid(self, point: Point) -> None:
+        """Exclude a point that the deployed model refused; only what is near the decision boundary is ever refused."""
+        ...
+
+    def close(self) -> None:
+        """End child processes and free memory."""
+        ...

@@ -1,0 +1,64 @@
+"""The shape of a proof that no point with the goal is closer than some distance (or exists at all).
+
+A proof is a tree, written in preorder as one list: an inner node is followed by its first child's tree, then by its
+second child's. The root stands for all allowed points. proofs/FORMAT.md defines every node and the rule by which each
+leaf closes; the provers build these, `mace.certificate` writes them, and `proofs/check.py`, which shares no code with
+this package, accepts or refuses them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Two children: the points whose index on `axis` is <= at (grid axis) or in the mask `at` (level axis), the rest."""
+
+    axis: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Two children: z <= 0 and z >= 0, for the input z of the ReLU `unit` of hidden layer `layer` (both from 0)."""
+
+    layer: int
+    unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf that needs no more than its rule, see FORMAT.md; `number` picks one rule or one excluded region."""
+
+    rule: Literal["empty", "distance", "trees", "cell", "avoid", "rule", "changes"]
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Multipliers:
+    """Dual multipliers against one part of the goal's disjunction.
+
+    goal:    one per comparison of the part, >= 0.
+    slopes:  (layer, unit) -> t in [0, 1], the lower line t * z of a ReLU that may be on or off (0 when absent).
+    phases:  (layer, unit) -> multiplier >= 0 of the phase's inequality (0 when absent).
+    largest: feature -> share of the linf part, >= 0, summing to at most 1.
+    """
+
+    goal: tuple[Fraction, ...]
+    slopes: dict[tuple[int, int], Fraction]
+    phases: dict[tuple[int, int], Fraction]
+    largest: dict[int, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Dual:
+    """A leaf closed by multipliers, one set for each part of the goal's disjunction."""
+
+    parts: tuple[Multipliers, ...]
+
+
+Node: TypeAlias = Split | Phase | Leaf | Dual
+Proof: TypeAlias = list[Node]

@@ -1,0 +1,461 @@
+"""What a counterfactual may be: features with kinds, ranges, directions, and their encoding into the model's columns.
+
+In:  declarations (`Feature`), a frame to infer them from (`Space.from_frame`), or a TOML file (`Space.load`).
+Out: the model's matrix (`encode`) and the way back (`decode`); for one row, an `Axis` per feature (`axes`).
+Promise: `decode(encode(frame))` is `frame`; every allowed point of the axes encodes to float64 values that are what
+the model would be given for that row; a row outside its space is a `RowError` that names column, value and reason.
+Source: Karimi et al. 2020, section 4.2 (types, ranges, actionability).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.axes import Axis, Grid, GridAxis, LevelAxis, Point
+from mace.errors import RowError, SpaceError
+from mace.exact import as_written, exact, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind: TypeAlias = Literal["real", "integer", "binary", "categorical", "ordinal"]
+Change: TypeAlias = Literal["any", "fixed", "increase", "decrease"]
+Encoding: TypeAlias = Literal["as-is", "codes", "one-hot", "thermometer"]
+GridName: TypeAlias = Literal["float64", "float32"]
+Level: TypeAlias = Any  # str, int, float or bool
+
+NUMERIC = ("real", "integer")
+DEFAULT_ENCODING: dict[Kind, Encoding] = {
+    "real": "as-is",
+    "integer": "as-is",
+    "binary": "codes",
+    "ordinal": "codes",
+    "categorical": "one-hot",
+}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature of the table that people see.
+
+    name:     the column's name.
+    kind:     "real", "integer", "binary", "categorical" or "ordinal" (levels in order).
+    lower, upper: the closed range of a numeric feature, in its unit; it also scales the distance.
+    levels:   the values of the other kinds; binary without levels means 0 and 1.
+    step:     values of a real feature are the multiples of `step` (and the start's own value).
+    change:   "any", "fixed", "increase" or "decrease" (for ordinals: in the order of the levels).
+    encoding: "as-is", "codes" (0, 1, ..), "one-hot" (a column a level) or "thermometer" (a column a level but the
+              first: 1 from that level up).
+    columns:  names of the model's columns, if not the usual ones.
+    unit:     shown beside values.
+    grid:     the floats on which a real feature without `step` lives.
+    Raises SpaceError for a declaration that contradicts itself.
+    """
+
+    name: str
+    kind: Kind
+    lower: Any = None
+    upper: Any = None
+    levels: Sequence[Level] = ()
+    step: Any = None
+    change: Change = "any"
+    encoding: Encoding | None = None
+    columns: Sequence[str] = ()
+    unit: str = ""
+    grid: GridName = "float64"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SpaceError(f"a feature needs a name, as text; got {self.name!r}")
+        self._choose("kind", get_args(Kind))
+        self._choose("change", get_args(Change))
+        self._choose("grid", get_args(GridName))
+        if self.encoding is not None:
+            self._choose("encoding", get_args(Encoding))
+        if self.kind in NUMERIC:
+            self._check_numeric()
+        else:
+            self._check_levels()
+        if isinstance(self.columns, str):
+            raise self._wrong("`columns` must be a list of names")
+        object.__setattr__(self, "columns", tuple(self.columns) or self._usual_columns())
+        if len(self.columns) != len(self._usual_columns()):
+            raise self._wrong(f"needs {len(self._usual_columns())} column names, got {len(self.columns)}")
+
+    def _wrong(self, message: str, hint: str = "") -> SpaceError:
+        return SpaceError(f"feature `{self.name}`: {message}", hint=hint)
+
+    def _choose(self, key: str, allowed: tuple[str, ...]) -> None:
+        if getattr(self, key) not in allowed:
+            raise self._wrong(f"{key} {getattr(self, key)!r} is not one of {', '.join(allowed)}")
+
+    def _number(self, key: str) -> Fraction:
+        value = getattr(self, key)
+        try:
+            if isinstance(value, bool):
+                raise ValueError
+            # On a grid of floats a bound is a float; elsewhere 0.1 is meant as it is written.
+            return as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
+        except (TypeError, ValueError, OverflowError):
+            raise self._wrong(f"`{key}` must be a finite number, got {value!r}") from None
+
+    def _check_numeric(self) -> None:
+        if self.levels:
+            raise self._wrong(f"a {self.kind} feature has no levels", "Use kind `ordinal` or `categorical`.")
+        for key in ("lower", "upper"):
+            if getattr(self, key) is None:
+                raise self._wrong(f"a {self.kind} feature needs `{key}`", "The range also scales the distance.")
+        if self.step is not None and (self._number("step") <= 0 or self.kind == "integer" and self.step != 1):
+            raise self._wrong(f"`step` must be a number > 0 (and 1 for integers), got {self.step!r}")
+        if self._number("lower") > self._number("upper"):
+            raise self._wrong(f"`lower` {self.lower} is above `upper` {self.upper}")
+        if self.kind == "integer" and (self._number("lower").denominator, self._number("upper").denominator) != (1, 1):
+            raise self._wrong(f"the range {self.lower}..{self.upper} of an integer must end in integers")
+        if self.encoding not in (None, "as-is"):
+            raise self._wrong(f"encoding `{self.encoding}` needs levels", "Numbers are encoded `as-is`.")
+        object.__setattr__(self, "encoding", "as-is")
+
+    def _check_levels(self) -> None:
+        for key in ("lower", "upper", "step"):
+            if getattr(self, key) is not None:
+                raise self._wrong(f"a {self.kind} feature has levels, not `{key}`")
+        if isinstance(self.levels, str):
+            raise self._wrong("`levels` must be a list")
+        levels = tuple(_plain(level) for level in self.levels) or ((0, 1) if self.kind == "binary" else ())
+        if len(levels) < 1 or self.kind == "binary" and len(levels) != 2:
+            raise self._wrong(f"needs {'two' if self.kind == 'binary' else 'at least one'} `levels`, got {len(levels)}")
+        if len(set(levels)) != len(levels):
+            raise self._wrong(f"the same level stands twice in {list(levels)}")
+        if any(isinstance(level, float) and not np.isfinite(level) or level is None for level in levels):
+            raise self._wrong("a level is missing (NaN or None)")
+        object.__setattr__(self, "levels", levels)
+        if self.change in ("increase", "decrease") and self.kind == "categorical":
+            raise self._wrong(f"change `{self.change}` needs an order", "Use kind `ordinal`, or a rule.")
+        object.__setattr__(self, "encoding", self.encoding or DEFAULT_ENCODING[self.kind])
+        if self.encoding == "as-is" and not all(isinstance(level, (int, float)) for level in levels):
+            raise self._wrong("encoding `as-is` needs levels that are numbers", "Use `codes` or `one-hot`.")
+
+    def _usual_columns(self) -> tuple[str, ...]:
+        if self.encoding == "one-hot":
+            return tuple(f"{self.name}={level}" for level in self.levels)
+        if self.encoding == "thermometer":
+            return tuple(f"{self.name}>={level}" for level in self.levels[1:])
+        return (self.name,)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are numbers with a range, rather than levels."""
+        return self.kind in NUMERIC
+
+    @cached_property
+    def column_values(self) -> tuple[tuple[float, ...], ...]:
+        """For a feature with levels: per model column, the float64 that each level becomes."""
+        count = len(self.levels)
+        match self.encoding:
+            case "one-hot":
+                return tuple(tuple(float(k == level) for level in range(count)) for k in range(count))
+            case "thermometer":
+                return tuple(tuple(float(level >= k) for level in range(count)) for k in range(1, count))
+            case "codes":
+                return (tuple(float(level) for level in range(count)),)
+            case _:
+                return (tuple(float(level) for level in self.levels),)
+
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The exact range of a numeric feature."""
+        return self._number("lower"), self._number("upper")
+
+    def read(self, value: object) -> Fraction | int:
+        """The exact number, or the index of the level, that a cell of a row holds.
+
+        Raises RowError for a missing value, a wrong type, an unknown level, or a number out of range.
+        """
+        value = _plain(value)
+        if value is None or isinstance(value, float) and not np.isfinite(value):
+            raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})")
+        if not self.numeric:
+            for index, level in enumerate(self.levels):
+                if level == value and isinstance(level, str) == isinstance(value, str):
+                    return index
+            known = ", ".join(repr(level) for level in self.levels[:12]) + (", .." if len(self.levels) > 12 else "")
+            raise RowError(f"column `{self.name}`: {value!r} is not one of its levels", hint=f"Known: {known}.")
+        if isinstance(value, (str, bool)):
+            raise RowError(f"column `{self.name}`: expected a number, got {value!r} ({type(value).__name__})")
+        number = as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
+        if self.kind == "integer" and number.denominator != 1:
+            raise RowError(f"column `{self.name}`: expected an integer, got {value!r}")
+        lower, upper = self.bounds()
+        if not lower <= number <= upper:
+            raise RowError(
+                f"column `{self.name}`: {value!r} lies outside its range {self.lower}..{self.upper}",
+                hint="Widen the range in the space, or correct the row.",
+            )
+        return number
+
+    def axis(self, value: object) -> Axis:
+        """The values this feature may take when it starts from `value`; raises RowError as `read`."""
+        start = self.read(value)
+        if not self.numeric:
+            index = int(start)
+            everything = (1 << len(self.levels)) - 1
+            allowed = {
+                "any": everything,
+                "fixed": 1 << index,
+                "increase": everything >> index << index,
+                "decrease": (2 << index) - 1,
+            }[self.change]
+            return LevelAxis(self.name, len(self.levels), allowed, index, self.kind == "ordinal")
+        number = Fraction(start)
+        if self.kind == "integer":
+            grid = Grid("step")
+        elif self.step is not None:
+            step = self._number("step")
+            grid = Grid("step", step, None if (number / step).denominator == 1 else number)
+        else:
+            grid = Grid(self.grid)
+            if grid.value(grid.floor(number)) != number:
+                raise RowError(f"column `{self.name}`: {value!r} is not a {self.grid} number")
+        lower, upper = self.bounds()
+        low, high, index = grid.ceil(lower), grid.floor(upper), grid.floor(number)
+        if self.change in ("fixed", "increase") or lower == upper:
+            low = index
+        if self.change in ("fixed", "decrease") or lower == upper:
+            high = index
+        return GridAxis(self.name, grid, low, high, index, upper - lower if upper > lower else Fraction(1))
+
+    def show(self, axis: Axis, index: int) -> Any:
+        """The value with this index, in the feature's own type: a level, an int, or a float."""
+        if isinstance(axis, LevelAxis):
+            return self.levels[index]
+        value = axis.value(index)
+        return int(value) if self.kind == "integer" else nearest(value)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the model's matrix: a number as it is, or a table from level to float."""
+
+    name: str
+    feature: int
+    values: tuple[float, ...] | None
+
+
+def _plain(value: Any) -> Any:
+    """A numpy or pandas scalar as a Python one; missing markers as None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if value is None or type(value).__name__ in ("NAType", "NaTType") else value
+
+
+@dataclass(frozen=True)
+class Space:
+    """All features in order, and the rules between them (core-language texts, one condition each)."""
+
+    features: Sequence[Feature]
+    rules: Sequence[str] = ()
+    name: str = "space"
+    notes: Sequence[str] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "rules", (self.rules,) if isinstance(self.rules, str) else tuple(self.rules))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        if not self.features:
+            raise SpaceError("a space needs at least one feature")
+        for what, names in (
+            ("feature", [f.name for f in self.features]),
+            ("model column", [column for f in self.features for column in f.columns]),
+        ):
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise SpaceError(f"the {what} `{min(twice)}` is declared twice")
+
+    def __getitem__(self, name: str) -> Feature:
+        for feature in self.features:
+            if feature.name == name:
+                return feature
+        raise SpaceError(f"there is no feature `{name}`", hint=f"Features: {', '.join(self.names)}.")
+
+    @property
+    def names(self) -> list[str]:
+        """The features' names, in order."""
+        return [feature.name for feature in self.features]
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The model's columns, in order."""
+        found: list[Column] = []
+        for index, feature in enumerate(self.features):
+            if feature.numeric:
+                found.append(Column(feature.columns[0], index, None))
+            else:
+                found += [
+                    Column(name, index, values)
+                    for name, values in zip(feature.columns, feature.column_values, strict=True)
+                ]
+        return tuple(found)
+
+    def change(self, rules: Sequence[str] | None = None, **changes: Change) -> Space:
+        """A copy in which the named features may change otherwise: `space.change(age="fixed")`."""
+        for name in changes:
+            _ = self[name]
+        features = [replace(f, change=changes[f.name]) if f.name in changes else f for f in self.features]
+        return replace(self, features=features, rules=self.rules if rules is None else rules)
+
+    def free(self) -> Space:
+        """A copy in which every feature may change in any direction and no rule holds."""
+        return replace(self, features=[replace(f, change="any") for f in self.features], rules=())
+
+    def row(self, x: object) -> dict[str, Any]:
+        """A Series, a dict or a one-row frame as a dict of this space's features.
+
+        Raises RowError for a missing column or more than one row; further columns are ignored.
+        """
+        if hasattr(x, "iloc") and getattr(x, "ndim", 1) == 2:
+            if len(x) != 1:  # type: ignore[arg-type]
+                raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")  # type: ignore[arg-type]
+            x = x.iloc[0]
+        if isinstance(x, (np.ndarray, list, tuple)):
+            if len(x) != len(self.features):
+                raise RowError(f"expected {len(self.features)} values, one per feature; got {len(x)}")
+            x = dict(zip(self.names, x, strict=True))
+        if not hasattr(x, "keys"):
+            raise RowError(f"expected a row (Series, dict or list of values), got {type(x).__name__}")
+        missing = [name for name in self.names if name not in x]
+        if missing:
+            raise RowError(f"the row has no column `{missing[0]}`", hint=f"The space has {', '.join(self.names)}.")
+        return {name: _plain(x[name]) for name in self.names}  # type: ignore[index]
+
+    def axes(self, x: object) -> tuple[Axis, ...]:
+        """An axis per feature, starting from the row `x`; raises RowError."""
+        row = self.row(x)
+        return tuple(feature.axis(row[feature.name]) for feature in self.features)
+
+    def show(self, axes: Sequence[Axis], point: Point) -> dict[str, Any]:
+        """A point as values in the features' own types."""
+        return {f.name: f.show(axis, i) for f, axis, i in zip(self.features, axes, point, strict=True)}
+
+    def matrix_row(self, axes: Sequence[Axis], point: Point) -> NDArray[np.float64]:
+        """The model's float64 input for a point; shape (columns,)."""
+        return np.array(
+            [
+                nearest(axes[c.feature].value(point[c.feature])) if c.values is None else c.values[point[c.feature]]
+                for c in self.columns
+            ],
+            dtype=np.float64,
+        )
+
+    def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The model's matrix as a frame of float64 with named columns, one row per row of `frame`.
+
+        Raises RowError naming column and row for anything that is not in the space.
+        """
+        import pandas as pd
+
+        missing = [name for name in self.names if name not in frame.columns]
+        if missing:
+            raise RowError(f"the frame has no column `{missing[0]}`", hint=f"It has {', '.join(map(str, frame))}.")
+        out: dict[str, Any] = {}
+        for feature in self.features:
+            values = frame[feature.name]
+            # Each distinct value is read once; columns have few of them or are numbers read one by one.
+            unique = {}
+            for place, value in enumerate(values.tolist()):
+                key = (type(value), value)
+                if key in unique:
+                    continue
+                try:
+                    unique[key] = feature.read(value)
+                except RowError as error:
+                    raise RowError(f"row {frame.index[place]!r}, {error.message}", hint=error.hint) from None
+            read = [unique[type(value), value] for value in values.tolist()]
+            if feature.numeric:
+                out[feature.columns[0]] = np.array([nearest(Fraction(number)) for number in read])
+            else:
+                for name, table in zip(feature.columns, feature.column_values, strict=True):
+                    out[name] = np.asarray(table)[np.asarray(read, dtype=np.intp)]
+        return pd.DataFrame(out, index=frame.index)
+
+    def decode(self, matrix: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
+        """The way back: rows of the model's matrix, shape (rows, columns), as the features people see.
+
+        Raises RowError for a pattern of columns that no level has.
+        """
+        import pandas as pd
+
+        values = np.asarray(matrix, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != len(self.columns):
+            raise RowError(f"expected {len(self.columns)} columns, got an array of shape {values.shape}")
+        out: dict[str, Any] = {}
+        place = 0
+        for feature in self.features:
+            block = values[:, place : place + len(feature.columns)]
+            place += len(feature.columns)
+            if feature.numeric:
+                column = block[:, 0]
+                whole = feature.kind == "integer" and bool((column == np.floor(column)).all())
+                out[feature.name] = column.astype(np.int64) if whole else column
+                continue
+            patterns = {pattern: level for level, pattern in enumerate(zip(*feature.column_values, strict=True))}
+            labels = []
+            for number, pattern in enumerate(map(tuple, block.tolist())):
+                if pattern not in patterns:
+                    raise RowError(f"row {number}: the columns of `{feature.name}` hold {pattern}, which no level has")
+                labels.append(feature.levels[patterns[pattern]])
+            out[feature.name] = labels
+        return pd.DataFrame(out, index=getattr(matrix, "index", None))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        fixed: Iterable[str] = (),
+        increase: Iterable[str] = (),
+        decrease: Iterable[str] = (),
+        step: Mapping[str, Any] | None = None,
+        ordinal: Mapping[str, Sequence[Level]] | None = None,
+        categorical: Iterable[str] = (),
+        encoding: Mapping[str, Encoding] | None = None,
+        unit: Mapping[str, str] | None = None,
+        rules: Sequence[str] = (),
+        name: str = "space",
+    ) -> Space:
+        """Infer a space from a frame; `space.notes` says what was inferred, one line a feature.
+
+        Raises SpaceError for a name that is no column and for columns that cannot be a feature (missing values).
+        """
+        from mace.space_infer import infer
+
+        return infer(
+            frame,
+            {"fixed": tuple(fixed), "increase": tuple(increase), "decrease": tuple(decrease)},
+            step or {},
+            ordinal or {},
+            tuple(categorical),
+            encoding or {},
+            unit or {},
+            rules,
+            name,
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Space:
+        """Read a space from a TOML file; raises FileError or SpaceError naming file, feature and line."""
+        from mace.space_file import load
+
+        return load(Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write the space as a TOML file that `load` reads back."""
+        from mace.space_file import save
+
+        save(self, Path(path))

@@ -1,0 +1,120 @@
+"""A `Space` as a TOML file: `mace_space = 1`, `name`, `rules`, and a `[[feature]]` table per feature.
+
+Promise: load(save(space)) == space; a wrong file names the file, the feature and the line of its table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from mace.errors import FileError, SpaceError
+from mace.space import Feature, Space
+
+VERSION = 1
+LIMIT = 4_000_000
+KEYS = tuple(f.name for f in fields(Feature))
+
+
+def load(path: Path) -> Space:
+    """Read a space; raises FileError for an unreadable file and SpaceError for a wrong one."""
+    try:
+        if path.stat().st_size > LIMIT:
+            raise FileError(f"{path}: larger than {LIMIT} bytes, which no space is")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read ({error})", hint="Give the path of a space file (TOML).") from None
+    return loads(text, str(path))
+
+
+def loads(text: str, file: str = "<space>") -> Space:
+    """Read a space from TOML text; `file` is the name shown in messages."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SpaceError(f"{file}: not valid TOML: {error}") from None
+    if data.get("mace_space") != VERSION:
+        found = data.get("mace_space", "nothing")
+        raise SpaceError(f"{file}: expected `mace_space = {VERSION}`, found {found!r}", hint="Add it as the first line.")
+    unknown = set(data) - {"mace_space", "name", "rules", "feature"}
+    if unknown:
+        raise SpaceError(f"{file}: unknown key `{min(unknown)}`", hint="Known: name, rules, [[feature]].")
+    tables = data.get("feature")
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise SpaceError(f"{file}: a space needs [[feature]] tables")
+    rules = data.get("rules", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        raise SpaceError(f"{file}: `rules` must be a list of texts")
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[feature]]"]
+    features = []
+    for place, table in enumerate(tables):
+        where = f"{file}:{lines[place]}" if place < len(lines) else file
+        features.append(_feature(table, where))
+    try:
+        return Space(features, rules, str(data.get("name", "space")))
+    except SpaceError as error:
+        raise SpaceError(f"{file}: {error.message}", hint=error.hint) from None
+
+
+def _feature(table: dict[str, Any], where: str) -> Feature:
+    name = table.get("name", "?")
+    for key in table:
+        if key not in KEYS:
+            raise SpaceError(f"{where}: feature `{name}`: unknown key `{key}`", hint=f"Known: {', '.join(KEYS)}.")
+    for key in ("name", "kind"):
+        if key not in table:
+            raise SpaceError(f"{where}: feature `{name}`: `{key}` is missing")
+    for key in ("levels", "columns"):
+        if key in table and not isinstance(table[key], list):
+            raise SpaceError(f"{where}: feature `{name}`: `{key}` must be a list")
+    try:
+        return Feature(**table)
+    except SpaceError as error:
+        raise SpaceError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def dumps(space: Space) -> str:
+    """The TOML text of a space."""
+    out = [f"mace_space = {VERSION}", f"name = {_toml(space.name)}"]
+    if space.rules:
+        out.append("rules = [")
+        out += [f"    {_toml(rule)}," for rule in space.rules]
+        out.append("]")
+    for feature in space.features:
+        out += ["", "[[feature]]"]
+        plain = Feature(**{key: getattr(feature, key) for key in KEYS if key not in ("columns", "encoding")})
+        for key in KEYS:
+            value = getattr(feature, key)
+            default = getattr(plain, key) if key in ("columns", "encoding") else Feature.__dataclass_fields__[key].default
+            if key in ("name", "kind") or value != default:
+                out.append(f"{key} = {_toml(value)}")
+    return "\n".join(out) + "\n"
+
+
+def save(space: Space, path: Path) -> None:
+    """Write a space; the file appears whole or not at all."""
+    draft = path.with_name(path.name + ".part")
+    try:
+        draft.write_text(dumps(space), encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FileError(f"{path}: cannot be written ({error})") from None
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, Fraction):
+        return str(value.numerator) if value.denominator == 1 else _toml(f"{value.numerator}/{value.denominator}")
+    if isinstance(value, (int, float)):
+        return repr(value)
+    # JSON escapes are valid TOML escapes, except that surrogate pairs must be whole characters.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

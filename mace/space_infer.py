@@ -1,0 +1,104 @@
+"""Infer a `Space` from a frame, and say what was inferred.
+
+bool and two-valued columns become binary, texts and unordered categories categorical, ordered categories ordinal,
+whole numbers integer, other numbers real on the float64 grid; ranges are the observed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mace.errors import SpaceError
+from mace.space import Change, Encoding, Feature, Level, Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def infer(
+    frame: pd.DataFrame,
+    directions: Mapping[str, Sequence[str]],
+    step: Mapping[str, Any],
+    ordinal: Mapping[str, Sequence[Level]],
+    categorical: Sequence[str],
+    encoding: Mapping[str, Encoding],
+    unit: Mapping[str, str],
+    rules: Sequence[str],
+    name: str,
+) -> Space:
+    """See `Space.from_frame`; `directions` maps "fixed", "increase" and "decrease" to column names."""
+    change: dict[str, Change] = {}
+    for direction, names in directions.items():
+        if isinstance(names, str):
+            raise SpaceError(f"`{direction}` must be a list of column names, got the text {names!r}")
+        for column in names:
+            if column in change:
+                raise SpaceError(f"column `{column}` is declared both `{change[column]}` and `{direction}`")
+            change[column] = direction  # type: ignore[assignment]
+    for what, given in (
+        ("change", change),
+        ("step", step),
+        ("ordinal", ordinal),
+        ("categorical", categorical),
+        ("encoding", encoding),
+        ("unit", unit),
+    ):
+        for column in given:
+            if column not in frame.columns:
+                raise SpaceError(f"{what}: there is no column `{column}`", hint=f"Columns: {', '.join(map(str, frame))}.")
+    features: list[Feature] = []
+    notes: list[str] = []
+    for column in frame.columns:
+        if not isinstance(column, str):
+            raise SpaceError(f"column names must be texts, got {column!r}", hint="frame.columns = frame.columns.map(str)")
+        settings, note = _describe(frame[column], column, step, ordinal, column in categorical)
+        settings["change"] = change.get(column, "any")
+        if settings.get("lower") is not None and settings["lower"] == settings["upper"]:
+            note += "; it has one value only, so it cannot change"
+        if column in encoding:
+            settings["encoding"] = encoding[column]
+        features.append(Feature(column, unit=unit.get(column, ""), **settings))
+        notes.append(f"{column}: {note}")
+    return Space(features, rules, name, notes)
+
+
+def _describe(
+    values: pd.Series[Any], column: str, step: Mapping[str, Any], ordinal: Mapping[str, Sequence[Level]], nominal: bool
+) -> tuple[dict[str, Any], str]:
+    """Keyword arguments for `Feature`, and a sentence that says why."""
+    import pandas as pd
+
+    if values.isna().any():
+        raise SpaceError(f"column `{column}` has {int(values.isna().sum())} missing values", hint="Fill or drop them.")
+    if len(values) == 0:
+        raise SpaceError(f"column `{column}` has no rows to infer a range from")
+    if column in ordinal:
+        return {"kind": "ordinal", "levels": list(ordinal[column])}, f"ordinal with {len(ordinal[column])} levels, as told"
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        levels = values.cat.categories.tolist()
+        kind = "ordinal" if values.cat.ordered else "categorical"
+        return {"kind": kind, "levels": levels}, f"{kind} with {len(levels)} levels, from its category type"
+    numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    if not numeric or nominal:
+        levels = sorted(values.unique().tolist(), key=lambda level: (str(type(level)), level))
+        kind = "binary" if len(levels) == 2 and not nominal else "categorical"
+        return {"kind": kind, "levels": levels}, f"{kind} with the levels {', '.join(map(str, levels[:8]))}" + (
+            ", .." if len(levels) > 8 else ""
+        )
+    numbers = values.to_numpy(dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise SpaceError(f"column `{column}` holds an infinity")
+    lower, upper = numbers.min().item(), numbers.max().item()
+    whole = bool((numbers == np.floor(numbers)).all())
+    if set(np.unique(numbers)) == {0.0, 1.0} and column not in step:
+        return {"kind": "binary"}, "binary, 0 or 1"
+    if column in step:
+        note = f"real, multiples of {step[column]} in {lower:g}..{upper:g} (observed)"
+        return {"kind": "real", "lower": lower, "upper": upper, "step": step[column]}, note
+    if whole and abs(lower) < 2**53 and abs(upper) < 2**53:
+        note = f"integer in {int(lower)}..{int(upper)} (observed)"
+        return {"kind": "integer", "lower": int(lower), "upper": int(upper)}, note
+    return {"kind": "real", "lower": lower, "upper": upper}, f"real, any float64 in {lower:g}..{upper:g} (observed)"

@@ -1,5 +1,103 @@
-"""From a trained model to a program of the core language, exactly."""
+"""From a trained model to a program of the core language, exactly.
+
+In:  a library's own model object.    Out: `read(model)`, a table of plain numbers (`mace.tables`), checked.
+Promise: a class that is not in `READERS`, a model that is not fitted, and a table whose indices, shapes or numbers
+do not fit together are a ModelError that says which; no library is imported to find out which class a model has.
+The second half, table to program, is in `tree.py`, `forest.py`, `linear.py` and `mlp.py`, behind `program.to_program`.
+"""
 
 # The folder installs as `mace.compilers`. Under a second name every class in it would exist twice.
 if __name__ != "mace.compilers":
     raise ImportError(f"import `mace.compilers`, not `{__name__}`", name=__name__)
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mace.compilers.read_sklearn_linear import read_linear
+from mace.compilers.read_sklearn_mlp import read_mlp
+from mace.compilers.read_sklearn_trees import read_forest, read_tree
+from mace.errors import ModelError
+from mace.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One row of the registry: how a class is read, and what its table keeps of the deployed model.
+
+    precision: "exact" if the table repeats the library bit by bit, "margin" if only within a rigorous margin.
+    refused:   what the library allows and the reader does not.
+    """
+
+    read: Callable[[Any], Table]
+    precision: str
+    refused: str = ""
+
+
+_TREES = "several outputs"
+_LINEAR = "several labels a row"
+
+# Public class path -> reader. A class matches by its own path or that of a base class, wherever inside the named
+# package the library keeps it (scikit-learn moves its private modules between versions).
+READERS: dict[str, Reader] = {
+    "sklearn.tree.DecisionTreeClassifier": Reader(read_tree, "exact", _TREES),
+    "sklearn.tree.ExtraTreeClassifier": Reader(read_tree, "exact", _TREES),
+    "sklearn.ensemble.RandomForestClassifier": Reader(read_forest, "exact", _TREES),
+    "sklearn.ensemble.ExtraTreesClassifier": Reader(read_forest, "exact", _TREES),
+    "sklearn.linear_model.LogisticRegression": Reader(read_linear, "margin"),
+    "sklearn.linear_model.LogisticRegressionCV": Reader(read_linear, "margin"),
+    "sklearn.linear_model.RidgeClassifier": Reader(read_linear, "margin", _LINEAR),
+    "sklearn.linear_model.RidgeClassifierCV": Reader(read_linear, "margin", _LINEAR),
+    "sklearn.linear_model.SGDClassifier": Reader(read_linear, "margin"),
+    "sklearn.linear_model.Perceptron": Reader(read_linear, "margin"),
+    "sklearn.svm.LinearSVC": Reader(read_linear, "margin"),
+    "sklearn.neural_network.MLPClassifier": Reader(
+        read_mlp, "margin", "hidden layers that are neither relu nor identity; several labels a row"
+    ),
+}
+
+# What a subclass may not redefine: its decision would no longer be that of the class whose reader is used.
+_DECIDING = ("predict", "predict_proba", "decision_function", "_predict", "_forward_pass_fast")
+
+
+def read(model: object) -> Table:
+    """The table of a fitted model: plain numbers, validated.
+
+    model: an object of one of the classes in READERS, or of a subclass that decides in the same way.
+    Raises ModelError for any other class, an unfitted model, or a damaged one.
+    """
+    for base in type(model).__mro__:
+        path = _registered(base)
+        if path is not None:
+            _refuse_other_decision(model, base)
+            return READERS[path].read(model)
+    kind = type(model)
+    hint = "Supported are " + ", ".join(sorted(READERS)) + "."
+    if isinstance(model, type):
+        raise ModelError(f"{model.__qualname__} is a class, not a trained model", hint=hint)
+    raise ModelError(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
+
+
+def _registered(kind: type) -> str | None:
+    """The path in READERS that names this class, if there is one."""
+    for path in READERS:
+        package, _, name = path.rpartition(".")
+        if kind.__qualname__ == name and f"{kind.__module__}.".startswith(f"{package}."):
+            return path
+    return None
+
+
+def _refuse_other_decision(model: object, base: type) -> None:
+    """Raise unless `model` decides by the methods of `base` itself."""
+    kind = type(model)
+    for name in _DECIDING:
+        if name in getattr(model, "__dict__", {}) or _definition(kind, name) is not _definition(base, name):
+            raise ModelError(
+                f"{kind.__module__}.{kind.__qualname__} has its own `{name}`, so it may decide otherwise "
+                f"than {base.__qualname__}, whose numbers would be read"
+            )
+
+
+def _definition(kind: type, name: str) -> object:
+    """What a class says about a name itself or through its bases, before any descriptor acts."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mace.language import Program
 
 Label: TypeAlias = Any
-Rule: TypeAlias = Literal["argmax", "positive", "nonnegative", "sigmoid", "value"]
+Rule: TypeAlias = Literal["argmax", "softmax", "positive", "nonnegative", "sigmoid", "value"]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 
@@ -88,7 +88,8 @@ class Ensemble:
     cast:   what the library does to a float64 input before the test ("float32" or "float64": nothing).
     test:   "<=" or "<": a row goes left if cast(x) test threshold.
     divide: the number of trees for a mean, 1 for a sum.
-    rule:   how scores give a class, see `decision`.
+    ordered: False if the library may add the trees in another order (threads): the last bits of `scores` may differ.
+    rule:   how scores give a class, see `class_decision`.
     """
 
     trees: tuple[Tree, ...]
@@ -101,6 +102,7 @@ class Ensemble:
     dtype: Literal["float32", "float64"] = "float64"
     divide: int = 1
     name: str = "ensemble"
+    ordered: bool = True
 
     @property
     def outputs(self) -> int:
@@ -148,13 +150,17 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """Dense layers, the last with activation "identity"; a linear model is the case of one layer."""
+    """Dense layers, the last with activation "identity"; a linear model is the case of one layer.
+
+    dtype: "float32" if the library may compute in float32 (weights stored so); margins then use that precision.
+    """
 
     layers: tuple[Layer, ...]
     columns: int
     rule: Rule
     classes: tuple[Label, ...]
     name: str = "network"
+    dtype: Literal["float32", "float64"] = "float64"
 
     @property
     def outputs(self) -> int:
@@ -189,11 +195,12 @@ HALF_OF_SIGMOID = 1.5 * 2.0**-53
 def class_decision(rule: Rule, outputs: int, index: int) -> Decision:
     """When the class with this index is the one decided, as comparisons of scores.
 
-    argmax: the first of the largest scores wins. positive / nonnegative: class 1 when the only score is > 0 / >= 0.
+    argmax: the first of the largest scores wins. softmax: the same, but scores a few ulp apart may tie in the rounded
+    exponentials, which `mace.margins` allows for. positive / nonnegative: class 1 when the only score is > 0 / >= 0.
     sigmoid: class 1 when expit(score) > 1/2 in float64.
     Raises GoalError for a rule that has no classes.
     """
-    if rule == "argmax":
+    if rule in ("argmax", "softmax"):
         return (tuple(Compare(index, other, strict=other < index) for other in range(outputs) if other != index),)
     if rule == "value":
         raise GoalError("a regression model has no classes; give an interval, for instance `300 <= y <= 350`")

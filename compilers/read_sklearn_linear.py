@@ -1,0 +1,45 @@
+"""Read scikit-learn's linear classifiers.
+
+In:  LogisticRegression, LinearSVC, SGDClassifier, RidgeClassifier, Perceptron, their `CV` forms, or a subclass.
+Out: a Network of one layer. Its scores are `decision_function` up to the order of summation.
+Promise: shapes and numbers are checked before use.
+How the library decides (LinearClassifierMixin.predict in sklearn/linear_model/_base.py, for all of them): two classes
+have one score, and class 1 is score > 0, strictly; more classes have one score each, and the first of the largest wins.
+No probability is computed on the way, so no squashing can round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
+from mace.errors import ModelError
+from mace.tables import Layer, Network
+
+
+def read_linear(model: Any) -> Network:
+    """The table of one linear classifier."""
+    coefficients, intercept = fitted(model, "coef_"), fitted(model, "intercept_")
+    binarizer = getattr(model, "_label_binarizer", None)  # RidgeClassifier alone takes several labels a row
+    if binarizer is not None and str(getattr(binarizer, "y_type_", "")).startswith("multilabel"):
+        raise ModelError(
+            f"{name_of(model)} decides several labels a row, which is not supported",
+            hint="Fit one model for each label.",
+        )
+    classes, columns = labels_of(model), columns_of(model)
+    if len(classes) < 2:
+        raise ModelError(f"{name_of(model)} knows one class only, {classes[0]!r}: no input has another decision")
+    outputs = 1 if len(classes) == 2 else len(classes)
+    weights = numbers(model, "coef_", coefficients, (outputs, columns))
+    bias = numbers(model, "intercept_", intercept, (outputs,))
+    return Network(
+        layers=(Layer(weights=weights.T.copy(), bias=bias, activation="identity"),),
+        columns=columns,
+        rule="positive" if outputs == 1 else "argmax",
+        classes=classes,
+        name=name_of(model),
+        # A model that was fitted on float32 rows computes in float32 when it is asked about float32 rows.
+        dtype="float32" if getattr(coefficients, "dtype", None) == np.float32 else "float64",
+    )

@@ -1,0 +1,277 @@
+"""How far the deployed float scores of a model may lie from its exact ones, and what that means for a comparison.
+
+In:  a table, a comparison of its scores, and for networks a bound on the inputs.
+Out: a `Slack`, in exact rationals. With the exact margin of a comparison (see `exact_margin`):
+     * a float comparison that holds has `possible(compare, margin, slack)`: use it for lower bounds;
+     * `surely(compare, margin, slack)` guarantees the float comparison: use it for witnesses.
+Promise: both hold for any order of summation, with or without fused multiply-add, and with subnormal numbers flushed
+to zero or not. Where no operation can round, the slack is 0 and both are the comparison itself.
+How: ensembles are computed in exact rationals. Networks are computed in doubles that are rounded outward
+(`_upper`), a few microseconds a layer: the bounds are sums and products of non-negative numbers, so one factor covers
+all their own rounding.
+Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), sections 3.1 and 3.5, lemma 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.errors import ModelError
+from mace.exact import LARGEST_32, UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, above, exact, gamma
+from mace.tables import Compare, Decision, Ensemble, Floats, Layer, Network, Rule
+
+# Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
+_SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
+_LARGEST = {"float64": Fraction((2**53 - 1) * 2**971), "float32": LARGEST_32}
+_UNIT = {"float64": UNIT_ROUNDOFF, "float32": UNIT_ROUNDOFF_32}
+_DIGITS = {"float64": 53, "float32": 24}
+
+# Scores this near to the boundary of a squashed decision count as on either side of it, in units of the dtype: exp is
+# not correctly rounded, so where 1 / (1 + exp(-s)) leaves 1/2, and which exponentials tie, depends on the library's
+# own libm. The sums, quotients and an exp of at most 4 ulp move the boundary by fewer than these many units.
+_SQUASHED: dict[Rule, int] = {"sigmoid": 16, "softmax": 32}
+
+NEGLIGIBLE = Fraction(1, 2**120)
+
+
+class Slack(NamedTuple):
+    """How far a float comparison may differ from the exact one; both are >= 0, see `possible` and `surely`."""
+
+    possible: Fraction
+    sure: Fraction
+
+
+def possible(compare: Compare, margin: Fraction, slack: Slack) -> bool:
+    """Whether the float comparison may hold, given its exact margin."""
+    if slack.possible == 0 and compare.strict:
+        return margin > 0
+    return margin >= -slack.possible
+
+
+def surely(compare: Compare, margin: Fraction, slack: Slack) -> bool:
+    """Whether the float comparison holds for certain, given its exact margin."""
+    if slack.sure == 0 and not compare.strict:
+        return margin >= 0
+    return margin > slack.sure
+
+
+def compare_slack(
+    table: Ensemble | Network,
+    compare: Compare,
+    magnitude: Sequence[Fraction] | None = None,
+    input_error: Sequence[Fraction] | None = None,
+) -> Slack:
+    """The slack of one comparison of float scores.
+
+    magnitude, input_error: shape (columns,), for networks only, see `network_error`.
+    Raises ModelError when a score may overflow, or when a network comes without `magnitude`.
+    """
+    if isinstance(table, Ensemble):
+        slack = _ensemble_slack(table, compare)
+    else:
+        if magnitude is None:
+            raise ModelError("the rounding margin of a network needs a bound on every input column")
+        errors = network_error(table, magnitude, input_error)
+        total = sum((errors[side] for side in (compare.plus, compare.minus) if side is not None), Fraction(0))
+        slack = Slack(total, total)
+    squashed = _SQUASHED.get(table.rule, 0) * _UNIT[table.dtype]
+    return Slack(slack.possible + squashed, slack.sure + squashed)
+
+
+def slacks(
+    table: Ensemble | Network,
+    decision: Decision,
+    magnitude: Sequence[Fraction] | None = None,
+    input_error: Sequence[Fraction] | None = None,
+) -> tuple[tuple[Slack, ...], ...]:
+    """`compare_slack` for every comparison of a decision, in its shape."""
+    return tuple(tuple(compare_slack(table, compare, magnitude, input_error) for compare in part) for part in decision)
+
+
+# ---------------------------------------------------------------------------------------------- exact scores
+
+
+def exact_scores(table: Ensemble | Network, row: Floats) -> tuple[Fraction, ...]:
+    """The scores of a row of shape (columns,) without any rounding; those of an ensemble are not divided."""
+    if isinstance(table, Ensemble):
+        reached = [tree.value[table.leaf(tree, row)] for tree in table.trees]
+        return tuple(
+            sum((exact(value[output]) for value in reached), exact(table.start[output]))
+            for output in range(table.outputs)
+        )
+    values = [exact(value) for value in row]
+    for layer in table.layers:
+        values = [
+            sum((exact(w) * v for w, v in zip(column, values, strict=True)), exact(bias))
+            for column, bias in zip(layer.weights.T, layer.bias, strict=True)
+        ]
+        if layer.activation == "relu":
+            values = [max(value, Fraction(0)) for value in values]
+    return tuple(values)
+
+
+def exact_margin(table: Ensemble | Network, compare: Compare, scores: Sequence[Fraction]) -> Fraction:
+    """By how much exact scores satisfy a comparison: plus side - minus side - than (times `divide`)."""
+    divide = table.divide if isinstance(table, Ensemble) else 1
+    margin = -exact(compare.than) * divide
+    if compare.plus is not None:
+        margin += scores[compare.plus]
+    if compare.minus is not None:
+        margin -= scores[compare.minus]
+    return margin
+
+
+# ---------------------------------------------------------------------------------------------- ensembles
+
+
+def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
+    """Errors of the sums of both sides, of the division, and of nothing else: comparing floats is exact."""
+    sides = [side for side in (compare.plus, compare.minus) if side is not None]
+    start = [exact(table.start[side]) for side in sides]
+    leaves = [tree.value[tree.column < 0][:, sides] for tree in table.trees]
+    unit, terms = _UNIT[table.dtype], len(table.trees) + (1 if any(start) else 0)
+    # |fl(sum) - sum| <= g(n - 1) times the sum of magnitudes, in any order; both sides come from the same leaves.
+    size = sum(map(abs, start), Fraction(0)) + sum((_largest_row(leaf) for leaf in leaves), Fraction(0))
+    if size * (1 + gamma(terms + 1, unit)) > _LARGEST[table.dtype]:
+        raise ModelError(f"the sums of {table.name} may overflow {table.dtype}; its leaf values are not usable")
+
+    grain = _grain(start, leaves)
+    if table.dtype == "float32" and not _all_float32(table):
+        terms += 1  # Every leaf is rounded to float32 once before it is added.
+        summing = gamma(terms - 1, unit) * size + terms * _SMALLEST["float32"]
+    elif size <= grain * 2 ** _DIGITS[table.dtype]:
+        summing = Fraction(0)  # Every partial sum is a multiple of `grain` that the format holds exactly.
+    else:
+        summing = gamma(max(terms - 1, 0), unit) * size
+
+    if table.divide & (table.divide - 1) == 0 and summing == 0 and grain / table.divide >= _SMALLEST[table.dtype]:
+        return Slack(Fraction(0), Fraction(0))  # Division by a power of two is exact.
+    dividing = Fraction(0)
+    if table.divide != 1:
+        # Quotients are monotone, so they cannot change the order of two sums, only make neighbours equal: harmless
+        # where that does not alter the answer, and impossible between sums a whole `grain` apart if it is coarse.
+        dividing = 2 * unit * size * (1 + gamma(terms, unit)) + 2 * table.divide * _SMALLEST[table.dtype]
+        if len(sides) == 2 and compare.than == 0 and summing == 0 and grain > dividing:
+            dividing = Fraction(0)
+    both = len(sides) == 2 and compare.than == 0
+    loosened = dividing if not (both and compare.strict) else Fraction(0)
+    tightened = dividing if not (both and not compare.strict) else Fraction(0)
+    return Slack(summing + loosened, summing + tightened)
+
+
+def _largest_row(leaves: Floats) -> Fraction:
+    """The largest sum of magnitudes of one row, of shape (rows, sides), rounded up."""
+    sums = np.abs(leaves).sum(axis=1)
+    return _above_sum(float(sums.max()), leaves.shape[1]) if sums.size else Fraction(0)
+
+
+def _above_sum(computed: float, terms: int) -> Fraction:
+    """An upper bound of a sum of `terms` non-negative doubles that was computed as `computed`."""
+    return exact(computed) * (1 + gamma(terms)) if terms > 1 else exact(computed)
+
+
+def _grain(start: Iterable[Fraction], leaves: Iterable[Floats]) -> Fraction:
+    """The largest power of two that divides every value: all sums are multiples of it."""
+    distinct: set[float] = set()
+    for leaf in leaves:
+        distinct.update(np.unique(np.abs(leaf)).tolist())
+    values = [Fraction(value) for value in distinct] + [abs(value) for value in start]
+    denominator = max((value.denominator for value in values), default=1)
+    if denominator > 1:
+        return Fraction(1, denominator)
+    whole = [value.numerator & -value.numerator for value in values if value]
+    return Fraction(min(whole, default=1))
+
+
+def _all_float32(table: Ensemble) -> bool:
+    """Whether every number that is added is a float32 already."""
+    parts = [table.start, *(tree.value for tree in table.trees)]
+    with np.errstate(over="ignore"):
+        return all(bool(np.array_equal(part.astype(np.float32).astype(np.float64), part)) for part in parts)
+
+
+# ---------------------------------------------------------------------------------------------- networks
+
+
+def network_error(
+    network: Network, magnitude: Sequence[Fraction], input_error: Sequence[Fraction] | None = None
+) -> tuple[Fraction, ...]:
+    """For every output, a bound on |float score - exact score| over all inputs of bounded magnitude.
+
+    magnitude:   shape (columns,); |exact value of the column| <= magnitude.
+    input_error: shape (columns,); |float input - exact value of the column|, 0 where absent.
+    Raises ModelError when a score may overflow.
+    Source: E(k+1) = |W| E(k) + g(n+1) (|W| (A(k) + E(k)) + |b|), A(k+1) = |W| A(k) + |b|, n the fan-in; ReLU is exact
+    and cannot enlarge an error.
+    """
+    errors = input_error if input_error is not None else [Fraction(0)] * network.columns
+    if len(magnitude) != network.columns or len(errors) != network.columns:
+        raise ModelError(f"{network.name} has {network.columns} columns, the margin was asked for {len(magnitude)}")
+    return _network_error(network, tuple(map(Fraction, magnitude)), tuple(map(Fraction, errors)))
+
+
+@lru_cache(maxsize=16)  # a decision asks once for every comparison; tables are compared by identity
+def _network_error(
+    network: Network, magnitude: tuple[Fraction, ...], input_error: tuple[Fraction, ...]
+) -> tuple[Fraction, ...]:
+    size = np.array([above(bound) for bound in magnitude])
+    error = np.array([above(bound) for bound in input_error])
+    for layer in network.layers:
+        weights, bias, fan_in = np.abs(layer.weights), np.abs(layer.bias), len(layer.weights)
+        relative = above(gamma(fan_in + 1, _UNIT[network.dtype]))
+        smallest = above((2 * fan_in + 2) * _SMALLEST[network.dtype])
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounding = relative * _upper(weights, _upward(size + error), bias) + smallest
+            error = _upward(_upper(weights, error, np.zeros_like(bias)) + _upward(_upward(rounding)))
+            size = _upper(weights, size, bias)
+            largest = size + error
+        if not np.all(largest < float(_LARGEST[network.dtype]) / 2):
+            raise ModelError(f"the scores of {network.name} may overflow {network.dtype} on these inputs")
+    return tuple(exact(bound) for bound in error)
+
+
+def simplified(
+    network: Network, magnitude: Sequence[Fraction], negligible: Fraction = NEGLIGIBLE
+) -> tuple[Network, tuple[Fraction, ...]]:
+    """The network without its negligible weights, and how much each exact score may move by that.
+
+    magnitude:  shape (columns,), as in `network_error`.
+    negligible: a weight goes if it is at most this part of the largest weight of its layer.
+    The margin of the deployed network around the simplified one is its `network_error` plus what is returned here.
+    """
+    size = np.array([above(Fraction(bound)) for bound in magnitude])
+    moved, layers = np.zeros(network.columns), []
+    for layer in network.layers:
+        weights, bias = np.abs(layer.weights), np.abs(layer.bias)
+        gone = (weights > 0) & (weights <= above(negligible) * weights.max(initial=0.0))
+        kept, none = np.where(gone, 0.0, layer.weights), np.zeros_like(bias)
+        # W h - W' h' = W' (h - h') + (W - W') h, with |h| <= size and |h - h'| <= moved.
+        moved = _upward(_upper(np.abs(kept), moved, none) + _upper(np.where(gone, weights, 0.0), size, none))
+        size = _upper(weights, size, bias)
+        layers.append(Layer(kept, layer.bias, layer.activation))
+        moved = np.where(gone.any() or moved.any(), moved, 0.0)
+    return replace(network, layers=tuple(layers)), tuple(exact(bound) for bound in moved)
+
+
+def _upper(matrix: Floats, vector: Floats, shift: Floats) -> Floats:
+    """An upper bound of vector @ matrix + shift, all of them >= 0, whatever the order of summation.
+
+    With n terms, exact <= (computed + n eta) / (1 - g(n + 1)) <= (computed + n eta) (1 + 2 (n + 1) u) for n < 2^50;
+    the factor below has six units more, for its own product and sum.
+    """
+    terms = len(matrix) + 1
+    if not matrix.any() and not shift.any():
+        return np.zeros_like(shift)
+    factor = 1.0 + (2 * terms + 8) * float(UNIT_ROUNDOFF)
+    return _upward((vector @ matrix + shift + terms * float(_SMALLEST["float64"])) * factor)
+
+
+def _upward(values: Floats) -> Floats:
+    """The next doubles above: undoes one rounding to nearest."""
+    return np.where(values > 0, np.nextafter(values, np.inf), values)

@@ -1,0 +1,181 @@
+"""What `explain` returns: both bounds, the counterfactuals, the trace, and how to show and save them.
+
+Promise: `lower_bound <= true distance <= distance`. The floats are the exact rationals (`exact_lower_bound`,
+`exact_distance`) rounded outwards, so that no display claims more than was proved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from mace.errors import CertificateError
+from mace.exact import above, below, nearest, text
+from mace.search import Asked, Status
+from mace.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.certificate import Certificate
+    from mace.proof import Proof
+    from mace.question import Question
+
+MEANING = {
+    "optimal": "proved: nothing nearer reaches the goal",
+    "bounded": "a limit was reached: the true distance lies between the two bounds",
+    "infeasible": "proved: nothing allowed reaches the goal",
+    "unknown": "no counterfactual was found and none was ruled out",
+}
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """One point with the goal, confirmed by the deployed model.
+
+    values:  feature name -> value, in the space's own types.
+    changes: feature name -> (before, after), changed features only.
+    status, lower: the bounds of the question that gave it (the later ones of a diverse set exclude the earlier).
+    """
+
+    values: dict[str, Any]
+    changes: dict[str, tuple[Any, Any]]
+    exact_distance: Fraction
+    exact_lower_bound: Fraction
+    status: Status
+
+    @property
+    def point(self) -> pd.Series[Any]:
+        """The point as a Series in the space's own columns and types."""
+        import pandas as pd
+
+        return pd.Series(self.values, dtype=object, name="counterfactual")
+
+    @property
+    def distance(self) -> float:
+        """Its distance from the start."""
+        return nearest(self.exact_distance)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question; printing it shows a before/after table.
+
+    status: "optimal", "bounded", "infeasible" or "unknown"; `why` says which limit was reached.
+    oracle: which oracle gave the bound.
+    trace:  every question asked, with radius, verdict and seconds.
+    """
+
+    status: Status
+    counterfactuals: list[Counterfactual]
+    exact_lower_bound: Fraction
+    exact_distance: Fraction | None
+    start: dict[str, Any]
+    goal: str
+    distance_name: str
+    oracle: str
+    why: str
+    seconds: float
+    trace: list[Asked]
+    space: Space
+    decision: Any = None
+    notes: list[str] = field(default_factory=list)
+    question: Question | None = field(default=None, repr=False, compare=False)
+    proof: Proof | None = field(default=None, repr=False, compare=False)
+    witness: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def distance(self) -> float | None:
+        """The distance of the nearest counterfactual found (rounded up if it must be rounded); None without one."""
+        if self.exact_distance is None:
+            return None
+        equal = self.exact_distance == self.exact_lower_bound
+        return nearest(self.exact_distance) if equal else above(self.exact_distance)
+
+    @property
+    def lower_bound(self) -> float:
+        """No counterfactual is closer than this (rounded down if it must be rounded)."""
+        equal = self.exact_distance == self.exact_lower_bound
+        return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof of the bound, for `certificate.check()` and `certificate.save(path)`.
+
+        Raises CertificateError when this answer has none, saying why.
+        """
+        if self.proof is None or self.question is None:
+            raise CertificateError(
+                f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
+                hint="Certificates come from the provers (oracle=\"auto\", \"ensembles\" or \"networks\").",
+            )
+        from mace.certificate import certificate
+
+        lower = None if self.status == "infeasible" else self.exact_lower_bound
+        return certificate(self.question, lower, self.witness, self.proof)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; exact rationals stand beside the floats as text."""
+        return {
+            "status": self.status,
+            "meaning": MEANING[self.status],
+            "why": self.why,
+            "goal": self.goal,
+            "decision": _json(self.decision),
+            "distance_name": self.distance_name,
+            "distance": self.distance,
+            "lower_bound": None if self.status == "infeasible" else self.lower_bound,
+            "exact_distance": None if self.exact_distance is None else text(self.exact_distance),
+            "exact_lower_bound": None if self.status == "infeasible" else text(self.exact_lower_bound),
+            "oracle": self.oracle,
+            "seconds": self.seconds,
+            "start": {name: _json(value) for name, value in self.start.items()},
+            "counterfactuals": [
+                {
+                    "point": {name: _json(value) for name, value in c.values.items()},
+                    "changes": {name: [_json(a), _json(b)] for name, (a, b) in c.changes.items()},
+                    "distance": c.distance,
+                    "status": c.status,
+                }
+                for c in self.counterfactuals
+            ],
+            "trace": [
+                {
+                    "radius": None if asked.radius is None else nearest(asked.radius),
+                    "verdict": asked.verdict,
+                    "seconds": asked.seconds,
+                }
+                for asked in self.trace
+            ],
+            "notes": self.notes,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The start and the counterfactuals as rows of a frame in the space's own columns, with their distance."""
+        import pandas as pd
+
+        rows = [{**self.start, "distance": 0.0}]
+        rows += [{**c.values, "distance": c.distance} for c in self.counterfactuals]
+        index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
+        return pd.DataFrame(rows, index=index)
+
+    def __str__(self) -> str:
+        from mace.show_answer import as_text
+
+        return as_text(self)
+
+    def __rich__(self) -> Any:
+        from mace.show_answer import as_rich
+
+        return as_rich(self)
+
+    def _repr_html_(self) -> str:
+        from mace.show_answer import as_html
+
+        return as_html(self)
+
+
+def _json(value: Any) -> Any:
+    """A numpy scalar as a plain one."""
+    return value.item() if hasattr(value, "item") else value

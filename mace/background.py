@@ -1,0 +1,89 @@
+"""The nearest observed row with the goal outcome: a first upper bound before any search.
+
+In:  a frame of rows (usually the training table), the space, and the deployed model.
+Out: rows with the goal, nearest first, as points of a question.
+Promise: only a head start. Distances here are floats and serve to sort; every candidate is checked exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.axes import GridAxis, LevelAxis, Point
+from mace.distance import Norm
+from mace.exact import as_written, exact
+from mace.question import Question
+from mace.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CANDIDATES = 50
+
+
+class Background:
+    """Rows of a frame as numbers (a value, or a level's index), with the model's decision on each."""
+
+    def __init__(self, space: Space, frame: pd.DataFrame, predict: Callable[[Any], NDArray[Any]]) -> None:
+        matrix = space.encode(frame[space.names])
+        self.decisions = predict(matrix)
+        self.values = np.empty((len(frame), len(space.features)))
+        for j, feature in enumerate(space.features):
+            if feature.numeric:
+                self.values[:, j] = matrix[feature.columns[0]].to_numpy()
+            else:
+                index = {level: i for i, level in enumerate(feature.levels)}
+                self.values[:, j] = [index[level] for level in frame[feature.name].tolist()]
+
+    def nearest(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Iterator[Point]:
+        """Points of rows that the model gives a wanted decision and the question allows, nearest first.
+
+        wanted: from decisions, shape (rows,), to booleans. Yields at most a few candidates.
+        """
+        rows = np.flatnonzero(wanted(self.decisions))
+        if not len(rows):
+            return
+        deltas = np.empty((len(rows), len(question.axes)))
+        allowed = np.ones(len(rows), dtype=bool)
+        for j, axis in enumerate(question.axes):
+            column = self.values[rows, j]
+            if isinstance(axis, GridAxis):
+                deltas[:, j] = np.abs(column - float(axis.start_value)) / float(axis.scale)
+                low, high = float(axis.value(axis.lower)), float(axis.value(axis.upper))
+                allowed &= (column >= low) & (column <= high)
+            else:
+                levels = np.array([float(axis.delta(level)) for level in range(axis.count)])
+                deltas[:, j] = levels[column.astype(np.intp)]
+                allowed &= np.array([axis.allows(level) for level in range(axis.count)])[column.astype(np.intp)]
+        rows, deltas = rows[allowed], deltas[allowed]
+        if isinstance(question.distance, Norm):
+            norm = question.distance
+            weighted = deltas * np.array([float(w) for w in norm.weights])
+            count = ((deltas > 0) * np.array([float(w) for w in norm.weights])).sum(axis=1)
+            cost = float(norm.alpha) * count + float(norm.beta) * weighted.sum(axis=1)
+            cost += float(norm.gamma) * weighted.max(axis=1, initial=0.0)
+        else:
+            cost = deltas.sum(axis=1)
+        for place in np.argsort(cost, kind="stable")[:CANDIDATES]:
+            point = self._point(question, self.values[rows[place]])
+            if point is not None and question.obeys(point):
+                yield point
+
+    @staticmethod
+    def _point(question: Question, values: NDArray[np.float64]) -> Point | None:
+        """The point of a row; None when a value does not lie on the question's grid."""
+        point = []
+        for axis, value in zip(question.axes, values.tolist(), strict=True):
+            if isinstance(axis, LevelAxis):
+                point.append(int(value))
+                continue
+            number = as_written(value) if axis.grid.kind == "step" else exact(value)
+            index = axis.grid.floor(number)
+            if axis.value(index) != number:
+                return None
+            point.append(index)
+        return tuple(point)

@@ -1,0 +1,253 @@
+"""The driver: squeeze the distance of the nearest counterfactual between a witness and a refuted radius.
+
+In:  a question, an oracle, and `confirm`, which runs a point through the deployed model.
+Out: a `Bracket` with both bounds, the witness, and a trace of every question asked.
+Promise: the witness was confirmed; `lower` was proved by the oracle; a limit that was reached leaves the bracket
+wider and is named in `why`; nothing is `optimal` unless the two bounds are as close as was asked.
+Source: Karimi et al. 2020, algorithm 1, with a witness moving `upper` to its own distance, a strict last question
+(nothing closer than the witness itself), and a relative gap beside the absolute one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from mace.axes import GridAxis, Point
+from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
+from mace.proof import Proof
+from mace.question import Question
+
+Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
+REFUSALS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question to the oracle: the radius (None: anywhere), what came back, and how long it took."""
+
+    radius: Fraction | None
+    verdict: str
+    seconds: float
+    lower: Fraction
+    upper: Fraction | None
+
+
+@dataclass(slots=True)
+class Bracket:
+    """lower <= true distance <= upper; `point` has the goal at distance upper (None when none is known)."""
+
+    lower: Fraction = Fraction(0)
+    upper: Fraction | None = None
+    point: Point | None = None
+    status: Status = "unknown"
+    why: str = ""
+    proof: Proof | None = None
+    refused: list[Point] = field(default_factory=list)
+    trace: list[Asked] = field(default_factory=list)
+
+
+class _Clock:
+    def __init__(self, limits: Limits) -> None:
+        self.began = time.monotonic()
+        self.limits = limits
+
+    def left(self) -> Limits:
+        if self.limits.seconds is None:
+            return self.limits
+        rest = self.limits.seconds - (time.monotonic() - self.began)
+        return Limits(max(0.0, rest), self.limits.memory)
+
+    @property
+    def over(self) -> bool:
+        return self.limits.seconds is not None and time.monotonic() - self.began >= self.limits.seconds
+
+
+def squeeze(
+    question: Question,
+    oracle: Oracle,
+    confirm: Callable[[Point], bool],
+    *,
+    gap: Gap,
+    limits: Limits,
+    best: Point | None = None,
+    watch: Callable[[Bracket], None] = lambda bracket: None,
+) -> Bracket:
+    """Bracket the distance from the start to the nearest point with the goal.
+
+    best:  a point that `confirm` accepted and the question allows, for a first upper bound.
+    watch: called after every question, for progress.
+    Returns a Bracket; a limit does not raise: the bracket stays wider and `why` says which.
+    """
+    bracket = Bracket()
+    clock = _Clock(limits)
+    if best is not None:
+        bracket.point, bracket.upper = best, question.distance_of(best)
+    step = _optimise if oracle.optimises else _bisect
+    # Invariant: no point with the goal is closer than bracket.lower, and bracket.point has it at bracket.upper.
+    while not step(bracket, question, oracle, confirm, gap, clock, watch):
+        if clock.over and not bracket.why:
+            bracket.why = f"the time limit of {limits.seconds:g} s was reached"
+        if bracket.why:
+            break
+    _conclude(bracket, gap)
+    return bracket
+
+
+def _ask(
+    bracket: Bracket,
+    oracle: Oracle,
+    radius: Fraction | None,
+    gap: Gap,
+    clock: _Clock,
+    confirm: Callable[[Point], bool],
+    question: Question,
+    *,
+    strict: bool = False,
+) -> Found | Refuted | Unknown:
+    """One question; a witness is believed only when it obeys the question and the deployed model confirms it."""
+    began = time.monotonic()
+    while True:
+        reply = oracle.ask(radius, clock.left(), strict=strict, best=bracket.point, gap=gap)
+        if not isinstance(reply, Found) or reply.point == bracket.point:
+            break
+        if question.obeys(reply.point) and confirm(reply.point):
+            distance = question.distance_of(reply.point)
+            if bracket.upper is None or distance < bracket.upper:
+                bracket.point, bracket.upper = reply.point, distance
+            break
+        bracket.refused.append(reply.point)
+        oracle.forbid(reply.point)
+        if len(bracket.refused) >= REFUSALS or clock.over:
+            reply = Unknown(f"the deployed model refused {len(bracket.refused)} points that the oracle found")
+            break
+    verdict = {"Found": "found", "Refuted": "refuted", "Unknown": "unknown"}[type(reply).__name__]
+    bracket.trace.append(Asked(radius, verdict, time.monotonic() - began, bracket.lower, bracket.upper))
+    return reply
+
+
+def _optimise(
+    bracket: Bracket,
+    question: Question,
+    oracle: Oracle,
+    confirm: Callable[[Point], bool],
+    gap: Gap,
+    clock: _Clock,
+    watch: Callable[[Bracket], None],
+) -> bool:
+    """An oracle that optimises is asked once; true when there is nothing more to ask."""
+    reply = _ask(bracket, oracle, None, gap, clock, confirm, question)
+    match reply:
+        case Found():
+            bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
+            bracket.proof, bracket.why = reply.proof, reply.why
+        case Refuted():
+            bracket.proof = reply.proof
+            # A known witness that the oracle, having it, refutes would be a contradiction: never call it infeasible.
+            if bracket.point is None:
+                bracket.status = "infeasible"
+            else:
+                bracket.why = "the oracle refuted a question to which a witness is known; please report this"
+                bracket.proof = None
+        case Unknown():
+            bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
+            bracket.why = reply.why
+    watch(bracket)
+    return True
+
+
+def _bisect(
+    bracket: Bracket,
+    question: Question,
+    oracle: Oracle,
+    confirm: Callable[[Point], bool],
+    gap: Gap,
+    clock: _Clock,
+    watch: Callable[[Bracket], None],
+) -> bool:
+    """One step of algorithm 1; true when there is nothing more to ask."""
+    if bracket.upper is None:
+        reply = _ask(bracket, oracle, None, gap, clock, confirm, question)
+        if isinstance(reply, Refuted):
+            bracket.status = "infeasible"
+            bracket.proof = reply.proof
+        elif isinstance(reply, Unknown):
+            bracket.why = reply.why
+        watch(bracket)
+        return not isinstance(reply, Found)
+    if gap.met(bracket.lower, bracket.upper):
+        return True
+    # Close to the end ask for anything closer than the witness itself: a "no" closes the bracket without a gap.
+    narrow = gap.met(bracket.lower, bracket.upper - (bracket.upper - bracket.lower) / 2)
+    last = bracket.trace[-1] if bracket.trace else None
+    finish = narrow or (last is not None and last.verdict == "refuted" and len(bracket.trace) % 4 == 3)
+    radius = bracket.upper if finish else _simple((bracket.lower + bracket.upper) / 2, bracket.lower, bracket.upper)
+    reply = _ask(bracket, oracle, radius, gap, clock, confirm, question, strict=finish)
+    match reply:
+        case Refuted():
+            bracket.lower = max(bracket.lower, radius)
+        case Unknown():
+            bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
+            bracket.why = reply.why
+    watch(bracket)
+    return False
+
+
+def _simple(middle: Fraction, lower: Fraction, upper: Fraction) -> Fraction:
+    """A radius near the middle with a short denominator, so that solvers compute with short numbers."""
+    bits = 8
+    while True:
+        radius = Fraction(round(middle * 2**bits), 2**bits)
+        if abs(radius - middle) <= (upper - lower) / 8:
+            return radius
+        bits += 8
+
+
+def _conclude(bracket: Bracket, gap: Gap) -> None:
+    if bracket.status == "infeasible":
+        return
+    if bracket.upper is not None:
+        bracket.lower = min(bracket.lower, bracket.upper)
+        if gap.met(bracket.lower, bracket.upper):
+            bracket.status, bracket.why = "optimal", ""
+        else:
+            bracket.status = "bounded"
+
+
+def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]) -> Point:
+    """Walk a point with the goal towards the start, feature by feature, as long as it keeps the goal.
+
+    Each pass tries to undo a change completely, the costliest first; what cannot be undone is halved towards the
+    start, which finds a nearest value when the model is monotone on the way, and a nearer one in any case.
+    """
+
+    def works(candidate: Point) -> bool:
+        return question.obeys(candidate) and question.has_goal(candidate) and confirm(candidate)
+
+    def put(base: Point, feature: int, index: int) -> Point:
+        return (*base[:feature], index, *base[feature + 1 :])
+
+    def by_cost(base: Point) -> Iterable[int]:
+        deltas = question.deltas(base)
+        return sorted((j for j in range(len(base)) if deltas[j]), key=lambda j: (-deltas[j], j))
+
+    for feature in by_cost(point):
+        undone = put(point, feature, question.axes[feature].start)
+        if works(undone):
+            point = undone
+    for feature in by_cost(point):
+        axis = question.axes[feature]
+        if not isinstance(axis, GridAxis):
+            continue
+        near, far = axis.start, point[feature]
+        while abs(far - near) > 1:
+            middle = (near + far) // 2
+            if works(put(point, feature, middle)):
+                far = middle
+            else:
+                near = middle
+        point = put(point, feature, far)
+    return point

@@ -1,0 +1,127 @@
+"""An answer as a before/after table: for a terminal (rich), a notebook (HTML) and plain text."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from mace.answer import Answer
+
+
+def _value(value: Any, unit: str = "") -> str:
+    shown = f"{value:,.6g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
+    return f"{shown} {unit}".strip()
+
+
+def _whole(value: Any) -> str:
+    return f"{int(value):,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+
+
+def _move(before: Any, after: Any) -> str:
+    if isinstance(before, (int, float)) and isinstance(after, (int, float)) and not isinstance(before, bool):
+        return f"{after - before:+,.6g}"
+    return ""
+
+
+def bounds(answer: Answer) -> str:
+    """One sentence: status, distance and lower bound."""
+    from mace.answer import MEANING
+
+    meaning = MEANING[answer.status]
+    if answer.status == "infeasible":
+        return f"infeasible ({meaning})"
+    if answer.distance is None:
+        floor = f"; none is closer than {answer.lower_bound:.9g}" if answer.lower_bound else ""
+        return f"{answer.status} ({meaning}{floor}): {answer.why}"
+    if answer.exact_distance == answer.exact_lower_bound:
+        held = f"{answer.distance_name} distance = lower bound = {answer.distance:.9g}, gap 0"
+    else:
+        gap = answer.distance - answer.lower_bound
+        held = f"{answer.distance_name} distance {answer.distance:.9g}, lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
+    why = f": {answer.why}" if answer.why else ""
+    return f"{answer.status} ({meaning}{why}): {held}"
+
+
+def _rows(answer: Answer) -> list[list[str]]:
+    """One row per feature that any counterfactual changes: name, start, then value and move per counterfactual."""
+    rows = []
+    for feature in answer.space.features:
+        if not any(feature.name in c.changes for c in answer.counterfactuals):
+            continue
+        before = answer.start[feature.name]
+        row = [feature.name, _value(before, feature.unit)]
+        for c in answer.counterfactuals:
+            if feature.name in c.changes:
+                after = c.changes[feature.name][1]
+                move = _move(before, after)
+                row.append(_value(after, feature.unit) + (f"  ({move})" if move else ""))
+            else:
+                row.append("·")
+        rows.append(row)
+    return rows
+
+
+def _head(answer: Answer) -> list[str]:
+    many = len(answer.counterfactuals) > 1
+    return ["feature", "now", *(f"needed ({n})" if many else "needed" for n in range(1, len(answer.counterfactuals) + 1))]
+
+
+def _distances(answer: Answer) -> list[str] | None:
+    """The row of distances, where there is more than one counterfactual."""
+    if len(answer.counterfactuals) < 2:
+        return None
+    return ["distance", "0", *(f"{c.distance:.6g} ({c.status})" for c in answer.counterfactuals)]
+
+
+def as_rich(answer: Answer) -> RenderableType:
+    """For a rich console."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(f"goal: {answer.goal}", style="bold")]
+    if answer.counterfactuals and _rows(answer):
+        table = Table(box=None, pad_edge=False)
+        for number, name in enumerate(_head(answer)):
+            table.add_column(name, style="bold" if number == 0 else "", overflow="fold")
+        for row in _rows(answer):
+            table.add_row(*(Text(cell) for cell in row))
+        distances = _distances(answer)
+        if distances:
+            table.add_row(*(Text(cell, style="dim") for cell in distances))
+        parts.append(table)
+    color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[answer.status]
+    parts.append(Text(bounds(answer), style=color))
+    parts += [Text(f"note: {note}", style="dim") for note in answer.notes]
+    parts.append(Text(f"oracle {answer.oracle}, {answer.seconds:.3f} s", style="dim"))
+    return Group(*parts)
+
+
+def as_text(answer: Answer) -> str:
+    """Plain text, the same words."""
+    lines = [f"goal: {answer.goal}"]
+    rows = [_head(answer), *_rows(answer)]
+    distances = _distances(answer)
+    rows += [distances] if distances else []
+    if answer.counterfactuals and len(rows) > 1:
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.append(bounds(answer))
+    lines += [f"note: {note}" for note in answer.notes]
+    return "\n".join(lines)
+
+
+def as_html(answer: Answer) -> str:
+    """For a notebook; every value is escaped."""
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in _head(answer))
+    body = "".join(
+        f"<tr><th scope='row'>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
+        for row in [*_rows(answer), *([_distances(answer)] if _distances(answer) else [])]
+        if row
+    )
+    notes = "".join(f"<br>note: {escape(note)}" for note in answer.notes)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if answer.counterfactuals else ""
+    return f"<div><p>goal: {escape(answer.goal)}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"

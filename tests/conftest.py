@@ -1,0 +1,35 @@
+"""What all tests share: where the real data lies, and the order quick before slow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+SHARED = ROOT.parent / "shared" / "data"
+
+# A shared machine may stall for a second: a test fails for what it finds, not for how long it took.
+settings.register_profile("mace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mace")
+
+# Set here, before any test module is imported, so that the workers of pytest-xdist and child processes see it too.
+if "MACE_DATA" not in os.environ and SHARED.is_dir():
+    os.environ["MACE_DATA"] = str(SHARED)
+
+
+def has_data() -> bool:
+    """Whether the files of the real data sets are here."""
+    folder = os.environ.get("MACE_DATA")
+    return folder is not None and (Path(folder) / "adult.csv.gz").is_file()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: "slow" in item.keywords)  # stable: quick ones first, else in order
+    if not has_data():
+        reason = "needs the real data sets: set MACE_DATA to the folder with adult.csv.gz (see CONTRIBUTING.md)"
+        for item in items:
+            if "data" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason=reason))

@@ -130,6 +130,7 @@ def exact_margin(table: Ensemble | Network, compare: Compare, scores: Sequence[F
 # ---------------------------------------------------------------------------------------------- ensembles
 
 
+@lru_cache(maxsize=64)  # compilers ask at every leaf; tables are compared by identity
 def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     """Errors of the sums of both sides, of the division, and of nothing else: comparing floats is exact."""
     sides = [side for side in (compare.plus, compare.minus) if side is not None]

@@ -1,0 +1,72 @@
+"""Compile one tree: nested conditionals, one `return` a leaf.
+
+In:  an Ensemble of one tree, and what is asked.    Out: a Program over the model's columns.
+Promise: a test of the library on a rounded input becomes `column <= T` on the exact one (`thresholds.py`), so that
+both go the same way for every double; a score of one tree is not rounded, so all three readings agree where no
+division or offset rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Literal
+
+from mace.compilers.thresholds import largest_passing
+from mace.compilers.verdict import Asked, decide
+from mace.errors import ModelError
+from mace.exact import exact
+from mace.language.syntax import MAX_NESTING, Apply, Block, If, Name, Number, Op, Program, Return
+from mace.tables import Ensemble, Tree
+
+DEEPEST = MAX_NESTING - 10
+"""Tests above a leaf: some levels are left for the expressions at the leaves."""
+
+
+def tree_program(table: Ensemble, asked: Asked) -> Program:
+    """The program of an ensemble of one tree."""
+    tree = table.trees[0]
+    start = [exact(value) for value in table.start]
+
+    def returned(leaf: int) -> Block:
+        return (Return(decide(table, asked, [s + exact(v) for s, v in zip(start, tree.value[leaf], strict=True)])),)
+
+    body = nested(tree, 0, asked.names, table.cast, table.test, returned)
+    return Program(asked.inputs(), (), body, table.name)
+
+
+def nested(
+    tree: Tree,
+    number: int,
+    names: Sequence[str],
+    cast: Literal["float32", "float64"],
+    test: Literal["<=", "<"],
+    at_leaf: Callable[[int], Block],
+) -> Block:
+    """A tree as nested conditionals with the given statements at its leaves; `number` is for messages."""
+    order, depth = [0], {0: 0}
+    for node in order:  # grows: every node after its parent
+        if tree.column[node] >= 0:
+            for child in (int(tree.left[node]), int(tree.right[node])):
+                depth[child] = depth[node] + 1
+                order.append(child)
+    if max(depth.values()) > DEEPEST:
+        raise ModelError(
+            f"tree {number} has leaves {max(depth.values())} tests deep, and a program nests at most {DEEPEST}",
+            hint="Limit max_depth, or use the prover for ensembles, which needs no program.",
+        )
+    blocks: dict[int, Block] = {}
+    for node in reversed(order):
+        if tree.column[node] < 0:
+            blocks[node] = at_leaf(node)
+            continue
+        then, other = blocks.pop(int(tree.left[node])), blocks.pop(int(tree.right[node]))
+        last = largest_passing(float(tree.threshold[node]), cast, test)
+        if abs(last) == float("inf"):  # every finite double goes the same way
+            blocks[node] = then if last > 0 else other
+        elif then == other and len(then) == 1 and isinstance(then[0], Return):
+            blocks[node] = then
+        else:
+            passes = Apply(Op.LE, (Name(names[int(tree.column[node])]), Number(Fraction(last))))
+            blocks[node] = (If(passes, then, other),)
+    return blocks[0]

@@ -1,7 +1,7 @@
 """The shape of a proof that no point with the goal is closer than some distance (or exists at all).
 
 A proof is a tree, written in preorder as one list: an inner node is followed by its first child's tree, then by its
-second child's. The root stands for all allowed points. proofs/FORMAT.md defines every node and the rule by which each
+second child's (`Bounds` has one child). The root stands for all allowed points. proofs/FORMAT.md defines every node and the rule by which each
 leaf closes; the provers build these, `mace.certificate` writes them, and `proofs/check.py`, which shares no code with
 this package, accepts or refuses them.
 """
@@ -30,6 +30,11 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """One child: the bounds of the hidden ReLUs are derived again for this node's box and phases."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """A leaf that needs no more than its rule, see FORMAT.md; `number` picks one rule or one excluded region."""
 
@@ -42,7 +47,8 @@ class Multipliers:
     """Dual multipliers against one part of the goal's disjunction.
 
     goal:    one per comparison of the part, >= 0.
-    slopes:  (layer, unit) -> t in [0, 1], the lower line t * z of a ReLU that may be on or off (0 when absent).
+    slopes:  (layer, unit) -> t >= 0, the lower line t * z of a ReLU that may be on or off; above 1 the upper line is
+             used as well, see FORMAT.md (absent: 1 for a ReLU that is on, else 0).
     phases:  (layer, unit) -> multiplier >= 0 of the phase's inequality (0 when absent).
     largest: feature -> share of the linf part, >= 0, summing to at most 1.
     """
@@ -60,5 +66,5 @@ class Dual:
     parts: tuple[Multipliers, ...]
 
 
-Node: TypeAlias = Split | Phase | Leaf | Dual
+Node: TypeAlias = Split | Phase | Bounds | Leaf | Dual
 Proof: TypeAlias = list[Node]

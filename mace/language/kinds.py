@@ -1,0 +1,157 @@
+"""The sort of every expression, and the two limits of a linear language.
+
+In:  an expression and the kinds of the names in scope.    Out: its kind, or a ProgramError at the part that is wrong.
+Promise: an expression that passes has a value for every value of its names: operators get what `OPERATORS` says they
+take, no product has two variable factors, and every divisor is a constant other than zero.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from mace.errors import ProgramError, Span
+from mace.language.run import evaluate
+from mace.language.show import show, show_text
+from mace.language.syntax import (
+    COMPARISONS, MAX_NESTING, OPERATORS, Apply, Expr, Levels, Name, Number, Op, Text, Truth, Value, fold, too_deep,
+)  # fmt: skip
+
+BOOL, NUMBER, TEXT = "bool", "number", "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an expression is: bool, number or text; whether it is constant; and how deep it nests."""
+
+    sort: str
+    constant: bool = False
+    depth: int = 0
+    # A loop index is one number in each round, so it may be a factor; but it may also be zero, so never a divisor.
+    index: bool = False
+
+
+class Kinds:
+    """Finds kinds. `names` is what may be read here, `consts` the values of constants, `source` serves messages."""
+
+    def __init__(self, names: Mapping[str, Kind], consts: Mapping[str, Value], levels: Levels, source: str) -> None:
+        self.names = names
+        self.consts = consts
+        self.levels = levels
+        self.source = source
+
+    def of(self, expr: Expr) -> Kind:
+        """The kind of an expression."""
+        kind = fold(expr, self._kind)
+        if kind.sort == TEXT:
+            raise self._text(expr)
+        return kind
+
+    def wrong(self, message: str, span: Span | None, hint: str) -> ProgramError:
+        """An error at a place in the source."""
+        return ProgramError(message, span=span, text=self.source, hint=hint)
+
+    def _kind(self, node: Expr, parts: Sequence[Kind]) -> Kind:
+        match node:
+            case Name(name=name):
+                return self.names[name]
+            case Number():
+                return Kind(NUMBER, constant=True)
+            case Truth():
+                return Kind(BOOL, constant=True)
+            case Text():
+                return Kind(TEXT, constant=True)
+            case Apply():
+                return self._kind_of_apply(node, parts)
+            case _:
+                assert_never(node)
+
+    def _kind_of_apply(self, node: Apply, parts: Sequence[Kind]) -> Kind:
+        op, signature = node.op, OPERATORS[node.op]
+        if len(parts) < signature.least or (signature.most is not None and len(parts) > signature.most):
+            most = "" if signature.most == signature.least else " or more"
+            raise self.wrong(
+                f"`{op.value}` takes {signature.least}{most} arguments and got {len(parts)}", node.span,
+                "Give it another argument, or leave it out.",
+            )  # fmt: skip
+        depth = 1 + max(part.depth for part in parts)
+        if depth > MAX_NESTING:
+            raise too_deep(node.span, self.source)
+        constant, index = all(part.constant for part in parts), any(part.index for part in parts)
+        if op in COMPARISONS and any(part.sort == TEXT for part in parts):
+            self._compared_text(node)
+            return Kind(BOOL, False, depth)
+        for arg, part in zip(node.args, parts, strict=True):
+            if part.sort == TEXT:
+                raise self._text(arg)
+        if op is Op.IF:
+            self._expect(BOOL, node.args[0], parts[0], "the test of `if`")
+            self._alike(node, parts[1:], node.args[1:])
+            return Kind(parts[1].sort, constant, depth, index)
+        if signature.takes == "same":
+            self._alike(node, parts, node.args)
+        else:
+            for arg, part in zip(node.args, parts, strict=True):
+                self._expect(signature.takes, arg, part, f"`{op.value}`")
+        if op is Op.TIMES and sum(not part.constant for part in parts) > 1:
+            raise self.wrong(
+                "this is a product of two variables", node.span,
+                "The language is linear: at most one factor may be other than a constant (`const`).",
+            )  # fmt: skip
+        if op is Op.DIVIDE:
+            self._divisor(node.args[1], parts[1])
+        return Kind(signature.gives, constant, depth, index)
+
+    def _divisor(self, arg: Expr, part: Kind) -> None:
+        if not part.constant or part.index:
+            raise self.wrong(
+                f"division by `{show(arg)}`, which is not a constant", arg.span,
+                "Divide by a number or a `const`, or multiply both sides out.",
+            )  # fmt: skip
+        if evaluate(arg, self.consts) == 0:
+            raise self.wrong("division by zero", arg.span, "Divide by a number other than zero.")
+
+    def _expect(self, sort: str, arg: Expr, part: Kind, taker: str) -> None:
+        if part.sort != sort:
+            raise self.wrong(
+                f"{taker} takes a {sort}, and `{show(arg)}` is a {part.sort}", arg.span,
+                "Compare it to make a bool, such as `x > 0`." if sort == BOOL
+                else "Turn it into a number with `1 if ... else 0`.",
+            )  # fmt: skip
+
+    def _alike(self, node: Apply, parts: Sequence[Kind], args: Sequence[Expr]) -> None:
+        if parts[0].sort != parts[1].sort:
+            raise self.wrong(
+                f"`{node.op.value}` takes two of one sort: `{show(args[0])}` is a {parts[0].sort}, "
+                f"`{show(args[1])}` a {parts[1].sort}", node.span,
+                "Compare numbers with numbers, and bools with bools.",
+            )  # fmt: skip
+
+    def _text(self, expr: Expr) -> ProgramError:
+        text = show(expr)
+        return self.wrong(
+            f"the text {text} stands for a level only beside the input that it is compared with", expr.span,
+            f"Write a comparison such as `job == {text}`, with `job` declared as `one of {text}, ...`.",
+        )  # fmt: skip
+
+    def _compared_text(self, node: Apply) -> None:
+        match node.args:
+            case (Text() as text, other) | (other, Text() as text):
+                pass
+            case _:
+                raise AssertionError(node)
+        if not isinstance(other, Name) or other.name not in self.levels:
+            raise self.wrong(
+                f"the text {show(text)} is compared with `{show(other)}`, which is not an input with levels",
+                text.span or node.span, f"Declare it as `one of {show(text)}, ...`, or compare with a number.",
+            )  # fmt: skip
+        levels = self.levels[other.name]
+        if text.value not in levels:
+            close = difflib.get_close_matches(text.value, levels, n=1)
+            listed = ", ".join(map(show_text, levels[:8])) + (", ..." if len(levels) > 8 else "")
+            raise self.wrong(
+                f"`{show(other)}` has no level {show(text)}", text.span or node.span,
+                f"Did you mean {show_text(close[0])}?" if close else f"Its levels are {listed}.",
+            )  # fmt: skip

@@ -1,0 +1,168 @@
+"""The meaning of a program: an interpreter on exact numbers.
+
+In:  a Program that `check` accepted (or a Straight), and a value for each input.    Out: a bool, or a Fraction.
+Promise: nothing is rounded; every other part of the package that speaks about programs agrees with this one.
+Source: Karimi et al. 2020, appendix A; the usual meaning of each command.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import assert_never
+
+from mace import exact
+from mace.errors import RowError
+from mace.language.show import show_name, show_number, show_text
+from mace.language.syntax import (
+    Apply, Assign, Block, Bool, Expr, For, If, Input, Int, Level, Levels, Name, Number, Op, Program, Real, Result,
+    Return, Skip, Straight, Text, Truth, Value, fold, levels_of,
+)  # fmt: skip
+
+
+def run(program: Program, values: Mapping[str, Value]) -> Result:
+    """What the program returns.
+
+    values: for each input its exact value, in its own unit; a level by its index. Other names are ignored.
+    Returns a bool, or a Fraction.
+    Raises  RowError if a value is missing, of another sort, or outside the declared range.
+    """
+    levels = levels_of(program.inputs)
+    names = {declared.name: admitted(declared, values) for declared in program.inputs}
+    for const in program.consts:
+        names[const.name] = evaluate(const.value, names)
+    return _returned(program.body, names, levels)
+
+
+def run_straight(straight: Straight, values: Mapping[str, Value]) -> Result:
+    """What a program in single assignment form returns; as `run`."""
+    names = {declared.name: admitted(declared, values) for declared in straight.inputs}
+    return _returned(straight.body, names, {})
+
+
+def admitted(declared: Input, values: Mapping[str, Value]) -> Value:
+    """The value of an input, refused with a RowError unless it has the declared sort and range."""
+    name, sort = show_name(declared.name), declared.sort
+    if declared.name not in values:
+        raise RowError(f"no value for the input {name}", hint="Give a value for every input of the program.")
+    value = values[declared.name]
+    match sort:
+        case Bool():
+            if not isinstance(value, bool):
+                raise RowError(f"{name} is a bool, and {value!r} is not", hint="Give True or False.")
+            return value
+        case Level(levels=levels):
+            if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or value not in range(len(levels)):
+                raise RowError(
+                    f"{name} has levels 0 to {len(levels) - 1}, and {value!r} is none of them",
+                    hint="Give the index of a level: " + ", ".join(
+                        f"{at} for {show_text(level)}" for at, level in enumerate(levels[:3])) + ".",
+                )  # fmt: skip
+            return Fraction(value)
+        case Int() | Real():
+            if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+                raise RowError(
+                    f"{name} is a number, and {value!r} is not an exact one",
+                    hint="Give an int or a Fraction; `mace.exact.exact` reads a float without loss.",
+                )
+            number = Fraction(value)
+            if isinstance(sort, Int) and number.denominator != 1:
+                raise RowError(f"{name} is an int, and {exact.text(number)} is not whole", hint="Give a whole number.")
+            if (declared.lower is not None and number < declared.lower) or (
+                declared.upper is not None and number > declared.upper
+            ):
+                lower = "-inf" if declared.lower is None else show_number(declared.lower)
+                upper = "inf" if declared.upper is None else show_number(declared.upper)
+                raise RowError(
+                    f"{name} = {show_number(number)} lies outside [{lower}, {upper}]",
+                    hint="Correct the value, or widen the declared range.",
+                )
+            return number
+        case _:
+            assert_never(sort)
+
+
+def _returned(body: Block, names: dict[str, Value], levels: Levels) -> Result:
+    # Work to be done, last first. A pair is a loop index and its value, for the round that follows it.
+    todo: list[Skip | Assign | If | For | Return | tuple[str, int]] = list(reversed(body))
+    while todo:
+        stmt = todo.pop()
+        match stmt:
+            case Skip():
+                pass
+            case Assign(name=name, value=value):
+                names[name] = evaluate(value, names, levels)
+            case If(test=test, then=then, other=other):
+                todo.extend(reversed(then if evaluate(test, names, levels) else other))
+            case For(index=index, first=first, last=last, body=inside):
+                if first < last:
+                    todo.append(For(index, first + 1, last, inside))
+                todo.extend(reversed(inside))
+                todo.append((index, first))
+            case Return(value=value):
+                result = evaluate(value, names, levels)
+                return result if isinstance(result, bool) else Fraction(result)
+            case (str() as index, int() as first):
+                names[index] = Fraction(first)
+            case _:
+                assert_never(stmt)
+    raise AssertionError("a checked program returns")
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+def _product(parts: Sequence[Value]) -> Value:
+    result: Value = Fraction(1)
+    for part in parts:
+        result = result * part
+    return result
+
+
+MEANING: Mapping[Op, Callable[[Sequence[Value]], Value]] = {
+    Op.NEGATE: lambda a: -a[0],
+    Op.ADD: lambda a: sum(a, Fraction(0)),
+    Op.TIMES: _product,
+    Op.DIVIDE: lambda a: Fraction(a[0]) / Fraction(a[1]),
+    Op.ABS: lambda a: abs(a[0]),
+    Op.MIN: min,
+    Op.MAX: max,
+    Op.EQ: lambda a: operator.eq(*a),
+    Op.NE: lambda a: operator.ne(*a),
+    Op.LT: lambda a: operator.lt(*a),
+    Op.LE: lambda a: operator.le(*a),
+    Op.GT: lambda a: operator.gt(*a),
+    Op.GE: lambda a: operator.ge(*a),
+    Op.NOT: lambda a: not a[0],
+    Op.AND: all,
+    Op.OR: any,
+    Op.IMPLIES: lambda a: not a[0] or a[1],
+    Op.IF: lambda a: a[1] if a[0] else a[2],
+}
+
+
+def evaluate(expr: Expr, names: Mapping[str, Value], levels: Levels | None = None) -> Value:
+    """The value of an expression.
+
+    names:  the value of every name in it.
+    levels: the levels of inputs, for the texts in it.
+    """
+    return fold(expr, partial(_value, names), levels)
+
+
+def _value(names: Mapping[str, Value], node: Expr, parts: Sequence[Value]) -> Value:
+    match node:
+        case Name(name=name):
+            return names[name]
+        case Number(value=value):
+            return value
+        case Truth(value=value):
+            return value
+        case Apply(op=op):
+            return MEANING[op](parts)
+        case Text():
+            raise AssertionError("a checked program has texts only beside levels")
+        case _:
+            assert_never(node)

@@ -11,19 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Axis, GridAxis, Point
+from mace.axes import Axis, Point
 from mace.distance import Distance, DistanceProgram, Norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
 from mace.exact import exact
-from mace.plausibility import Rule
+from mace.plausibility import Rule, typed
 from mace.space import Column, Space
 from mace.tables import Decision, Ensemble, Formula, Label, Network, Table, decided
+
+if TYPE_CHECKING:
+    from mace.language import Program
 
 
 @dataclass(frozen=True)
@@ -137,29 +140,24 @@ def _moved(axis: Axis, start: int) -> Axis:
     return replace(axis, start=start)
 
 
-def program_inputs(axes: Sequence[Axis], point: Point, wanted: Sequence[str]) -> dict[str, Fraction]:
+def program_inputs(program: Program, axes: Sequence[Axis], point: Point) -> dict[str, Fraction | bool]:
     """Values for the inputs of a program over the features: `x`, and `start_x` for the start's value of `x`."""
     values: dict[str, Fraction] = {}
     for axis, index in zip(axes, point, strict=True):
         values[axis.name] = axis.value(index)
         values["start_" + axis.name] = axis.value(axis.start)
-    return {name: values[name] for name in wanted}
+    return typed(program, {declared.name: values[declared.name] for declared in program.inputs})
 
 
 def program_distance(distance: DistanceProgram, axes: Sequence[Axis], point: Point) -> Fraction:
     """The value of a distance program at a point."""
     from mace.language import run
 
-    return exact(run(distance.program, program_inputs(axes, point, [i.name for i in distance.program.inputs])))
+    return exact(run(distance.program, program_inputs(distance.program, axes, point)))
 
 
 def program_result(model: Formula, axes: Sequence[Axis], point: Point) -> int:
     """The class number that a program model returns at a point."""
     from mace.language import run
 
-    return int(run(model.program, program_inputs(axes, point, [i.name for i in model.program.inputs])))
-
-
-def changes_only_grid(axes: Sequence[Axis]) -> bool:
-    """Whether every axis that may change is ordered."""
-    return all(isinstance(axis, GridAxis) or axis.fixed for axis in axes)
+    return int(run(model.program, program_inputs(model.program, axes, point)))

@@ -1,0 +1,432 @@
+"""The main job: the nearest counterfactuals of a row, with a proved lower bound.
+
+In:  a trained model (or a core-language program), a space, a row, a goal.
+Out: an `Answer`; every counterfactual in it was run through the deployed model's own `predict`.
+Promise: same input, same answer, in every process. What cannot be compiled, read or allowed raises a `MaceError`;
+what cannot be decided in the time given is the answer `bounded` or `unknown`.
+
+`explain` does it all for one row; an `Explainer` reads the model and the background rows once, for many rows.
+Source: Karimi et al. 2020, sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.answer import Answer, Counterfactual
+from mace.axes import Point
+from mace.background import Background
+from mace.distance import Distance, DistanceProgram, norm
+from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.errors import GoalError, MaceError, ModelError
+from mace.exact import as_written
+from mace.oracles.protocol import Gap, Limits, Oracle
+from mace.plausibility import Rule, distance_program, model_program, rule_of
+from mace.question import Goal, Question
+from mace.search import Bracket, pull_back, squeeze
+from mace.space import Space
+from mace.tables import Ensemble, Formula, Label, Table, decision_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DistanceSpec = str | Mapping[str, object] | Path
+ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
+
+
+def explain(
+    model: object,
+    space: Space,
+    x: object,
+    *,
+    goal: Label | Iterable[Label] | None = None,
+    distance: DistanceSpec = "l1",
+    weights: Mapping[str, object] | None = None,
+    gap: object = None,
+    rgap: object = None,
+    count: int = 1,
+    diversity: object = "features",
+    most_changes: int | None = None,
+    rules: Sequence[str | Path] = (),
+    oracle: str = "auto",
+    timeout: float | None = 60.0,
+    memory: int | None = 4096,
+    background: pd.DataFrame | None = None,
+    watch: Callable[[Bracket], None] | None = None,
+) -> Answer:
+    """The nearest points with the goal, with a lower bound below which there is none.
+
+    model:      a fitted estimator of a supported class, or a core-language program (text, or a Path to a .mace file)
+                over the features that returns the class number.
+    space:      what may change, and how; rules of the space hold too.
+    x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
+    goal:       the class wanted, or a set of classes; None: any class but the present one.
+    distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
+    weights:    feature name -> weight >= 0; 1 where absent.
+    gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
+                optimum (networks to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
+    count:      how many answers; the later ones differ by `diversity`: "features" (leave at least one feature as it
+                is that an earlier answer changed), "points" (any other point), or a number: the least distance
+                between any two answers.
+    rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
+    oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
+    timeout:    seconds for each answer (None: no limit); memory: MB for each solver.
+    background: rows to start from; those with the goal outcome give the first upper bound.
+    watch:      called with the bracket after every question.
+    Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
+    """
+    explainer = Explainer(model, space, background=background, rules=rules, distance=distance, weights=weights)
+    return explainer.explain(
+        x,
+        goal=goal,
+        gap=gap,
+        rgap=rgap,
+        count=count,
+        diversity=diversity,
+        most_changes=most_changes,
+        oracle=oracle,
+        timeout=timeout,
+        memory=memory,
+        watch=watch,
+    )
+
+
+class Explainer:
+    """A model, a space, rules, a distance and background rows, read once; `explain` answers for one row."""
+
+    def __init__(
+        self,
+        model: object,
+        space: Space,
+        *,
+        background: pd.DataFrame | None = None,
+        rules: Sequence[str | Path] = (),
+        distance: DistanceSpec = "l1",
+        weights: Mapping[str, object] | None = None,
+    ) -> None:
+        if not isinstance(space, Space):
+            raise ModelError(
+                f"the second argument must be a mace.Space, got {type(space).__name__}",
+                hint="For instance mace.Space.from_frame(X).",
+            )
+        self.model = model
+        self.space = space
+        self.table = read_model(model, space)
+        if isinstance(rules, (str, Path)):
+            rules = [rules]
+        self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
+        self.distance = read_distance(distance, space, weights)
+        self._frame = background
+
+    @cached_property
+    def background(self) -> Background | None:
+        """The background rows, encoded, with the model's decision on each."""
+        if self._frame is None or isinstance(self.table, Formula):
+            return None
+        return Background(self.space, self._frame, self.predict)
+
+    def predict(self, matrix: pd.DataFrame) -> NDArray[Any]:
+        """The deployed model's own decisions for encoded rows; shape (rows,)."""
+        given: Any = matrix if hasattr(self.model, "feature_names_in_") else matrix.to_numpy()
+        return np.asarray(self.model.predict(given))  # type: ignore[attr-defined]
+
+    def decide(self, question: Question, point: Point) -> Label:
+        """The deployed model's decision for a point."""
+        if isinstance(self.table, Formula):
+            from mace.question import program_result
+
+            result = program_result(self.table, question.axes, point)
+            return self.table.classes[result] if 0 <= result < len(self.table.classes) else result
+        import pandas as pd
+
+        names = [column.name for column in self.space.columns]
+        label = self.predict(pd.DataFrame([question.row(point)], columns=names))[0]
+        return label.item() if hasattr(label, "item") else label
+
+    def question(
+        self, x: object, goal: Label | Iterable[Label] | None = None, most_changes: int | None = None
+    ) -> tuple[Question, Label]:
+        """The question about one row, and the decision that the model takes on it now.
+
+        Raises RowError, GoalError, and ModelError where model and space do not fit together.
+        """
+        axes = self.space.axes(x)
+        if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
+            raise MaceError(f"most_changes must be a whole number >= 0, got {most_changes!r}")
+        draft = Question(
+            self.space,
+            axes,
+            self.table,
+            Goal("", frozenset(), ()),
+            self.distance,
+            self.rules,
+            most_changes=most_changes,
+        )
+        decision = self.decide(draft, draft.start)
+        return replace(draft, goal=self._goal(goal, decision)), decision
+
+    def _goal(self, goal: Label | Iterable[Label] | None, decision: Label) -> Goal:
+        classes = self.table.classes
+        if goal is None:
+            labels = frozenset(label for label in classes if label != decision)
+            text = f"anything but {decision!r}" if len(labels) != 1 else f"{next(iter(labels))!r}"
+        elif isinstance(goal, (list, tuple, set, frozenset)):
+            labels = frozenset(_plain(label) for label in goal)
+            text = " or ".join(repr(label) for label in sorted(labels, key=repr))
+        else:
+            labels = frozenset([_plain(goal)])
+            text = repr(_plain(goal))
+        if not labels:
+            raise GoalError("the goal names no class", hint=f"Classes: {', '.join(map(repr, classes))}.")
+        if isinstance(self.table, Formula):
+            unknown = labels - set(classes)
+            if unknown:
+                raise GoalError(f"the goal {min(unknown, key=repr)!r} is not a class of this program")
+            return Goal(text, labels, (), frozenset(classes.index(label) for label in labels))
+        return Goal(text, labels, decision_for(self.table, labels))
+
+    def explain(
+        self,
+        x: object,
+        *,
+        goal: Label | Iterable[Label] | None = None,
+        gap: object = None,
+        rgap: object = None,
+        count: int = 1,
+        diversity: object = "features",
+        most_changes: int | None = None,
+        oracle: str = "auto",
+        timeout: float | None = 60.0,
+        memory: int | None = 4096,
+        watch: Callable[[Bracket], None] | None = None,
+    ) -> Answer:
+        """The answer for one row; arguments as in `mace.explain`."""
+        if not isinstance(count, int) or count < 1:
+            raise MaceError(f"count must be a whole number >= 1, got {count!r}")
+        _check_limit("timeout", timeout, "seconds")
+        _check_limit("memory", memory, "MB")
+        began = time.perf_counter()
+        question, decision = self.question(x, goal, most_changes)
+        limits = Limits(timeout, None if memory is None else memory * 2**20)
+        found: list[tuple[Bracket, Question]] = []
+        asked = question
+        name = ""
+        while len(found) < count:
+            bracket, name, answered = self._one(asked, decision, oracle, gap, rgap, limits, watch)
+            found.append((bracket, answered))
+            if bracket.point is None or bracket.point == question.start:
+                break
+            asked = asked.away(_exclusion(asked, bracket.point, diversity))
+        answer = self._answer(question, decision, found, count, name)
+        return replace(answer, seconds=time.perf_counter() - began)
+
+    def _one(
+        self,
+        question: Question,
+        decision: Label,
+        oracle_name: str,
+        gap: object,
+        rgap: object,
+        limits: Limits,
+        watch: Callable[[Bracket], None] | None,
+    ) -> tuple[Bracket, str, Question]:
+        """One bracket, the name of the oracle that gave it, and the question as that oracle answered it."""
+
+        def confirm(point: Point) -> bool:
+            return self.decide(question, point) in question.goal.labels
+
+        if decision in question.goal.labels and question.obeys(question.start):
+            done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
+            return done, "none (the row has the goal already)", question
+        oracle = choose(question, oracle_name)
+        try:
+            best = self._first(question, oracle, confirm)
+            bracket = squeeze(
+                question,
+                oracle,
+                confirm,
+                gap=_gap(gap, rgap, oracle),
+                limits=limits,
+                best=best,
+                watch=watch or (lambda _: None),
+            )
+        finally:
+            oracle.close()
+        answered = question
+        for point in bracket.refused:
+            answered = answered.away(AvoidPoint(point))
+        return bracket, oracle.name, answered
+
+    def _first(self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool]) -> Point | None:
+        """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
+        if self.background is None:
+            return None
+        wanted = question.goal.labels
+
+        def has_goal(decisions: NDArray[Any]) -> NDArray[np.bool_]:
+            return np.isin(decisions, list(wanted))
+
+        for point in self.background.nearest(question, has_goal):
+            if question.has_goal(point) and confirm(point):
+                return point if oracle.optimises else pull_back(question, point, confirm)
+        return None
+
+    def _answer(
+        self, question: Question, decision: Label, found: list[tuple[Bracket, Question]], count: int, oracle: str
+    ) -> Answer:
+        first, answered = found[0]
+        notes = []
+        shown: list[Counterfactual] = []
+        start = question.values(question.start)
+        for bracket, _ in found:
+            if bracket.point is None or bracket.upper is None:
+                continue
+            values = question.values(bracket.point)
+            changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
+            shown.append(Counterfactual(values, changes, bracket.upper, bracket.lower, bracket.status))
+        if first.point == question.start and first.point is not None:
+            notes.append("the row has the goal already")
+        elif len(shown) < count and shown:
+            last = found[-1][0]
+            ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
+            notes.append(f"{len(shown)} of {count} answers found ({ending})")
+        if first.refused:
+            notes.append(f"the deployed model refused {len(first.refused)} points near its boundary; they are excluded")
+        return Answer(
+            status=first.status,
+            counterfactuals=shown,
+            exact_lower_bound=first.lower,
+            exact_distance=first.upper,
+            start=start,
+            goal=question.goal.text,
+            distance_name=self.distance.name,
+            oracle=oracle,
+            why=first.why,
+            seconds=0.0,
+            trace=[asked for bracket, _ in found for asked in bracket.trace],
+            space=self.space,
+            decision=decision,
+            notes=notes,
+            question=answered,
+            proof=first.proof,
+            witness=first.point,
+        )
+
+
+def read_model(model: object, space: Space) -> Table:
+    """The table of a model; a text or a Path is read as a core-language program over the space's features."""
+    if isinstance(model, (str, Path)):
+        return model_program(model, space)
+    from mace.compilers import read
+
+    table = read(model)
+    names = getattr(model, "feature_names_in_", None)
+    columns = [column.name for column in space.columns]
+    if names is not None and list(names) != columns:
+        if set(names) == set(columns):
+            what = "the same columns in another order"
+        else:
+            odd = [n for n in names if n not in columns] or [c for c in columns if c not in set(names)]
+            what = f"other columns (for instance `{odd[0]}`)"
+        raise ModelError(
+            f"the model was trained on {what} than the space encodes",
+            hint=f"Train it on space.encode(frame), or set encoding= and columns=. The space has: {', '.join(columns)}.",
+        )
+    return table
+
+
+def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object] | None = None) -> Distance:
+    """A norm over the space's features, or a distance program; raises DistanceError or ProgramError."""
+    if isinstance(spec, Path) or isinstance(spec, str) and ("\n" in spec or spec.endswith(".mace")):
+        if weights:
+            raise MaceError("weights belong to l0, l1, linf and mixtures; a distance program has its own")
+        return DistanceProgram(distance_program(spec, space))
+    for name in weights or {}:
+        _ = space[name]
+    given = [(weights or {}).get(name, 1) for name in space.names] if weights else None
+    return norm(spec, len(space.features), given)
+
+
+def choose(question: Question, name: str = "auto") -> Oracle:
+    """The oracle for a question: a prover where one takes it, else the solvers.
+
+    Raises MaceError when a named oracle cannot take the question.
+    """
+    if name not in ORACLES:
+        raise MaceError(f"unknown oracle {name!r}", hint=f"Use one of {', '.join(ORACLES)}.")
+    program = isinstance(question.distance, DistanceProgram)
+    prover = None if isinstance(question.model, Formula) or program else _prover_for(question.model)
+    if name in ("ensembles", "networks") and name != prover:
+        what = "a distance program" if program else f"a model of kind `{question.model.name}`"
+        raise MaceError(f"the oracle {name!r} does not take {what}", hint='Use oracle="auto".')
+    if name == "auto" and prover is not None or name == prover:
+        return _prover(question)
+    from mace.oracles.smt import SmtOracle
+
+    return SmtOracle(question, solvers=(name,) if name in ("z3", "cvc5") else ("z3", "cvc5"))
+
+
+def _prover_for(table: Table) -> str:
+    return "ensembles" if isinstance(table, Ensemble) else "networks"
+
+
+def _prover(question: Question) -> Oracle:
+    if isinstance(question.model, Ensemble):
+        from mace.oracles.ensembles import EnsembleOracle
+
+        return EnsembleOracle(question)
+    from mace.oracles.networks import NetworkOracle
+
+    return NetworkOracle(question)
+
+
+def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
+    """The gap asked for; when nothing is said, what the oracle reaches as a matter of course."""
+    if gap is None and rgap is None:
+        if not oracle.optimises:
+            return Gap(Fraction(1, 10**6), Fraction(1, 1000))
+        return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
+    try:
+        absolute, relative = as_written(gap or 0), as_written(rgap or 0)
+    except (TypeError, ValueError) as error:
+        raise MaceError(f"gap and rgap must be numbers: {error}") from None
+    if absolute < 0 or relative < 0:
+        raise MaceError("gap and rgap must be >= 0")
+    return Gap(absolute, relative)
+
+
+def _exclusion(question: Question, point: Point, diversity: object) -> Avoid:
+    if diversity == "points":
+        return AvoidPoint(point)
+    if diversity == "features":
+        return AvoidChanges(question.changed(point))
+    try:
+        radius = as_written(diversity)
+    except (TypeError, ValueError):
+        raise MaceError(
+            f"diversity must be \"features\", \"points\" or a least distance between answers, got {diversity!r}"
+        ) from None
+    if radius <= 0:
+        raise MaceError(f"the least distance between answers must be > 0, got {diversity!r}")
+    return AvoidNear(point, radius)
+
+
+def _check_limit(name: str, value: float | None, unit: str) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+        raise MaceError(f"{name} must be a number of {unit} > 0, or None for no limit; got {value!r}")
+
+
+def _plain(label: Any) -> Label:
+    return label.item() if hasattr(label, "item") else label
+
+
+__all__ = ["Answer", "Counterfactual", "Explainer", "choose", "explain", "read_distance", "read_model"]

@@ -3,6 +3,7 @@
 
 STAMP := .venv/installed
 BIN   := .venv/bin
+PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo quick test check bench proofs clean
@@ -12,10 +13,19 @@ help:  ## this list
 
 install: $(STAMP)  ## create .venv and install mace with everything optional
 
-$(STAMP): pyproject.toml tools/python.sh
-	@python=$$(sh tools/python.sh) && echo "Creating .venv with $$python" && "$$python" -m venv --clear .venv
+# A name on the path may be a wrapper around nothing, or a Python without venv: only running it tells.
+$(STAMP): pyproject.toml
+	@for python in $(PYTHONS); do \
+	    if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	        echo "Creating .venv with $$python"; exec "$$python" -m venv --clear .venv; \
+	    fi; \
+	done; \
+	{ echo 'mace needs Python 3.11 or newer, with venv. Tried: $(PYTHONS)'; \
+	  echo "python3 here is: $$(python3 --version 2>&1)"; \
+	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: make PYTHON=<path> demo'; } >&2; \
+	exit 1
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
-	@touch $(STAMP)
+	@touch $@
 
 demo: $(STAMP)  ## explain decisions of models trained on a small loan table
 	@$(BIN)/mace demo
@@ -31,7 +41,7 @@ check: $(STAMP)  ## ruff and mypy, strict
 	@$(BIN)/mypy
 
 bench: $(STAMP)  ## speed on this machine; prints a table, judges nothing
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m tests.bench
 
 proofs: $(STAMP)  ## the mechanised theorems (needs coqc; says so when it is absent)
 	@if [ ! -e proofs/theory/Makefile ]; then echo 'proofs: there are no mechanised theorems yet'; \

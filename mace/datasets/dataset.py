@@ -54,7 +54,7 @@ class Dataset:
 
     @cached_property
     def free_space(self) -> Space:
-        """The same features, each free to change in any direction, and no rules: as in Karimi et al. 2020, section 5."""
+        """The same features, free to change in any direction, and no rules: Karimi et al. 2020, section 5."""
         return self.space.free()
 
     def __repr__(self) -> str:

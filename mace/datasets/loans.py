@@ -34,7 +34,7 @@ def loans(rows: int = ROWS, seed: int = SEED) -> pd.DataFrame:
         return next(draws)
 
     def bell() -> Any:
-        """Four uniform numbers make a bell with mean 0 and standard deviation 1, near enough, without a library call."""
+        """Four uniform numbers make a bell, mean 0 and standard deviation 1 near enough, by addition alone."""
         return (chance() + chance() + chance() + chance() - 2.0) * 1.75
 
     def whole(number: Any, lower: int, upper: int, step: int = 1) -> Any:

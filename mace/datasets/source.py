@@ -1,4 +1,4 @@
-"""Find a data set: generated, in a folder, or through scikit-learn's `fetch_openml`; and know it when it is the right one.
+"""Find a data set: generated, in a folder, or through scikit-learn's `fetch_openml`; and know it for the right one.
 
 In:  a name and perhaps a folder. Out: a Dataset.
 Promise: unless told `verify=False`, the rows are exactly those that mace's tests and figures speak of. A file is known

@@ -15,6 +15,7 @@ import mace
 from mace.datasets import openml, source
 from mace.datasets.loans import loans
 from mace.errors import FileError
+from mace.plausibility import rule_of
 
 REAL = list(source.KNOWN)
 SHAPES = {"loans": (2000, 16), "adult": (45222, 13), "credit": (29623, 15), "compas": (5278, 6), "german": (1000, 22)}
@@ -70,6 +71,20 @@ def test_each_rule_holds_in_all_rows_but_the_known_ones(name: str) -> None:
     frame = mace.datasets.load(name).X
     for rule in declared(name)["rules"]:
         assert int((~holds(frame, rule)).sum()) == BROKEN.get((name, rule), 0), rule
+
+
+@tables
+def test_mace_reads_each_rule_as_pandas_does(name: str) -> None:
+    data = mace.datasets.load(name)
+    space = data.free_space
+    some = data.X.sample(60, random_state=0)
+    # Each column shuffled on its own: people who cannot be, so that rules also fail.
+    mixed = pd.DataFrame({column: some[column].sample(frac=1, random_state=i).array for i, column in enumerate(some)})
+    for frame in (some, mixed):
+        points = [(axes := space.axes(row), tuple(axis.start for axis in axes)) for _, row in frame.iterrows()]
+        for text in data.space.rules:
+            rule = rule_of(text, data.space)
+            assert [rule.holds(*point) for point in points] == holds(frame, text).tolist(), text
 
 
 @tables

@@ -1,0 +1,5 @@
+"""`python -m mace` is the command line."""
+
+from mace.cli import main
+
+main()

@@ -1,0 +1,460 @@
+"""The command line: JSON or tables on stdout, progress on stderr (on a terminal only), one message per mistake.
+
+Exit codes: 0 done; 10 violated, refused or not found where asked to fail; 5 unknown or bounded; 2 usage or input;
+6 internal error. Nothing heavy is imported before a command needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mace.errors import CertificateError, FileError, GoalError, MaceError, RowError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.answer import Answer
+    from mace.recourse import Explainer
+    from mace.search import Bracket
+    from mace.space import Space
+
+DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL = 0, 5, 10, 2, 6
+
+app = typer.Typer(
+    name="mace",
+    help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+class Format(str, Enum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+class Target(str, Enum):
+    """What `mace compile` prints."""
+
+    mace = "mace"
+    ssa = "ssa"
+    paths = "paths"
+    smt2 = "smt2"
+
+
+ModelOption = Annotated[
+    Path | None,
+    typer.Option("--model", help="A joblib or pickle file (needs --trust-pickle), or a .mace program."),
+]
+SpaceOption = Annotated[
+    str | None,
+    typer.Option("--space", help="A space file (TOML), or adult, credit, compas, german, loans. Default: that of --data."),
+]
+DataOption = Annotated[
+    str | None,
+    typer.Option("--data", help="A CSV file, or adult, credit, compas, german (read from $MACE_DATA), loans."),
+]
+RowOption = Annotated[int, typer.Option("--row", help="Which row of the data to explain, from 0.")]
+TrustOption = Annotated[
+    bool,
+    typer.Option("--trust-pickle", help="Load pickled models. A pickle runs any code that its author put into it."),
+]
+GoalOption = Annotated[str | None, typer.Option("--goal", help="The class wanted. Default: any but the present one.")]
+DistanceOption = Annotated[
+    str, typer.Option("--distance", help="l0, l1, linf, a mixture such as l0=0.5,l1=0.5, or a .mace file.")
+]
+RuleOption = Annotated[
+    list[str] | None, typer.Option("--rule", help="A condition between features, or a .mace file. May be repeated.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
+
+
+@app.command()
+def demo(format: FormatOption = Format.text) -> None:
+    """Train one model of each class on a made-up table of loans and explain rejected applicants."""
+    from mace.demo import run_demo
+
+    raise typer.Exit(run_demo(as_json=format is Format.json))
+
+
+@app.command()
+def explain(
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    data: DataOption = None,
+    row: RowOption = 0,
+    goal: GoalOption = None,
+    distance: DistanceOption = "l1",
+    weight: Annotated[list[str] | None, typer.Option("--weight", help="FEATURE=NUMBER. May be repeated.")] = None,
+    gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
+    rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
+    count: Annotated[int, typer.Option("--count", help="How many different answers.")] = 1,
+    diversity: Annotated[
+        str, typer.Option("--diversity", help="features, points, or the least distance between two answers.")
+    ] = "features",
+    most_changes: Annotated[
+        int | None, typer.Option("--most-changes", help="Change at most this many features.")
+    ] = None,
+    rule: RuleOption = None,
+    oracle: Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")] = "auto",
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer; 0 means no limit.")] = 60.0,
+    memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="Write the proof of the bound to this file (.json or .json.gz).")
+    ] = None,
+    must_exist: Annotated[
+        bool, typer.Option("--must-exist", help="Exit with 10 when it is proved that nothing reaches the goal.")
+    ] = False,
+    format: FormatOption = Format.text,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Find the nearest input with the wanted decision, and prove that there is none nearer."""
+    frame, chosen = _frame_and_space(data, space)
+    explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)
+    with _progress() as watch:
+        answer = explainer.explain(
+            _row_of(frame, row),
+            goal=_label(goal, explainer),
+            gap=gap,
+            rgap=rgap,
+            count=count,
+            diversity=diversity,
+            most_changes=most_changes,
+            oracle=oracle,
+            timeout=timeout or None,
+            memory=memory,
+            watch=watch,
+        )
+    written = None
+    if certificate is not None:
+        written = _save_certificate(answer, certificate)
+    _print_answer(answer, format, written)
+    if answer.status in ("unknown", "bounded"):
+        raise typer.Exit(UNDECIDED)
+    raise typer.Exit(NOT_FOUND if must_exist and answer.status == "infeasible" else DONE)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A certificate (JSON, or gzip of it).")],
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    data: DataOption = None,
+    row: RowOption = 0,
+    goal: GoalOption = None,
+    distance: DistanceOption = "l1",
+    weight: Annotated[list[str] | None, typer.Option("--weight", help="FEATURE=NUMBER. May be repeated.")] = None,
+    most_changes: Annotated[int | None, typer.Option("--most-changes", help="As given to explain.")] = None,
+    rule: RuleOption = None,
+    format: FormatOption = Format.text,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Check a certificate; with --model and --data also that it speaks of this model and this row."""
+    from mace.certificate import same_statement
+    from mace.proofs.check import check as check_data
+    from mace.proofs.check import load
+
+    data_in_file = load(file)
+    verdict = check_data(data_in_file)
+    differences: list[str] = []
+    if model is not None:
+        frame, chosen = _frame_and_space(data, space)
+        explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)
+        question, _ = explainer.question(_row_of(frame, row), _label(goal, explainer), most_changes)
+        differences = same_statement(data_in_file, question)
+    accepted = verdict.accepted and not differences
+    if format is Format.json:
+        _print_json(
+            {
+                "accepted": accepted,
+                "verdict": str(verdict),
+                "compared_with_model": model is not None,
+                "differences": differences,
+            }
+        )
+    else:
+        typer.echo(str(verdict))
+        for difference in differences:
+            typer.echo(f"not about this question: {difference}")
+        if model is not None and not differences:
+            typer.echo("the statement is the one of this model, space and row")
+    raise typer.Exit(DONE if accepted else NOT_FOUND)
+
+
+@app.command()
+def compile(
+    file: Annotated[Path | None, typer.Argument(help="A .mace program.")] = None,
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    to: Annotated[Target, typer.Option("--to", help="mace, ssa, paths or smt2.")] = Target.mace,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Print a program, or a trained model as a program, in one of its forms."""
+    from mace.language import parse_program, show, to_ssa
+
+    if (file is None) == (model is None):
+        raise MaceError("give either a .mace FILE or --model", hint="mace compile credit.mace --to smt2")
+    source = file if file is not None else model
+    assert source is not None
+    if source.suffix == ".mace":
+        program = parse_program(_text_of(source), str(source))
+    else:
+        from mace.compilers import load_model, read, to_program
+
+        table = read(load_model(source, trust_pickle))
+        names = [column.name for column in _space(space).columns] if space else None
+        program = to_program(table, names)
+    if to is Target.mace:
+        typer.echo(show(program), nl=False)
+        return
+    straight = to_ssa(program)
+    if to is Target.ssa:
+        typer.echo(show(straight), nl=False)
+        return
+    from mace.logic.paths import formula_of, path_list, to_smtlib
+
+    if to is Target.paths:
+        for path in path_list(straight):
+            typer.echo(path.serialize())
+    else:
+        typer.echo(to_smtlib(formula_of(straight)), nl=False)
+
+
+@app.command()
+def inspect(
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    data: DataOption = None,
+    format: FormatOption = Format.text,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Show the space and the model as understood."""
+    from mace.inspect import describe_model, describe_space, render
+
+    report: dict[str, Any] = {}
+    chosen = None
+    if space is not None or data is not None:
+        _, chosen = _frame_and_space(data, space)
+        report["space"] = describe_space(chosen)
+    if model is not None:
+        report["model"] = describe_model(_load(model, trust_pickle), chosen)
+    if not report:
+        raise MaceError("nothing to inspect", hint="Give --model, --space or --data.")
+    if format is Format.json:
+        _print_json(report)
+    else:
+        _console().print(render(report))
+
+
+@app.command()
+def doctor(format: FormatOption = Format.text) -> None:
+    """Versions, solvers found, and a self-test that also warms the compiled code."""
+    from mace.doctor import examine
+
+    report = examine()
+    if format is Format.json:
+        _print_json(report)
+    else:
+        for name, value in report["versions"].items():
+            typer.echo(f"{name:14} {value}")
+        for test in report["tests"]:
+            typer.echo(f"{'ok    ' if test['ok'] else 'FAILED'} {test['name']} ({test['seconds']:.2f} s) {test['note']}")
+    raise typer.Exit(DONE if all(test["ok"] for test in report["tests"]) else INTERNAL)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read ({error})") from None
+
+
+def _frame_and_space(data: str | None, space: str | None) -> tuple[pd.DataFrame, Space]:
+    """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr)."""
+    from mace import datasets
+    from mace.space import Space
+
+    if data is None:
+        raise MaceError("no data given", hint="--data table.csv, or the name of a data set: --data loans.")
+    if data in datasets.NAMES:
+        dataset = datasets.load(data)
+        return dataset.X, _space(space) if space else dataset.space
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(data)
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise FileError(f"{data}: cannot be read as CSV ({error})") from None
+    if space:
+        return frame, _space(space)
+    inferred = Space.from_frame(frame)
+    typer.echo(f"no --space given; inferred from {data}:", err=True)
+    for note in inferred.notes:
+        typer.echo(f"  {note}", err=True)
+    return frame, inferred
+
+
+def _space(name: str) -> Space:
+    from mace import datasets
+    from mace.space import Space
+
+    return Space.load(Path(datasets.__file__).parent / f"{name}.toml" if name in datasets.NAMES else name)
+
+
+def _load(model: Path | None, trust_pickle: bool) -> object:
+    if model is None:
+        raise MaceError("no model given", hint="--model model.joblib --trust-pickle, or --model rules.mace.")
+    if model.suffix == ".mace":
+        return model
+    from mace.compilers import load_model
+
+    return load_model(model, trust_pickle)
+
+
+def _explainer(
+    model: Path | None,
+    space: Space,
+    frame: pd.DataFrame,
+    rules: list[str] | None,
+    distance: str,
+    weights: list[str] | None,
+    trust_pickle: bool,
+) -> Explainer:
+    from mace.recourse import Explainer
+
+    return Explainer(
+        _load(model, trust_pickle),
+        space,
+        background=frame,
+        rules=[Path(rule) if rule.endswith(".mace") else rule for rule in rules or []],
+        distance=_distance(distance),
+        weights=_pairs(weights, "--weight") or None,
+    )
+
+
+def _distance(text: str) -> str | Path | dict[str, object]:
+    if text.endswith(".mace"):
+        return Path(text)
+    return dict(_pairs(text.split(","), "--distance")) if "=" in text else text
+
+
+def _pairs(texts: list[str] | None, option: str) -> dict[str, object]:
+    pairs: dict[str, object] = {}
+    for text in texts or []:
+        name, equals, value = text.rpartition("=")
+        if not equals:
+            raise MaceError(f"{option} {text!r}: expected NAME=NUMBER")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _label(goal: str | None, explainer: Explainer) -> Any:
+    """The class whose text is the goal given; several are separated by commas."""
+    if goal is None:
+        return None
+    labels = {str(label): label for label in explainer.table.classes}
+    wanted = [goal] if goal in labels else [part.strip() for part in goal.split(",")]
+    for part in wanted:
+        if part not in labels:
+            raise GoalError(f"--goal {part!r} is not a class of this model", hint=f"Its classes: {', '.join(labels)}.")
+    return [labels[part] for part in wanted]
+
+
+def _row_of(frame: pd.DataFrame, row: int) -> pd.Series[Any]:
+    if not 0 <= row < len(frame):
+        raise RowError(f"--row {row}: the data has the rows 0..{len(frame) - 1}")
+    return frame.iloc[row]
+
+
+def _save_certificate(answer: Answer, path: Path) -> str:
+    try:
+        answer.certificate.save(path)
+    except CertificateError as error:
+        return f"no certificate: {error.message}"
+    return f"certificate written to {path}; check it with: mace check {path}"
+
+
+def _print_answer(answer: Answer, format: Format, written: str | None) -> None:
+    if format is Format.json:
+        _print_json(answer.to_dict() | ({"certificate": written} if written else {}))
+        return
+    _console().print(answer)
+    if written:
+        typer.echo(written)
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+class _progress:
+    """A line on stderr with the two bounds closing in; nothing where stderr is not a terminal."""
+
+    def __enter__(self) -> Any:
+        self.status: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status("asking ..")
+            self.status.start()
+        return self._show
+
+    def _show(self, bracket: Bracket) -> None:
+        if self.status is not None:
+            upper = float(bracket.upper) if bracket.upper is not None else None
+            lower = float(bracket.lower)
+            width = 30
+            left = round(width * lower / upper) if upper else 0
+            bar = "━" * left + "╌" * (width - left)
+            shown = f"{upper:.6g}" if upper is not None else "?"
+            self.status.update(f"{lower:.6g} {bar} {shown}  ({len(bracket.trace)} questions)")
+
+    def __exit__(self, *_: object) -> None:
+        if self.status is not None:
+            self.status.stop()
+
+
+def main() -> None:
+    """Entry point: every mistake becomes one message on stderr and an exit code."""
+    try:
+        app()
+    except MaceError as error:
+        typer.echo(f"mace: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("mace: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(DONE)
+    except Exception as error:
+        if os.environ.get("MACE_DEBUG"):
+            raise
+        typer.echo(
+            f"mace: internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of mace, not of yours. Set MACE_DEBUG=1 for the traceback, and please report it.",
+            err=True,
+        )
+        sys.exit(INTERNAL)
+
+
+if __name__ == "__main__":
+    main()

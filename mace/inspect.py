@@ -1,0 +1,114 @@
+"""The space and the model as understood, in plain values, for `mace inspect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mace.space import Space
+from mace.tables import Ensemble, Formula, Network, Table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def describe_space(space: Space) -> dict[str, Any]:
+    """Every feature in one row, the rules, and what was inferred."""
+    return {
+        "name": space.name,
+        "features": [
+            {
+                "name": f.name,
+                "kind": f.kind,
+                "values": (
+                    f"{f.lower}..{f.upper}" + (f" step {f.step}" if f.step is not None else "")
+                    if f.numeric
+                    else ", ".join(map(str, f.levels))
+                ),
+                "change": f.change,
+                "encoding": f.encoding,
+                "columns": len(f.columns),
+                "unit": f.unit,
+            }
+            for f in space.features
+        ],
+        "columns": len(space.columns),
+        "rules": list(space.rules),
+        "notes": list(space.notes),
+    }
+
+
+def describe_model(model: object, space: Space | None) -> dict[str, Any]:
+    """Kind, size, classes and decision rule of a model, and which oracle would answer."""
+    if isinstance(model, Path):
+        from mace.language import parse_program
+
+        if space is None:
+            program = parse_program(model.read_text(encoding="utf-8"), str(model))
+            return {"kind": "program", "inputs": [declared.name for declared in program.inputs], "oracle": "smt"}
+        from mace.plausibility import model_program
+
+        return _describe(model_program(model, space))
+    from mace.compilers import read
+
+    return _describe(read(model))
+
+
+def _describe(table: Table) -> dict[str, Any]:
+    match table:
+        case Ensemble():
+            return {
+                "kind": table.name,
+                "trees": len(table.trees),
+                "leaves": table.leaves,
+                "columns": table.columns,
+                "classes": [str(label) for label in table.classes],
+                "decision": table.rule,
+                "arithmetic": f"inputs as {table.cast}, tests `x {table.test} threshold`, sums in {table.dtype}",
+                "oracle": "ensembles",
+            }
+        case Network():
+            return {
+                "kind": table.name,
+                "layers": [f"{layer.weights.shape[0]} -> {layer.weights.shape[1]} {layer.activation}" for layer in table.layers],
+                "columns": table.columns,
+                "classes": [str(label) for label in table.classes],
+                "decision": table.rule,
+                "arithmetic": "float64 in any order of summation, within a rigorous margin",
+                "oracle": "networks",
+            }
+        case Formula():
+            return {
+                "kind": "program",
+                "inputs": [declared.name for declared in table.program.inputs],
+                "classes": [str(label) for label in table.classes],
+                "arithmetic": "exact rationals",
+                "oracle": "smt",
+            }
+
+
+def render(report: dict[str, Any]) -> RenderableType:
+    """Tables for a terminal."""
+    from rich.console import Group
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    if "space" in report:
+        space = report["space"]
+        parts.append(Text(f"space {space['name']}: {len(space['features'])} features, {space['columns']} columns", "bold"))
+        grid = Grid(box=None, pad_edge=False)
+        for name in ("name", "kind", "values", "change", "encoding", "unit"):
+            grid.add_column(name, overflow="fold")
+        for feature in space["features"]:
+            grid.add_row(*(Text(str(feature[name])) for name in ("name", "kind", "values", "change", "encoding", "unit")))
+        parts.append(grid)
+        parts += [Text(f"rule: {rule}") for rule in space["rules"]]
+        parts += [Text(f"inferred: {note}", "dim") for note in space["notes"]]
+    if "model" in report:
+        parts.append(Text("model", "bold"))
+        parts += [
+            Text(f"  {name}: {', '.join(value) if isinstance(value, list) else value}")
+            for name, value in report["model"].items()
+        ]
+    return Group(*parts)

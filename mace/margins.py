@@ -256,7 +256,6 @@ def simplified(
         moved = _upward(_upper(np.abs(kept), moved, none) + _upper(np.where(gone, weights, 0.0), size, none))
         size = _upper(weights, size, bias)
         layers.append(Layer(kept, layer.bias, layer.activation))
-        moved = np.where(gone.any() or moved.any(), moved, 0.0)
     return replace(network, layers=tuple(layers)), tuple(exact(bound) for bound in moved)
 
 
@@ -267,7 +266,7 @@ def _upper(matrix: Floats, vector: Floats, shift: Floats) -> Floats:
     the factor below has six units more, for its own product and sum.
     """
     terms = len(matrix) + 1
-    if not matrix.any() and not shift.any():
+    if not shift.any() and not (matrix.any() and vector.any()):
         return np.zeros_like(shift)
     factor = 1.0 + (2 * terms + 8) * float(UNIT_ROUNDOFF)
     return _upward((vector @ matrix + shift + terms * float(_SMALLEST["float64"])) * factor)

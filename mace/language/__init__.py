@@ -13,12 +13,37 @@ from mace.language.run import evaluate, run, run_straight
 from mace.language.show import show
 from mace.language.ssa import to_ssa
 from mace.language.syntax import (
-    OPERATORS, Apply, Assign, Block, Bool, Const, Expr, For, If, Input, Int, Level, Name, Number, Op, Program, Real,
-    Return, Skip, Sort, Stmt, Straight, Text, Truth, Value,
-)  # fmt: skip
+    OPERATORS,
+    Apply,
+    Assign,
+    Block,
+    Bool,
+    Const,
+    Expr,
+    For,
+    If,
+    Input,
+    Int,
+    Level,
+    Name,
+    Number,
+    Op,
+    Program,
+    Real,
+    Return,
+    Skip,
+    Sort,
+    Stmt,
+    Straight,
+    Text,
+    Truth,
+    Value,
+    statements_of,
+)
 
 __all__ = [
     "OPERATORS", "Apply", "Assign", "Block", "Bool", "Const", "Expr", "For", "If", "Input", "Int", "Level", "Name",
     "Number", "Op", "Program", "Real", "Return", "Skip", "Sort", "Stmt", "Straight", "Text", "Truth", "Value",
-    "check", "evaluate", "parse_program", "parse_rule", "possible", "run", "run_straight", "show", "to_ssa",
+    "check", "evaluate", "parse_program", "parse_rule", "possible", "run", "run_straight", "show",
+    "statements_of", "to_ssa",
 ]  # fmt: skip

@@ -18,9 +18,28 @@ from lark import Token, Transformer
 
 from mace.errors import ProgramError, Span
 from mace.language.syntax import (
-    Apply, Assign, Block, Bool, Const, Expr, For, If, Input, Int, Level, Name, Number, Op, Real, Return, Skip,
-    Sort, Stmt, Text, Truth,
-)  # fmt: skip
+    Apply,
+    Assign,
+    Block,
+    Bool,
+    Const,
+    Expr,
+    For,
+    If,
+    Input,
+    Int,
+    Level,
+    Name,
+    Number,
+    Op,
+    Real,
+    Return,
+    Skip,
+    Sort,
+    Stmt,
+    Text,
+    Truth,
+)
 
 MAX_DIGITS = 1200
 """A double written out in full needs at most 1,075 digits."""
@@ -104,7 +123,8 @@ class Build(Transformer[Token, object]):
 
     def input(self, parts: list[object]) -> Input:
         name, ranged = parts[1], parts[3]
-        assert isinstance(name, Name) and isinstance(ranged, Ranged)
+        assert isinstance(name, Name)
+        assert isinstance(ranged, Ranged)
         return Input(name.name, ranged.sort, ranged.lower, ranged.upper, name.span)
 
     def const(self, parts: list[Part]) -> Const:
@@ -112,7 +132,7 @@ class Build(Transformer[Token, object]):
         assert isinstance(name, Name)
         return Const(name.name, bare(parts[3]), name.span)
 
-    def bool_sort(self, parts: list[object]) -> Ranged:
+    def bool_sort(self, _: list[object]) -> Ranged:
         return Ranged(Bool())
 
     def level_sort(self, parts: list[Token]) -> Ranged:
@@ -159,12 +179,14 @@ class Build(Transformer[Token, object]):
             else:
                 assert isinstance(part, tuple)
                 other = part
-        assert isinstance(start, Token) and isinstance(then, tuple)
+        assert isinstance(start, Token)
+        assert isinstance(then, tuple)
         return If(bare(test), then, other, self._at(start))
 
     def elif_(self, parts: list[object]) -> Elif:
         start, test, _, body = parts
-        assert isinstance(start, Token) and isinstance(body, tuple)
+        assert isinstance(start, Token)
+        assert isinstance(body, tuple)
         return Elif(bare(test), body, self._at(start))
 
     def else_(self, parts: list[object]) -> Block:
@@ -177,7 +199,8 @@ class Build(Transformer[Token, object]):
 
     def loop(self, parts: list[object]) -> For:
         _, index, _, low, _, high, _, body = parts
-        assert isinstance(index, Name) and isinstance(body, tuple)
+        assert isinstance(index, Name)
+        assert isinstance(body, tuple)
         first, last = self._bound(low), self._bound(high)
         if first > last:
             raise self._wrong(

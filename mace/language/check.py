@@ -22,9 +22,30 @@ from mace.language.run import evaluate
 from mace.language.scope import Scope
 from mace.language.show import PLAIN_NAME, show, show_name
 from mace.language.syntax import (
-    MAX_NESTING, MAX_UNROLLED, Assign, Block, Bool, Expr, For, If, Input, Int, Level, Name, Program, Real, Return,
-    Skip, Sort, Stmt, Value, levels_of, nodes_of, statements_of, too_deep,
-)  # fmt: skip
+    MAX_NESTING,
+    MAX_UNROLLED,
+    Assign,
+    Block,
+    Bool,
+    Expr,
+    For,
+    If,
+    Input,
+    Int,
+    Level,
+    Name,
+    Program,
+    Real,
+    Return,
+    Skip,
+    Sort,
+    Stmt,
+    Value,
+    levels_of,
+    nodes_of,
+    statements_of,
+    too_deep,
+)
 
 
 class Flow(Enum):
@@ -96,7 +117,7 @@ class _Check:
         for stmt in statements_of(self.program.body):
             if isinstance(stmt, For):
                 self._index(stmt)
-        if self._block(self.program.body, None, True) is not Flow.RETURNS:
+        if self._block(self.program.body) is not Flow.RETURNS:
             conditions = path_to(self.program.body, len(self.program.body), None)
             last = self.program.body[-1].span if self.program.body else None
             raise self._wrong(
@@ -152,7 +173,7 @@ class _Check:
 
     # --- statements ---
 
-    def _block(self, block: Block, test: Expr | None, holds: bool) -> Flow:
+    def _block(self, block: Block, test: Expr | None = None, *, holds: bool = True) -> Flow:
         if len(self.frames) > MAX_NESTING:
             raise too_deep(block[0].span if block else None, self.program.source)
         frame = Frame(block, 0, test, holds)
@@ -221,10 +242,10 @@ class _Check:
         if not stmt.then:
             raise self._wrong("an `if` without statements", stmt.span, "Write `skip`.")
         self.scope.enter()
-        then = self._block(stmt.then, stmt.test, True)
+        then = self._block(stmt.then, stmt.test)
         in_then = self.scope.leave()
         self.scope.enter()
-        other = self._block(stmt.other, stmt.test, False)
+        other = self._block(stmt.other, stmt.test, holds=False)
         in_other = self.scope.leave()
         for name, kind in in_then.items():
             if other is Flow.RETURNS or name in in_other:
@@ -245,7 +266,7 @@ class _Check:
         outside, self.rounds = self.rounds, self.rounds * (stmt.last - stmt.first + 1)
         self.scope.values[stmt.index] = Kind(NUMBER, constant=True, index=True)
         # The first round reads what was assigned before the loop; later rounds can only read more.
-        flow = self._block(stmt.body, None, True)
+        flow = self._block(stmt.body)
         del self.scope.values[stmt.index]
         self.rounds = outside
         if stmt.first < stmt.last and flow in (Flow.RETURNS, Flow.MIXED):

@@ -4,15 +4,17 @@ In:  a Program that `check` accepted, and for each input an interval or a set of
 Out: for a program that returns bools, the set of bools that are possible; else an interval around its results.
 Promise: possible(p, box) contains run(p, x) for every x in the box; on a box of one point it is exactly that. It may
 contain more: the two sides of an undecided test are joined, and no relation between names is remembered.
-Source: Moore, Kearfott, Cloud, Introduction to Interval Analysis (2009), chapters 5 and 6; three-valued logic of Kleene.
+Source: Moore, Kearfott, Cloud, Introduction to Interval Analysis (2009), chapters 5 and 6; Kleene's strong logic of
+three values for tests that are undecided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from typing import TypeAlias, assert_never
 
 from mace.errors import RowError
@@ -20,13 +22,33 @@ from mace.language.run import evaluate
 from mace.language.scope import Scope
 from mace.language.show import show_name
 from mace.language.syntax import (
-    Apply, Assign, Block, Bool, Expr, For, If, Input, Int, Level, Name, Number, Op, Program, Real, Return, Skip, Text,
-    Truth, Value, fold, levels_of,
-)  # fmt: skip
+    Apply,
+    Assign,
+    Block,
+    Bool,
+    Expr,
+    For,
+    If,
+    Input,
+    Int,
+    Level,
+    Name,
+    Number,
+    Op,
+    Program,
+    Real,
+    Return,
+    Skip,
+    Text,
+    Truth,
+    Value,
+    fold,
+    levels_of,
+)
 
 Interval: TypeAlias = tuple[Fraction | int, Fraction | int]
 """Lower and upper end, both belonging to it."""
-Side: TypeAlias = Interval | frozenset[int] | frozenset[bool] | frozenset[Fraction] | set[int] | set[bool]
+Side: TypeAlias = Interval | AbstractSet[Value]
 """What an input can be in a box: an interval, or a set of levels, numbers or bools."""
 Box: TypeAlias = Mapping[str, Side]
 
@@ -67,7 +89,8 @@ def join(one: Enclosure, two: Enclosure) -> Enclosure:
     """What encloses both."""
     if isinstance(one, frozenset) and isinstance(two, frozenset):
         return one | two
-    assert isinstance(one, Span) and isinstance(two, Span)
+    assert isinstance(one, Span)
+    assert isinstance(two, Span)
     members = None if one.members is None or two.members is None else one.members | two.members
     return Span(min(one.lower, two.lower), max(one.upper, two.upper), members)
 
@@ -197,7 +220,6 @@ def point(value: Value) -> Enclosure:
 # --- operators -------------------------------------------------------------------------------------------------------
 
 
-
 def _negate(a: Span) -> Span:
     return Span(-a.upper, -a.lower)
 
@@ -246,7 +268,8 @@ def _equal(a: Enclosure, b: Enclosure) -> Bools:
         if rest.members is not None:
             meet = not known.members.isdisjoint(rest.members)
         return EITHER if meet else NO
-    assert isinstance(a, frozenset) and isinstance(b, frozenset)
+    assert isinstance(a, frozenset)
+    assert isinstance(b, frozenset)
     return frozenset(one == two for one in a for two in b)
 
 

@@ -16,8 +16,21 @@ from mace.errors import ProgramError, Span
 from mace.language.run import evaluate
 from mace.language.show import show, show_text
 from mace.language.syntax import (
-    COMPARISONS, MAX_NESTING, OPERATORS, Apply, Expr, Levels, Name, Number, Op, Text, Truth, Value, fold, too_deep,
-)  # fmt: skip
+    COMPARISONS,
+    MAX_NESTING,
+    OPERATORS,
+    Apply,
+    Expr,
+    Levels,
+    Name,
+    Number,
+    Op,
+    Text,
+    Truth,
+    Value,
+    fold,
+    too_deep,
+)
 
 BOOL, NUMBER, TEXT = "bool", "number", "text"
 
@@ -82,7 +95,7 @@ class Kinds:
         constant, index = all(part.constant for part in parts), any(part.index for part in parts)
         if op in COMPARISONS and any(part.sort == TEXT for part in parts):
             self._compared_text(node)
-            return Kind(BOOL, False, depth)
+            return Kind(BOOL, constant=False, depth=depth)
         for arg, part in zip(node.args, parts, strict=True):
             if part.sort == TEXT:
                 raise self._text(arg)

@@ -22,8 +22,21 @@ from mace.language.build import Build
 from mace.language.check import check, check_rule
 from mace.language.layout import Layout
 from mace.language.syntax import (
-    MAX_BYTES, Assign, Const, Expr, For, If, Input, Name, Program, Return, Sort, Stmt, nodes_of, statements_of,
-)  # fmt: skip
+    MAX_BYTES,
+    Assign,
+    Const,
+    Expr,
+    For,
+    If,
+    Input,
+    Name,
+    Program,
+    Return,
+    Sort,
+    Stmt,
+    nodes_of,
+    statements_of,
+)
 
 # The parser is built once; its two helpers hold the text at hand, so that one text is read at a time.
 _ONE_AT_A_TIME = threading.Lock()

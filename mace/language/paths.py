@@ -15,9 +15,7 @@ from mace.language.syntax import Assign, Block, Expr, For, If, Return, Stmt, neg
 MOST_SHOWN = 4
 
 
-def path_to(
-    block: Block, at: int, name: str | None, test: Expr | None = None, holds: bool = True
-) -> list[Expr]:
+def path_to(block: Block, at: int, name: str | None, test: Expr | None = None, holds: bool = True) -> list[Expr]:
     """Conditions under which a run passes `block[:at]` without assigning `name`; with `test`, of entering it."""
     entered = [] if test is None else [test if holds else negated(test)]
     return entered + (_through(block[:at], name) or [])

@@ -7,7 +7,6 @@ Source: Karimi et al. 2020, appendix A; the usual meaning of each command.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -17,9 +16,32 @@ from mace import exact
 from mace.errors import RowError
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import (
-    Apply, Assign, Block, Bool, Expr, For, If, Input, Int, Level, Levels, Name, Number, Op, Program, Real, Result,
-    Return, Skip, Straight, Text, Truth, Value, fold, levels_of,
-)  # fmt: skip
+    Apply,
+    Assign,
+    Block,
+    Bool,
+    Expr,
+    For,
+    If,
+    Input,
+    Int,
+    Level,
+    Levels,
+    Name,
+    Number,
+    Op,
+    Program,
+    Real,
+    Result,
+    Return,
+    Skip,
+    Straight,
+    Text,
+    Truth,
+    Value,
+    fold,
+    levels_of,
+)
 
 
 def run(program: Program, values: Mapping[str, Value]) -> Result:
@@ -126,15 +148,15 @@ MEANING: Mapping[Op, Callable[[Sequence[Value]], Value]] = {
     Op.ADD: lambda a: sum(a, Fraction(0)),
     Op.TIMES: _product,
     Op.DIVIDE: lambda a: Fraction(a[0]) / Fraction(a[1]),
-    Op.ABS: lambda a: abs(a[0]),
+    Op.ABS: lambda a: -a[0] if a[0] < 0 else a[0],
     Op.MIN: min,
     Op.MAX: max,
-    Op.EQ: lambda a: operator.eq(*a),
-    Op.NE: lambda a: operator.ne(*a),
-    Op.LT: lambda a: operator.lt(*a),
-    Op.LE: lambda a: operator.le(*a),
-    Op.GT: lambda a: operator.gt(*a),
-    Op.GE: lambda a: operator.ge(*a),
+    Op.EQ: lambda a: a[0] == a[1],
+    Op.NE: lambda a: a[0] != a[1],
+    Op.LT: lambda a: a[0] < a[1],
+    Op.LE: lambda a: a[0] <= a[1],
+    Op.GT: lambda a: a[0] > a[1],
+    Op.GE: lambda a: a[0] >= a[1],
     Op.NOT: lambda a: not a[0],
     Op.AND: all,
     Op.OR: any,
@@ -156,10 +178,10 @@ def _value(names: Mapping[str, Value], node: Expr, parts: Sequence[Value]) -> Va
     match node:
         case Name(name=name):
             return names[name]
-        case Number(value=value):
-            return value
-        case Truth(value=value):
-            return value
+        case Number(value=number):
+            return number
+        case Truth(value=truth):
+            return truth
         case Apply(op=op):
             return MEANING[op](parts)
         case Text():

@@ -14,14 +14,34 @@ from typing import assert_never
 
 from mace import exact
 from mace.language.syntax import (
-    COMPARISONS, Apply, Assign, Block, Bool, Expr, For, If, Input, Int, Level, Name, Number, Op, Program,
-    Real, Return, Skip, Straight, Text, Truth, fold,
-)  # fmt: skip
-
-RESERVED = frozenset(
-    "input const bool int real one of in inf if elif else for skip pass return implies or and not "
-    "true True false False abs min max".split()
+    COMPARISONS,
+    Apply,
+    Assign,
+    Block,
+    Bool,
+    Expr,
+    For,
+    If,
+    Input,
+    Int,
+    Level,
+    Name,
+    Number,
+    Op,
+    Program,
+    Real,
+    Return,
+    Skip,
+    Straight,
+    Text,
+    Truth,
+    fold,
 )
+
+RESERVED = frozenset({
+    "input", "const", "bool", "int", "real", "one", "of", "in", "inf", "if", "elif", "else", "for", "skip", "pass",
+    "return", "implies", "or", "and", "not", "true", "True", "false", "False", "abs", "min", "max",
+})  # fmt: skip
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 LONGEST_DECIMAL = 15
 """Digits after the point; beyond, a fraction is shorter."""
@@ -218,5 +238,3 @@ def _at_least(level: int, part: tuple[str, int]) -> str:
 
 def _is(expr: Expr, op: Op) -> bool:
     return isinstance(expr, Apply) and expr.op is op
-
-

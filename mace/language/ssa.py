@@ -17,9 +17,28 @@ from typing import TypeAlias, assert_never
 from mace.language.run import evaluate
 from mace.language.scope import Scope
 from mace.language.syntax import (
-    MAX_NESTING, Apply, Assign, Block, Expr, For, If, Name, Number, Program, Return, Skip, Stmt, Straight, Text,
-    Truth, Value, fold, levels_of, statements_of, too_deep,
-)  # fmt: skip
+    MAX_NESTING,
+    Apply,
+    Assign,
+    Block,
+    Expr,
+    For,
+    If,
+    Name,
+    Number,
+    Program,
+    Return,
+    Skip,
+    Stmt,
+    Straight,
+    Text,
+    Truth,
+    Value,
+    fold,
+    levels_of,
+    statements_of,
+    too_deep,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +148,7 @@ class _Ssa:
         """Let both branches assign the same last name, and make that name the current one."""
         then_more: list[Stmt] = []
         other_more: list[Stmt] = []
-        absent = Version(0, False)
+        absent = Version(0, readable=False)
         for name in in_then | in_other:
             before = self.scope.get(name) or absent
             one, two = in_then.get(name, before), in_other.get(name, before)
@@ -147,7 +166,7 @@ class _Ssa:
     def _next(self, name: str) -> str:
         before = self.scope.get(name)
         count = before.count + 1 if before else 1
-        self.scope[name] = Version(count, True)
+        self.scope[name] = Version(count, readable=True)
         return self._named(name, count)
 
     def _named(self, name: str, count: int) -> str:

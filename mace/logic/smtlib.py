@@ -1,0 +1,68 @@
+"""Print a path formula as an SMT-LIB 2.6 script.
+
+In:  a PathFormula.    Out: the text of a script that declares its symbols and asserts its ranges and its formula.
+Promise: a solver that reads the script sees the same formula; the text is linear in the size of the formula (large
+formulae share their parts through `let`), and the same formula always gives the same text.
+"""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from pysmt.fnode import FNode
+from pysmt.shortcuts import get_env
+from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter, quote
+
+from mace.logic.paths import PathFormula
+
+LARGEST_TREE = 2000
+"""Nodes, counted with repetition, up to which an assertion is printed without `let`, for people."""
+
+
+def to_smtlib(formula: PathFormula) -> str:
+    """The script of a path formula."""
+    symbols = list(formula.inputs.values())
+    others = (formula.formula.get_free_variables() | formula.ranges.get_free_variables()) - set(symbols)
+    symbols += [*sorted(others - {formula.result}, key=FNode.symbol_name), formula.result]
+    types = [get_env().stc.get_type(symbol) for symbol in symbols]
+    lines = [f"(set-logic {_logic([str(kind) for kind in types])})"]
+    lines += [
+        f"(declare-fun {quote(symbol.symbol_name())} () {kind.as_smtlib(funstyle=False)})"
+        for symbol, kind in zip(symbols, types, strict=True)
+    ]
+    parts = [part for whole in (formula.ranges, formula.formula) for part in _conjuncts(whole)]
+    lines += [f"(assert {_text(part)})" for part in parts]
+    return "\n".join([*lines, "(check-sat)"]) + "\n"
+
+
+def _logic(types: list[str]) -> str:
+    if "Int" in types:
+        return "QF_LIRA" if "Real" in types else "QF_LIA"
+    return "QF_LRA" if "Real" in types else "QF_UF"
+
+
+def _conjuncts(formula: FNode) -> list[FNode]:
+    if formula.is_true():
+        return []
+    return list(formula.args()) if formula.is_and() else [formula]
+
+
+def _text(formula: FNode) -> str:
+    out = StringIO()
+    (SmtPrinter if _tree_size(formula) <= LARGEST_TREE else SmtDagPrinter)(out).printer(formula)
+    return out.getvalue()
+
+
+def _tree_size(formula: FNode) -> int:
+    """Nodes counted with repetition; each shared node is visited once."""
+    sizes: dict[FNode, int] = {}
+    todo = [formula]
+    while todo:
+        node = todo[-1]
+        waiting = [arg for arg in node.args() if arg not in sizes]
+        if waiting:
+            todo.extend(waiting)
+        else:
+            sizes[node] = 1 + sum(sizes[arg] for arg in node.args())
+            todo.pop()
+    return sizes[formula]

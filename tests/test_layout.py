@@ -177,6 +177,12 @@ def test_importing_mace_loads_nothing_heavy() -> None:
     assert set(run.stdout.split()) & HEAVY == set()
 
 
+def test_the_command_line_answers_before_anything_heavy_is_loaded() -> None:
+    code = "import mace.cli, sys; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) & HEAVY <= {"typer", "rich"}
+
+
 @pytest.mark.parametrize("name", mace.__all__)
 def test_a_public_name_is_found_where_it_is_said_to_be(name: str) -> None:
     assert name in dir(mace)

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mace.axes import Grid, GridAxis
+from mace.errors import FileError, RowError, SpaceError
+from mace.exact import exact, float_to_rank, rank_to_float, to_float32
+from mace.space import Feature, Space
+from mace.space_file import dumps, loads
+
+doubles = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(doubles)
+def test_the_rank_of_a_double_names_it(x):
+    assert rank_to_float(float_to_rank(x)) == x
+
+
+@given(doubles, doubles)
+def test_ranks_are_ordered_as_doubles_are(x, y):
+    assert (float_to_rank(x) < float_to_rank(y)) == (x < y)
+
+
+@given(
+    st.sampled_from([Grid("step"), Grid("step", Fraction(1, 10)), Grid("step", Fraction(5), Fraction(13, 4)), Grid("float64")]),
+    st.floats(-1e6, 1e6),
+)
+def test_floor_is_the_largest_grid_value_not_above(grid, x):
+    value = exact(x)
+    index = grid.floor(value)
+    assert grid.value(index) <= value < grid.value(index + 1)
+
+
+def test_a_start_off_the_grid_has_its_own_index_between_its_neighbours():
+    axis = Feature("income", "real", 0, 1000, step=100).axis(2417 / 10)
+    assert [axis.value(axis.start + k) for k in (-1, 0, 1)] == [200, Fraction("241.7"), 300]
+    assert axis.delta(axis.start) == 0
+
+
+@given(st.floats(-50, 50, width=32), st.sampled_from(["<=", "<"]))
+def test_the_cut_is_where_the_librarys_own_test_changes(threshold, test):
+    def passes(x: float) -> bool:
+        return to_float32(x) <= threshold if test == "<=" else to_float32(x) < threshold
+
+    for feature, start in (
+        (Feature("a", "integer", -60, 60), 0),
+        (Feature("b", "real", -60, 60, step="0.1"), 0.05),
+        (Feature("c", "real", -60.0, 60.0), 0.3),
+    ):
+        axis = feature.axis(start)
+        assert isinstance(axis, GridAxis)
+        cut = axis.cut(passes, threshold)
+        assert passes(float(axis.value(cut))) and not passes(float(axis.value(cut + 1)))
+
+
+def test_deltas_follow_the_paper():
+    space = Space(
+        [
+            Feature("age", "integer", 20, 70),
+            Feature("school", "ordinal", levels=["low", "mid", "high"]),
+            Feature("job", "categorical", levels=["a", "b", "c"]),
+        ]
+    )
+    age, school, job = space.axes({"age": 30, "school": "low", "job": "c"})
+    assert age.delta(age.start + 5) == Fraction(1, 10)
+    assert [school.delta(k) for k in range(3)] == [0, Fraction(1, 2), 1]
+    assert [job.delta(k) for k in range(3)] == [1, 1, 0]
+
+
+def test_one_way_features_keep_their_direction():
+    space = Space(
+        [
+            Feature("age", "integer", 20, 70, change="increase"),
+            Feature("debt", "integer", 0, 9, change="decrease"),
+            Feature("school", "ordinal", levels=["low", "mid", "high"], change="increase"),
+            Feature("sex", "binary", levels=["f", "m"], change="fixed"),
+        ]
+    )
+    age, debt, school, sex = space.axes({"age": 30, "debt": 4, "school": "mid", "sex": "m"})
+    assert (age.value(age.lower), age.value(age.upper)) == (30, 70)
+    assert (debt.value(debt.lower), debt.value(debt.upper)) == (0, 4)
+    assert school.levels() == [1, 2]
+    assert sex.fixed
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": [20, 30, 44],
+            "income": [1000.5, 2000.0, 3000.25],
+            "owns": [0, 1, 1],
+            "job": ["b", "a", "c"],
+            "school": pd.Categorical(["low", "high", "mid"], ["low", "mid", "high"], ordered=True),
+            "smokes": [True, False, True],
+        }
+    )
+
+
+def test_inference_says_what_it_inferred(frame):
+    space = Space.from_frame(frame, fixed=["owns"], increase=["age"])
+    assert [f.kind for f in space.features] == ["integer", "real", "binary", "categorical", "ordinal", "binary"]
+    assert space["age"].change == "increase" and len(space.notes) == 6
+    assert "observed" in space.notes[0]
+
+
+@pytest.mark.parametrize("encoding", ["codes", "one-hot", "thermometer"])
+def test_decode_undoes_encode(frame, encoding):
+    space = Space.from_frame(frame, encoding={"school": encoding})
+    matrix = space.encode(frame)
+    assert list(matrix) == [c.name for c in space.columns]
+    back = space.decode(matrix)
+    for name in frame:
+        assert list(back[name]) == list(frame[name])
+
+
+def test_a_point_encodes_as_its_row_does(frame):
+    space = Space.from_frame(frame)
+    for place in range(len(frame)):
+        axes = space.axes(frame.iloc[place])
+        start = tuple(axis.start for axis in axes)
+        assert np.array_equal(space.matrix_row(axes, start), space.encode(frame).to_numpy()[place])
+        assert space.show(axes, start) == dict(frame.iloc[place])
+
+
+def test_a_saved_space_is_read_back_equal(frame, tmp_path):
+    space = Space.from_frame(frame, step={"income": "0.25"}, unit={"income": "EUR"}, rules=['job == "a" implies age > 3'])
+    space.save(tmp_path / "space.toml")
+    assert Space.load(tmp_path / "space.toml") == space
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+
+
+@given(st.lists(names, min_size=2, max_size=4, unique=True), names)
+def test_any_names_and_levels_survive_the_file(levels, name):
+    space = Space([Feature(name, "categorical", levels=levels)], name=name)
+    assert loads(dumps(space)) == space
+
+
+BAD_ROWS = [
+    ({"age": 200}, "`age`: 200 lies outside its range 20..44"),
+    ({"age": "old"}, "`age`: expected a number, got 'old' (str)"),
+    ({"age": 30.5}, "`age`: expected an integer, got 30.5"),
+    ({"income": float("nan")}, "`income`: the value is missing or not finite"),
+    ({"job": "z"}, "`job`: 'z' is not one of its levels"),
+    ({"job": None}, "`job`: the value is missing"),
+    ({"owns": "1"}, "`owns`: '1' is not one of its levels"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD_ROWS)
+def test_a_wrong_row_is_refused_by_name(frame, change, message):
+    space = Space.from_frame(frame)
+    row = {**frame.iloc[0], **change}
+    with pytest.raises(RowError, match=".*") as error:
+        space.axes(row)
+    assert message in str(error.value)
+
+
+def test_a_row_without_a_column_names_it(frame):
+    with pytest.raises(RowError, match="no column `income`"):
+        Space.from_frame(frame).axes({"age": 20})
+
+
+BAD_FEATURES = [
+    (dict(name="x", kind="real"), "needs `lower`"),
+    (dict(name="x", kind="number"), "kind 'number' is not one of real, integer"),
+    (dict(name="x", kind="integer", lower=3, upper=1), "`lower` 3 is above `upper` 1"),
+    (dict(name="x", kind="integer", lower=0.5, upper=1), "must end in integers"),
+    (dict(name="x", kind="real", lower=0, upper=1, step=0), "`step` must be a number > 0"),
+    (dict(name="x", kind="binary", levels=["a"]), "needs two `levels`"),
+    (dict(name="x", kind="categorical", levels=["a", "a"]), "stands twice"),
+    (dict(name="x", kind="categorical", levels=["a", "b"], change="increase"), "needs an order"),
+    (dict(name="x", kind="categorical", levels=["a", "b"], encoding="as-is"), "needs levels that are numbers"),
+    (dict(name="x", kind="real", lower=0, upper=float("inf")), "must be a finite number"),
+    (dict(name="x", kind="real", lower=0, upper=1, columns=["a", "b"]), "needs 1 column names, got 2"),
+]
+
+
+@pytest.mark.parametrize(("feature", "message"), BAD_FEATURES)
+def test_a_wrong_feature_is_refused_by_name(feature, message):
+    with pytest.raises(SpaceError) as error:
+        Feature(**feature)
+    assert "feature `x`" in str(error.value) and message in str(error.value)
+
+
+BAD_FILES = [
+    ("name = 3 = 4", "not valid TOML"),
+    ("[[feature]]\nname = 'a'", "expected `mace_space = 1`"),
+    ("mace_space = 1\n\n[[feature]]\nname = 'a'\nkind = 'binary'\ncolour = 3", ":3: feature `a`: unknown key `colour`"),
+    ("mace_space = 1\n[[feature]]\nname='a'\nkind='binary'\n[[feature]]\nname='b'\nkind='real'", ":5: feature `b`: a real"),
+    ("mace_space = 1\n[[feature]]\nname='a'\nkind='binary'\n[[feature]]\nname='a'\nkind='binary'", "`a` is declared twice"),
+    ("mace_space = 1", "needs [[feature]] tables"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_FILES)
+def test_a_wrong_space_file_names_feature_and_line(text, message, tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    with pytest.raises(SpaceError) as error:
+        Space.load(path)
+    assert message in str(error.value) and "s.toml" in str(error.value)
+
+
+def test_an_absent_space_file_is_a_file_error(tmp_path):
+    with pytest.raises(FileError, match="cannot be read"):
+        Space.load(tmp_path / "none.toml")
+
+
+def test_neighbouring_doubles_are_neighbouring_indices():
+    axis = Feature("x", "real", -1.0, 1.0).axis(0.1)
+    for k in itertools.chain(range(-3, 4)):
+        assert float(axis.value(axis.start + k + 1)) == np.nextafter(float(axis.value(axis.start + k)), 2)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mace.axes import Point
+from mace.distance import DistanceError, norm
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
+from mace.search import squeeze
+from tests.reference import nearest, points, random_question
+
+deltas = st.lists(st.fractions(0, 1, max_denominator=20), min_size=3, max_size=3)
+
+
+@given(deltas)
+def test_the_named_norms_are_share_mean_and_maximum(delta):
+    assert norm("l0", 3).of(delta) == Fraction(sum(d > 0 for d in delta), 3)
+    assert norm("l1", 3).of(delta) == sum(delta) / 3
+    assert norm("linf", 3).of(delta) == max(delta)
+
+
+@given(deltas, st.fractions(0, 1, max_denominator=10))
+def test_a_mixture_is_the_mixture_of_the_norms(delta, share):
+    mixed = norm({"l0": share, "linf": 1 - share}, 3)
+    assert mixed.of(delta) == share * norm("l0", 3).of(delta) + (1 - share) * norm("linf", 3).of(delta)
+    assert norm({"alpha": share / 3, "gamma": 1 - share}, 3).of(delta) == mixed.of(delta)
+    assert mixed.of(delta) <= 1
+
+
+BAD = [
+    ("l2", "unknown distance 'l2'"),
+    ({"l0": 0.5, "l1": 0.6}, "must sum to 1"),
+    ({"alpha": 1, "beta": 1}, "must satisfy J \\* \\(alpha \\+ beta\\) \\+ gamma = 1"),
+    ({"l0": 2, "l1": -1}, ">= 0"),
+    ({"l0": "x"}, "needs numbers"),
+    ({"l3": 1}, "has the keys"),
+]
+
+
+@pytest.mark.parametrize(("spec", "message"), BAD)
+def test_what_is_no_distance_is_refused(spec, message):
+    with pytest.raises(DistanceError, match=message):
+        norm(spec, 3)
+
+
+class Enumeration:
+    """An oracle that enumerates, and answers honestly but with any witness inside the radius."""
+
+    name, optimises = "enumeration", False
+
+    def __init__(self, question):
+        self.known = [
+            (question.distance_of(p), p) for p in points(question) if question.obeys(p) and question.has_goal(p)
+        ]
+
+    def ask(self, radius, limits, *, strict=False, best=None, gap=None):
+        inside = [p for d, p in self.known if radius is None or d < radius or (d == radius and not strict)]
+        return Found(inside[len(inside) // 2]) if inside else Refuted()
+
+    def forbid(self, point: Point) -> None:
+        self.known = [(d, p) for d, p in self.known if p != point]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_driver_closes_the_bracket_on_the_true_distance(seed):
+    question = random_question(seed)
+    best = nearest(question)
+    bracket = squeeze(question, Enumeration(question), lambda p: True, gap=Gap(), limits=Limits())
+    if best is None:
+        assert bracket.status == "infeasible"
+    else:
+        assert bracket.status == "optimal"
+        assert bracket.lower == bracket.upper == best[0] == question.distance_of(bracket.point)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_witness_that_the_deployed_model_refuses_is_never_returned(seed):
+    question = random_question(seed, extras=False)
+    refused = nearest(question)
+    bracket = squeeze(question, Enumeration(question), lambda p: refused is None or p != refused[1], gap=Gap(), limits=Limits())
+    assert refused is None or bracket.point != refused[1]
+    assert bracket.status in ("optimal", "infeasible")
+
+
+def test_an_oracle_that_gives_up_leaves_an_honest_bracket():
+    question = next(q for q in map(random_question, range(50)) if (b := nearest(q)) and b[0] > 0)
+
+    class GivesUp(Enumeration):
+        asked = 0
+
+        def ask(self, radius, limits, **more):
+            self.asked += 1
+            return Unknown("out of breath") if self.asked > 2 else super().ask(radius, limits, **more)
+
+    bracket = squeeze(question, GivesUp(question), lambda p: True, gap=Gap(), limits=Limits())
+    assert (bracket.status, bracket.why) == ("bounded", "out of breath") or bracket.status == "optimal"
+    assert bracket.lower <= nearest(question)[0] <= bracket.upper

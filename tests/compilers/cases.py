@@ -43,6 +43,12 @@ def pure_forest(classes: int) -> Any:
     return RandomForestClassifier(10, random_state=classes)
 
 
+def small_forest(classes: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(10, max_depth=8, random_state=classes)
+
+
 def extra_trees(classes: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
@@ -114,11 +120,15 @@ def sample(classes: int, dtype: str = "float64") -> tuple[NDArray[Any], NDArray[
 
 
 def fitted(make: Callable[[int], Any], classes: int, dtype: str = "float64") -> Any:
-    """A model on the sample; that some did not converge does not matter here."""
-    rows, labels = sample(classes, dtype)
+    """A model on the sample."""
+    return trained(make(classes), *sample(classes, dtype))
+
+
+def trained(model: Any, rows: NDArray[Any], labels: NDArray[Any]) -> Any:
+    """A fitted model; whether it converged does not matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return make(classes).fit(rows, labels)
+        return model.fit(rows, labels)
 
 
 def data(name: str, rows: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:

@@ -45,6 +45,7 @@ class Question:
 
     axes:         one per feature; each knows its start, its allowed values and its scale.
     most_changes: at most this many features may change; None for any number.
+    inputs:       the model's columns where they are not the space's own (a pipeline that encodes by itself).
     """
 
     space: Space
@@ -55,18 +56,19 @@ class Question:
     rules: tuple[Rule, ...] = ()
     avoid: tuple[Avoid, ...] = ()
     most_changes: int | None = None
+    inputs: tuple[Column, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, Formula) and self.model.columns != len(self.space.columns):
+        if not isinstance(self.model, Formula) and self.model.columns != len(self.columns):
             raise ModelError(
-                f"the model takes {self.model.columns} columns, the space encodes {len(self.space.columns)}",
-                hint=f"The space's columns are {', '.join(c.name for c in self.space.columns)}.",
+                f"the model takes {self.model.columns} columns, the space encodes {len(self.columns)}",
+                hint=f"The space's columns are {', '.join(c.name for c in self.columns)}.",
             )
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The model's columns, as functions of features."""
-        return self.space.columns
+        return self.space.columns if self.inputs is None else self.inputs
 
     @cached_property
     def start(self) -> Point:
@@ -118,7 +120,7 @@ class Question:
 
     def row(self, point: Point) -> NDArray[np.float64]:
         """The model's float64 input, shape (columns,)."""
-        return self.space.matrix_row(self.axes, point)
+        return np.array([c.at(self.axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
 
     def scores(self, point: Point) -> NDArray[np.float64]:
         """The model's float scores, shape (outputs,); for a network the last bits are not certain."""

@@ -239,13 +239,40 @@ class Feature:
         return int(value) if self.kind == "integer" else nearest(value)
 
 
+Step: TypeAlias = tuple[Literal["add", "sub", "mul", "div"], float]
+
+
 @dataclass(frozen=True)
 class Column:
-    """One column of the model's matrix: a number as it is, or a table from level to float."""
+    """One column of the model's matrix, as a function of one feature.
+
+    values: for a feature with levels: the float64 that each level becomes; None for a number.
+    chain:  what happens to a number before the model sees it: float64 operations in this order, each rounded once
+            (a scaler in a pipeline is `sub` then `div`). Empty: the number as it is.
+    """
 
     name: str
     feature: int
     values: tuple[float, ...] | None
+    chain: tuple[Step, ...] = ()
+
+    def of(self, number: float) -> float:
+        """The column's value for a number."""
+        for operation, operand in self.chain:
+            match operation:
+                case "add":
+                    number = number + operand
+                case "sub":
+                    number = number - operand
+                case "mul":
+                    number = number * operand
+                case "div":
+                    number = number / operand
+        return number
+
+    def at(self, axis: Axis, index: int) -> float:
+        """The column's value at an index of its feature's axis."""
+        return self.of(nearest(axis.value(index))) if self.values is None else self.values[index]
 
 
 def _plain(value: Any) -> Any:
@@ -344,14 +371,8 @@ class Space:
         return {f.name: f.show(axis, i) for f, axis, i in zip(self.features, axes, point, strict=True)}
 
     def matrix_row(self, axes: Sequence[Axis], point: Point) -> NDArray[np.float64]:
-        """The model's float64 input for a point; shape (columns,)."""
-        return np.array(
-            [
-                nearest(axes[c.feature].value(point[c.feature])) if c.values is None else c.values[point[c.feature]]
-                for c in self.columns
-            ],
-            dtype=np.float64,
-        )
+        """The float64 row that `encode` gives for a point; shape (columns,)."""
+        return np.array([c.at(axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
 
     def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The model's matrix as a frame of float64 with named columns, one row per row of `frame`.

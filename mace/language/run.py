@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import assert_never
 
 from mace import exact
@@ -171,7 +170,7 @@ def evaluate(expr: Expr, names: Mapping[str, Value], levels: Levels | None = Non
     names:  the value of every name in it.
     levels: the levels of inputs, for the texts in it.
     """
-    return fold(expr, partial(_value, names), levels)
+    return fold(expr, lambda node, parts: _value(names, node, parts), levels)
 
 
 def _value(names: Mapping[str, Value], node: Expr, parts: Sequence[Value]) -> Value:

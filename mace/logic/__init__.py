@@ -6,6 +6,6 @@ Source: Karimi, Barthe, Balle, Valera 2020, appendix A.
 """
 
 from mace.logic.paths import PathFormula, count_paths, formula_of, path_list, ranges_of, translate
-from mace.logic.smtlib import to_smtlib
+from mace.logic.show import show_paths, to_smtlib
 
-__all__ = ["PathFormula", "count_paths", "formula_of", "path_list", "ranges_of", "to_smtlib", "translate"]
+__all__ = ["PathFormula", "count_paths", "formula_of", "path_list", "ranges_of", "show_paths", "to_smtlib", "translate"]

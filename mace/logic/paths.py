@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 from typing import assert_never
 
-from pysmt.exceptions import PysmtTypeError, UndefinedSymbolError
+from pysmt.exceptions import PysmtTypeError
 from pysmt.fnode import FNode
 from pysmt.shortcuts import GE, LE, TRUE, And, Equals, Iff, Int, Not, Or, Real, Symbol, get_env
 from pysmt.typing import BOOL, INT, REAL, PySMTType
@@ -205,11 +205,20 @@ def _result_type(straight: Straight) -> PySMTType:
 
 
 def _symbol(name: str, sort: PySMTType) -> FNode:
-    """The symbol of that name; where pySMT's environment already has the name with another sort, `name:sort`."""
+    """The symbol of that name.
+
+    pySMT keeps one sort for each name in a process. Where another program has taken the name with another sort, the
+    sort is added after a backquote, which no name of the language contains; `plain_name` takes it off again.
+    """
     try:
         return Symbol(name, sort)
-    except (PysmtTypeError, UndefinedSymbolError):
-        return Symbol(f"{name}:{sort}", sort)
+    except PysmtTypeError:
+        return Symbol(f"{name}`{sort}", sort)
+
+
+def plain_name(symbol: FNode) -> str:
+    """The name in the program that a symbol stands for."""
+    return str(symbol.symbol_name()).split("`")[0]
 
 
 def _same(symbol: FNode, term: FNode) -> FNode:

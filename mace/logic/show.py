@@ -1,19 +1,22 @@
-"""Print a path formula as an SMT-LIB 2.6 script.
+"""Print a path formula as an SMT-LIB 2.6 script, and a list of path formulae for people.
 
 In:  a PathFormula.    Out: the text of a script that declares its symbols and asserts its ranges and its formula.
+In:  what `path_list` gave.    Out: one formula on each line.
 Promise: a solver that reads the script sees the same formula; the text is linear in the size of the formula (large
 formulae share their parts through `let`), and the same formula always gives the same text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import StringIO
 
 from pysmt.fnode import FNode
+from pysmt.printers import HRPrinter
 from pysmt.shortcuts import get_env
 from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter, quote
 
-from mace.logic.paths import PathFormula
+from mace.logic.paths import PathFormula, plain_name
 
 LARGEST_TREE = 2000
 """Nodes, counted with repetition, up to which an assertion is printed without `let`, for people."""
@@ -27,12 +30,37 @@ def to_smtlib(formula: PathFormula) -> str:
     types = [get_env().stc.get_type(symbol) for symbol in symbols]
     lines = [f"(set-logic {_logic([str(kind) for kind in types])})"]
     lines += [
-        f"(declare-fun {quote(symbol.symbol_name())} () {kind.as_smtlib(funstyle=False)})"
+        f"(declare-fun {quote(plain_name(symbol))} () {kind.as_smtlib(funstyle=False)})"
         for symbol, kind in zip(symbols, types, strict=True)
     ]
     parts = [part for whole in (formula.ranges, formula.formula) for part in _conjuncts(whole)]
     lines += [f"(assert {_text(part)})" for part in parts]
     return "\n".join([*lines, "(check-sat)"]) + "\n"
+
+
+def show_paths(paths: Sequence[FNode]) -> str:
+    """Path formulae as text, one on each line; the characteristic formula is their disjunction."""
+    lines = []
+    for path in paths:
+        out = StringIO()
+        _People(out).printer(path)
+        lines.append(out.getvalue())
+    return "\n".join(lines) + "\n"
+
+
+class _Tree(SmtPrinter):
+    def walk_symbol(self, formula: FNode) -> None:
+        self.write(quote(plain_name(formula)))
+
+
+class _Dag(SmtDagPrinter):
+    def walk_symbol(self, formula: FNode, **_: object) -> str:
+        return str(quote(plain_name(formula)))
+
+
+class _People(HRPrinter):
+    def walk_symbol(self, formula: FNode) -> None:
+        self.write(quote(plain_name(formula), style="'"))
 
 
 def _logic(types: list[str]) -> str:
@@ -49,7 +77,7 @@ def _conjuncts(formula: FNode) -> list[FNode]:
 
 def _text(formula: FNode) -> str:
     out = StringIO()
-    (SmtPrinter if _tree_size(formula) <= LARGEST_TREE else SmtDagPrinter)(out).printer(formula)
+    (_Tree if _tree_size(formula) <= LARGEST_TREE else _Dag)(out).printer(formula)
     return out.getvalue()
 
 

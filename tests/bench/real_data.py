@@ -1,6 +1,6 @@
 """Adult, Credit and COMPAS x tree, forest, logistic regression, network x l0, l1, linf: is everything proved?
 
-    python -m benchmarks.real_data [--rows 5] [--oracle auto] [--data adult ...] [--space free]
+    python -m tests.bench.real_data [--rows 5] [--oracle auto] [--data adult ...] [--space free]
 
 Every feature may change (the paper's setting, `--space free`) or only as the shipped space allows (`--space shipped`).
 Every witness is checked here again: it flips `predict`, lies in the space, and is at the distance stated.

@@ -1,1 +1,0 @@
-"""Speed and reach on this machine: tables, never tests. `make bench` runs all, `python -m benchmarks.NAME` one."""

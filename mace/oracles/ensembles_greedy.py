@@ -1,0 +1,224 @@
+"""A first point with the goal: climb from the start one feature at a time, then pull back.
+
+In:  the arrays of `ensembles_cells`.    Out: cells of a point that has the goal, or none.
+Promise: nothing but a good guess; the caller checks the point by the model's own sums.
+How: with all other features held, the score is a step function of one feature; one walk per tree, branching on that
+feature only, gives the whole function.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
+from mace.oracles.ensembles_walk import has_goal, leaf_of
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def sweep(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, rows: Array, total: Array) -> int:
+    """Scaled sums of each comparison of a part for every cell or level of one axis; returns how many cells there are."""
+    stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
+    cells = stop - ground.base[axis] + 1 if ground.grid[axis] else ground.order.shape[1]
+    first, last = aim.begin[part], aim.begin[part + 1]
+    total[: last - first, : cells + 1] = 0
+    for t in range(len(forest.roots)):
+        rows[0, 0], rows[0, 1], rows[0, 2] = forest.roots[t], ground.low[axis], ground.high[axis]
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            node, low, high = rows[waiting, 0], rows[waiting, 1], rows[waiting, 2]
+            while forest.test[node, 0] >= 0:
+                tested, cut = forest.test[node, 0], np.int64(forest.test[node, 1])
+                left, right = forest.test[node, 2], forest.test[node, 3]
+                if ground.grid[tested]:
+                    if tested != axis:
+                        node = left if point[tested] <= cut else right
+                    elif high <= cut:
+                        node = left
+                    elif low > cut:
+                        node = right
+                    else:
+                        rows[waiting, 0], rows[waiting, 1], rows[waiting, 2] = right, cut + 1, high
+                        waiting += 1
+                        node, high = left, cut
+                else:
+                    mask = ground.at[ground.base[tested] + cut]
+                    if tested != axis:
+                        node = left if (mask >> point[tested]) & 1 else right
+                    elif low & mask == low:
+                        node = left
+                    elif low & mask == 0:
+                        node = right
+                    else:
+                        rows[waiting, 0], rows[waiting, 1], rows[waiting, 2] = right, low & ~mask, 0
+                        waiting += 1
+                        node, low = left, low & mask
+            for i in range(first, last):
+                gain = forest.gain[aim.part_of[i], node]
+                if ground.grid[axis]:
+                    total[i - first, low] += gain
+                    total[i - first, high + 1] -= gain
+                else:
+                    for level in range(cells):
+                        if (low >> level) & 1:
+                            total[i - first, level] += gain
+    if ground.grid[axis]:
+        for i in range(last - first):
+            for cell in range(1, cells):
+                total[i, cell] += total[i, cell - 1]
+    return int(cells)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def cost(ground: Ground, axis: int, cell: int) -> tuple[int, int]:
+    """Scaled cost (sum part, linf part) of a cell or level."""
+    if not ground.grid[axis]:
+        return ground.level_part[axis, cell], ground.level_top[axis, cell]
+    if cell == ground.start[axis]:
+        return np.int64(0), np.int64(0)
+    g = ground.base[axis] + (cell - 1 if cell > ground.start[axis] else cell)
+    return ground.part[g], ground.top[g]
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def cost_of(ground: Ground, point: Array) -> int:
+    """The scaled distance of a point of cells."""
+    total = largest = np.int64(0)
+    for j in range(len(point)):
+        part, top = cost(ground, j, point[j])
+        total += part
+        largest = max(largest, top)
+    return total + largest
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Array) -> bool:
+    """Whether the model's own sums have the goal at a point of cells."""
+    for t in range(len(leaves)):
+        leaves[t] = leaf_of(ground, forest, forest.roots[t], point)
+    return has_goal(aim, forest.value, leaves)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
+    """By how much the sums at a cell miss the goal; 0 when none does."""
+    lack = 0.0
+    for i in range(aim.begin[part], aim.begin[part + 1]):
+        lack += max(0.0, float(aim.need[aim.part_of[i]] - total[i - aim.begin[part], cell]))
+    return lack
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array) -> None:
+    """Move one feature after the other to its cheapest cell that keeps the goal, until none moves."""
+    leaves = np.zeros(len(forest.roots), np.int64)
+    again = True
+    while again:
+        again = False
+        for axis in range(len(point)):
+            before = point[axis]
+            if before == ground.start[axis]:
+                continue
+            cells = sweep(ground, forest, aim, part, point, axis, rows, total)
+            best = cost_of(ground, point)
+            chosen = before
+            for cell in range(cells):
+                if ground.grid[axis]:
+                    if cell < ground.low[axis] or cell > ground.high[axis]:
+                        continue
+                elif not (ground.low[axis] >> cell) & 1:
+                    continue
+                if missing(aim, part, total, cell) > 0.0:
+                    continue
+                point[axis] = cell
+                price = cost_of(ground, point)
+                if price < best and accepted(ground, forest, aim, point, leaves):
+                    best, chosen = price, cell
+            point[axis] = chosen
+            again = again or chosen != before
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def climb(
+    ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, rows: Array, total: Array,
+    point: Array,
+) -> bool:  # fmt: skip
+    """Raise the sums from the start towards one part of the goal; whether `point` reached it."""
+    leaves = np.zeros(len(forest.roots), np.int64)
+    axes = len(point)
+    point[:] = ground.start
+    lack = -1.0
+    for _ in range(6 * axes + 6):
+        base = cost_of(ground, point)
+        changed = 0
+        for j in range(axes):
+            changed += point[j] != ground.start[j]
+        highest, chosen_axis, chosen_cell, left = 0.0, -1, -1, lack
+        done = False
+        cheapest_done = np.int64(0)
+        for axis in range(axes):
+            before = point[axis]
+            if most_changes >= 0 and changed >= most_changes and before == ground.start[axis]:
+                continue
+            cells = sweep(ground, forest, aim, part, point, axis, rows, total)
+            lack = missing(aim, part, total, before)
+            for cell in range(cells):
+                if ground.grid[axis]:
+                    if cell < ground.low[axis] or cell > ground.high[axis]:
+                        continue
+                elif not (ground.low[axis] >> cell) & 1:
+                    continue
+                if cell == before:
+                    continue
+                here = missing(aim, part, total, cell)
+                if here >= lack:
+                    continue
+                point[axis] = cell
+                price = cost_of(ground, point)
+                if here == 0.0:
+                    if (not done or price < cheapest_done) and accepted(ground, forest, aim, point, leaves):
+                        done, cheapest_done, chosen_axis, chosen_cell = True, price, axis, cell
+                elif not done:
+                    value = (lack - here) / max(float(price - base), 1.0) ** power
+                    if value > highest:
+                        highest, chosen_axis, chosen_cell, left = value, axis, cell, here
+                point[axis] = before
+        if chosen_axis < 0:
+            return False
+        point[chosen_axis] = chosen_cell
+        lack = left
+        if done:
+            return True
+    return False
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def greedy(ground: Ground, forest: Forest, aim: Aim, depth: int, most_changes: int, given: Array) -> tuple[bool, Array]:
+    """The cheapest point found by climbing with several weights of cost against gain, and from a given point."""
+    widest = max(ground.order.shape[1], 2) + 2
+    for axis in range(len(ground.grid)):
+        stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
+        widest = max(widest, stop - ground.base[axis] + 3)
+    total = np.zeros((len(aim.need), widest), np.int64)
+    rows = np.zeros((depth + 4, 3), np.int64)
+    best = np.zeros(len(ground.grid), np.int64)
+    point = np.zeros(len(ground.grid), np.int64)
+    found = False
+    price = np.int64(0)
+    for part in range(len(aim.begin) - 1):
+        for attempt in range(4):
+            if attempt == 3:
+                if len(given) == 0:
+                    continue
+                point[:] = given
+            elif not climb(
+                ground, forest, aim, part, 1.0 if attempt == 0 else 0.6 if attempt == 1 else 0.2, most_changes, rows,
+                total, point,
+            ):  # fmt: skip
+                continue
+            pull_back(ground, forest, aim, part, point, rows, total)
+            if not found or cost_of(ground, point) < price:
+                found, price = True, cost_of(ground, point)
+                best[:] = point
+    return found, best

@@ -1,0 +1,441 @@
+"""The compiled search: boxes of cells, nearest first, each refuted, split or handed back as a witness.
+
+In:  the arrays of `ensembles_cells`, a `Book` of nodes, the scaled limit below which boxes are of interest.
+Out: the book, filled in, and why the search paused (the constants below).
+Promise: a node is closed as `TREES`, `CELL` or `CHANGES` only when no point of its box below the limit can have the
+goal; everything that needs exact distances, rules or exclusions is left to the caller.
+
+A popped box is not split once but as often as it takes to refute what remains around its nearest point: each split
+cuts the best leaves of some trees off, the far side waits in the heap under its own key, and of the trees only those
+that lost their best leaf are walked again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
+from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, measure
+
+DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5
+OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE = 0, 1, 2, 3, 4, 5, 6
+NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
+NO_LIMIT = 2**62
+
+
+class Book(NamedTuple):
+    """All nodes of a search, the open ones in a heap. Capacity N.
+
+    parent, axis, cut, side: how a node came about (side 0: cell <= cut, or level in the mask); parent -1 for the root.
+    child:   the first of two children, -1 if there are none.
+    state:   how it was closed; note: which exclusion or rule did it.
+    key:     scaled distance of the box, rounded down.
+    settled: whether its exact distance was found to be within the present limit.
+    heap:    node numbers, by key, the younger first.
+    pending: nodes whose key is too near to the limit to tell.
+    count:   NODES, HEAP, WAITING .. as above.
+    """
+
+    parent: Array
+    axis: Array
+    cut: Array
+    side: Array
+    child: Array
+    state: Array
+    note: Array
+    key: Array
+    settled: Array
+    heap: Array
+    pending: Array
+    count: Array
+
+
+class Scratch(NamedTuple):
+    """Room for one dive: leaves by tree, marks by cut."""
+
+    near: Array
+    leaves: Array
+    best: Array
+    fresh: Array
+    score: Array
+    marked: Array
+    touched: Array
+    seen: Array
+
+
+def new_book(capacity: int) -> Book:
+    """A book with the root alone, open, in the heap."""
+    small = (np.full(capacity, -1, np.int32) for _ in range(3))
+    parent, cut, child = small
+    axis, side = np.full(capacity, -1, np.int32), np.zeros(capacity, np.int8)
+    state, settled = np.zeros(capacity, np.int8), np.zeros(capacity, np.int8)
+    note, key = np.zeros(capacity, np.int32), np.zeros(capacity, np.int64)
+    count = np.zeros(8, np.int64)
+    count[NODES] = count[HEAP] = 1
+    heap, pending = np.zeros(capacity, np.int32), np.zeros(4096, np.int32)
+    return Book(parent, axis, cut, side, child, state, note, key, settled, heap, pending, count)
+
+
+def grown(book: Book) -> Book:
+    """The same book with twice the room."""
+    fixed = ("pending", "count")
+    return Book(*(a if n in fixed else np.concatenate([a, np.full_like(a, -1)]) for n, a in book._asdict().items()))
+
+
+def new_scratch(forest: Forest, cuts: int, axes: int) -> Scratch:
+    trees, compares = len(forest.roots), len(forest.gain)
+    near, leaves = np.zeros(trees, np.int64), np.zeros(trees, np.int64)
+    best, fresh = np.zeros((compares, trees), np.int64), np.zeros(compares, np.int64)
+    score, marked = np.zeros(cuts + 1, np.float64), np.zeros(cuts + 1, np.int8)
+    return Scratch(near, leaves, best, fresh, score, marked, np.zeros(cuts + 1, np.int64), np.zeros(axes, np.int64))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def push(book: Book, node: int) -> None:
+    heap, key = book.heap, book.key
+    place = book.count[HEAP]
+    book.count[HEAP] += 1
+    while place > 0:
+        above = (place - 1) >> 1
+        other = heap[above]
+        if key[other] < key[node] or (key[other] == key[node] and other > node):
+            break
+        heap[place] = other
+        place = above
+    heap[place] = node
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def pop(book: Book) -> int:
+    heap, key = book.heap, book.key
+    first = heap[0]
+    book.count[HEAP] -= 1
+    size = book.count[HEAP]
+    node = heap[size]
+    place = 0
+    while True:
+        below = 2 * place + 1
+        if below >= size:
+            break
+        if below + 1 < size:
+            one, two = heap[below], heap[below + 1]
+            if key[two] < key[one] or (key[two] == key[one] and two > one):
+                below += 1
+        other = heap[below]
+        if key[node] < key[other] or (key[node] == key[other] and node > other):
+            break
+        heap[place] = other
+        place = below
+    heap[place] = node
+    return int(first)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def load(ground: Ground, book: Book, node: int, box: Box) -> None:
+    """The box of a node, from the splits above it."""
+    box.low[:] = ground.low
+    box.high[:] = ground.high
+    while book.parent[node] >= 0:
+        axis, cut = book.axis[node], np.int64(book.cut[node])
+        if ground.grid[axis]:
+            if book.side[node] == 0:
+                box.high[axis] = min(box.high[axis], cut)
+            else:
+                box.low[axis] = max(box.low[axis], cut + 1)
+        else:
+            mask = ground.at[ground.base[axis] + cut]
+            box.low[axis] &= mask if book.side[node] == 0 else ~mask
+        node = book.parent[node]
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def near_side(ground: Ground, box: Box, axis: int, cut: int) -> int:
+    """The side of a cut on which the box's nearest point lies."""
+    if ground.grid[axis]:
+        return 0 if box.near[axis] <= cut else 1
+    return 0 if (ground.at[ground.base[axis] + cut] >> box.near[axis]) & 1 else 1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
+    """The key of the side of a cut on which the box's nearest point does not lie."""
+    g = ground.base[axis] + cut
+    if ground.grid[axis]:
+        part, top = ground.part[g], ground.top[g]
+    else:
+        mask = ground.at[g]
+        if (mask >> box.near[axis]) & 1:
+            mask = ~mask
+        level = cheapest(ground, axis, box.low[axis] & mask)
+        part, top = ground.level_part[axis, level], ground.level_top[axis, level]
+    return int(box.total[0] - box.part[axis] + part + max(box.total[1], top))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, limit: int) -> int:
+    """Two children; the far one goes into the heap if it is below the limit. Returns the near one, narrows the box."""
+    first = book.count[NODES]
+    book.count[NODES] += 2
+    book.child[node] = first
+    side = near_side(ground, box, axis, cut)
+    away = far_key(ground, box, axis, cut)
+    for child in (first, first + 1):
+        book.parent[child] = node
+        book.axis[child] = axis
+        book.cut[child] = cut
+        book.side[child] = child - first
+        book.child[child] = -1
+        book.state[child] = OPEN
+        book.note[child] = 0
+        book.settled[child] = 0
+    near, far = first + side, first + 1 - side
+    book.key[near] = book.key[node]
+    book.settled[near] = book.settled[node]
+    book.key[far] = away
+    if away < limit:
+        push(book, far)
+    if ground.grid[axis]:
+        if side == 0:
+            box.high[axis] = cut
+        else:
+            box.low[axis] = cut + 1
+    else:
+        mask = ground.at[ground.base[axis] + cut]
+        box.low[axis] &= mask if side == 0 else ~mask
+    return int(near)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def choose(
+    ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: int, key: int, limit: int
+) -> tuple[int, int]:
+    """The cut (axis, cut) that costs the far side most for the margin that it takes from the near side.
+
+    Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
+    of them takes away the best leaf of every tree whose leaf lies beyond it.
+    """
+    count = 0
+    for t in range(len(best)):
+        leaf, near = best[t], scratch.near[t]
+        if leaf == near:
+            continue
+        margin = float(gain[leaf] - gain[near])
+        node, child = forest.up[leaf], leaf
+        while node >= 0:
+            axis, cut = forest.test[node, 0], np.int64(forest.test[node, 1])
+            side = 0 if forest.test[node, 2] == child else 1
+            # Of several tests of one grid axis the deepest is the tightest; levels are tested by different masks.
+            if scratch.seen[axis] != t + 1 and near_side(ground, box, axis, cut) != side:
+                if ground.grid[axis]:
+                    scratch.seen[axis] = t + 1
+                g = ground.base[axis] + cut
+                if scratch.marked[g] == 0:
+                    scratch.marked[g] = 1
+                    scratch.touched[count] = g
+                    scratch.score[g] = 0.0
+                    count += 1
+                scratch.score[g] += margin
+            child, node = node, forest.up[node]
+    scratch.seen[:] = 0
+    touched = scratch.touched[:count]
+    touched.sort()
+    chosen_axis, chosen_cut, highest = -1, -1, -1.0
+    deficit = float(spare) + 1.0
+    if limit < NO_LIMIT:
+        floor = 0.03 * float(limit - key)
+    else:
+        floor = 0.03 * float(box.total[0] + box.total[1]) + 1.0
+    begin = 0
+    axis = 0
+    while begin < count:
+        while axis + 1 < len(ground.base) and touched[begin] >= ground.base[axis + 1]:
+            axis += 1
+        end = begin
+        stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
+        while end < count and touched[end] < stop:
+            end += 1
+        if ground.grid[axis]:
+            # Leaves beyond a cut: below the nearest cell add up from the lowest, above it from the highest.
+            total = 0.0
+            for i in range(begin, end):
+                if touched[i] - ground.base[axis] >= box.near[axis]:
+                    break
+                total += scratch.score[touched[i]]
+                scratch.score[touched[i]] = total
+            total = 0.0
+            for i in range(end - 1, begin - 1, -1):
+                if touched[i] - ground.base[axis] < box.near[axis]:
+                    break
+                total += scratch.score[touched[i]]
+                scratch.score[touched[i]] = total
+        for i in range(begin, end):
+            g = touched[i]
+            scratch.marked[g] = 0
+            cut = g - ground.base[axis]
+            value = min(scratch.score[g], deficit) * (float(far_key(ground, box, axis, cut) - key) + floor)
+            if value > highest:
+                highest, chosen_axis, chosen_cut = value, axis, cut
+        begin = end
+    return chosen_axis, chosen_cut
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[int, int]:
+    """A test of some tree on the nearest point's way that the box leaves open; axis -1 if there is none."""
+    tight_low, tight_high = box.low.copy(), box.high.copy()
+    for t in range(len(leaves)):
+        node = whole.up[leaves[t]]
+        while node >= 0:
+            axis, cut = whole.test[node, 0], np.int64(whole.test[node, 1])
+            if ground.grid[axis]:
+                if box.near[axis] <= cut:
+                    tight_high[axis] = min(tight_high[axis], cut)
+                else:
+                    tight_low[axis] = max(tight_low[axis], cut + 1)
+            else:
+                inside = box.low[axis] & ground.at[ground.base[axis] + cut]
+                if inside != 0 and inside != box.low[axis]:
+                    return int(axis), int(cut)
+            node = whole.up[node]
+    for axis in range(len(ground.grid)):
+        if ground.grid[axis]:
+            if tight_high[axis] < box.high[axis]:
+                return axis, int(tight_high[axis])
+            if tight_low[axis] > box.low[axis]:
+                return axis, int(tight_low[axis] - 1)
+    return -1, -1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def walk_again(
+    ground: Ground, forest: Forest, gain: Array, box: Box, limit: int, best: Array, scratch: Scratch, stack: Stack,
+    axis: int, cut: int, side: int,
+) -> int:  # fmt: skip
+    """Renew the best leaf of every tree that lost it when the box was cut to one side; returns how many did."""
+    work = 0
+    for t in range(len(best)):
+        leaf = best[t]
+        if leaf == scratch.near[t]:
+            continue
+        node, child = forest.up[leaf], leaf
+        lost = False
+        while node >= 0 and not lost:
+            if forest.test[node, 0] == axis:
+                passed = forest.test[node, 2] == child
+                if ground.grid[axis]:
+                    other = np.int64(forest.test[node, 1])
+                    lost = (side == 0 and not passed and other >= cut) or (side == 1 and passed and other <= cut)
+                else:  # what is left of the leaf's levels may be dearer
+                    lost = True
+            child, node = node, forest.up[node]
+        if lost:
+            best[t] = best_leaf(ground, forest, gain, forest.roots[t], box, limit, scratch.near[t], stack)
+            work += 1
+    return work
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def run(
+    ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
+    limit: int, width: int, stop: int, most_changes: int, budget: int,
+) -> int:  # fmt: skip
+    """Search until something is to be decided outside.
+
+    limit:  boxes with a key >= limit are of no interest. width: keys lie less than this below the exact distance.
+    stop:   a smallest open key >= stop is good enough.
+    budget: about how many trees to walk.
+    Invariant: every point below the limit that may have the goal lies in a box that is in the heap, pending, or handed
+    to the caller.
+    """
+    count = book.count
+    trees, parts = len(forest.roots), len(aim.begin) - 1
+    end = count[WORK] + budget
+    near, leaves = scratch.near, scratch.leaves
+    while True:
+        if count[HEAP] == 0 or book.key[book.heap[0]] >= limit:
+            return DONE
+        if book.key[book.heap[0]] >= stop:
+            return GAP
+        if count[WORK] >= end:
+            return BUDGET
+        if count[NODES] + 2 > len(book.key):
+            return FULL
+        if count[WAITING] >= len(book.pending):
+            return PENDING
+        node = pop(book)
+        key = book.key[node]
+        if key + width >= limit and book.settled[node] == 0:
+            book.pending[count[WAITING]] = node
+            count[WAITING] += 1
+            continue
+        count[POPPED] += 1
+        load(ground, book, node, box)
+        changed = measure(ground, box)
+        if 0 <= most_changes < changed:
+            book.state[node] = CHANGES
+            continue
+        for t in range(trees):
+            near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
+            leaves[t] = forest.leaf[near[t]]
+        count[WORK] += trees
+        if has_goal(aim, whole.value, leaves):
+            count[WITNESS] = node
+            return GOAL
+        part = 0
+        scratch.fresh[:] = 0
+        while True:
+            # Which parts of the goal are out of reach? They stay so in every smaller box.
+            open_part = False
+            while part < parts and not open_part:
+                open_part = True
+                for i in range(aim.begin[part], aim.begin[part + 1]):
+                    c = aim.part_of[i]
+                    if scratch.fresh[c] != part + 1:
+                        for t in range(trees):
+                            scratch.best[c, t] = best_leaf(
+                                ground, forest, forest.gain[c], forest.roots[t], box, limit, near[t], stack
+                            )
+                        count[WORK] += trees
+                        scratch.fresh[c] = part + 1
+                    total = np.int64(0)
+                    for t in range(trees):
+                        total += forest.gain[c, scratch.best[c, t]]
+                    if total < aim.need[c]:
+                        part += 1
+                        open_part = False
+                        break
+            if part == parts:
+                book.state[node] = TREES
+                break
+            # The comparison that the nearest point fails and that is nearest to being refuted.
+            chosen, spare = -1, np.int64(0)
+            for i in range(aim.begin[part], aim.begin[part + 1]):
+                c = aim.part_of[i]
+                here = total = np.int64(0)
+                for t in range(trees):
+                    total += forest.gain[c, scratch.best[c, t]]
+                    here += forest.gain[c, near[t]]
+                if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
+                    chosen, spare = c, total - aim.need[c]
+            if chosen >= 0:
+                axis, cut = choose(
+                    ground, forest, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit
+                )
+            else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.
+                axis, cut = undecided(ground, whole, box, leaves)
+                if axis < 0:
+                    book.state[node] = CELL
+                    break
+            if count[NODES] + 2 > len(book.key):
+                push(book, node)
+                return FULL
+            side = near_side(ground, box, axis, cut)
+            node = split(ground, book, node, box, axis, cut, limit)
+            for i in range(aim.begin[part], aim.begin[part + 1]):
+                c = aim.part_of[i]
+                count[WORK] += walk_again(
+                    ground, forest, forest.gain[c], box, limit, scratch.best[c], scratch, stack, axis, cut, side
+                )

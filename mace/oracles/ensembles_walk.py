@@ -1,0 +1,342 @@
+"""Compiled walks through trees: the leaf of a point, the best leaf of a box, a forest cut down to a ball.
+
+In:  the arrays of `ensembles_cells`, a box in cells with its scaled costs.
+Out: leaves. Imported only when a search begins: the import takes numba with it.
+Promise: `best_leaf` returns the largest gain over all leaves whose part of the box has a scaled cost below `limit`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
+
+
+class Box(NamedTuple):
+    """A box and what it costs. All of shape (J,) but `total`.
+
+    low, high: cells of a grid axis; for a level axis `low` is the mask.
+    part, top: scaled costs of each axis.
+    near:      the cell or level nearest to the start.
+    total:     (2,) the sum of `part` and the largest `top`: the box's key is their sum.
+    """
+
+    low: Array
+    high: Array
+    part: Array
+    top: Array
+    near: Array
+    total: Array
+
+
+class Stack(NamedTuple):
+    """Room for one depth-first walk: `rows` for children put off, `trail` for intervals to restore."""
+
+    rows: Array
+    trail: Array
+
+
+def new_box(axes: int) -> Box:
+    return Box(*(np.zeros(axes, np.int64) for _ in range(5)), np.zeros(2, np.int64))
+
+
+def new_stack(depth: int) -> Stack:
+    return Stack(np.zeros((depth + 4, 9), np.int64), np.zeros((depth + 4, 4), np.int64))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def cheapest(ground: Ground, axis: int, mask: int) -> int:
+    """The level of a mask that is nearest to the start."""
+    for place in range(ground.order.shape[1]):
+        level = ground.order[axis, place]
+        if level < 0:
+            break
+        if (mask >> level) & 1:
+            return int(level)
+    return -1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def measure(ground: Ground, box: Box) -> int:
+    """Fill in costs and nearest cells of a box; returns how many axes exclude their start."""
+    total = largest = 0
+    changed = 0
+    for j in range(len(ground.grid)):
+        part = top = 0
+        if ground.grid[j]:
+            near = ground.start[j]
+            if box.low[j] > near:
+                near = box.low[j]
+                part, top = ground.part[ground.base[j] + near - 1], ground.top[ground.base[j] + near - 1]
+                changed += 1
+            elif box.high[j] < near:
+                near = box.high[j]
+                part, top = ground.part[ground.base[j] + near], ground.top[ground.base[j] + near]
+                changed += 1
+        else:
+            near = cheapest(ground, j, box.low[j])
+            part, top = ground.level_part[j, near], ground.level_top[j, near]
+            if not (box.low[j] >> ground.start[j]) & 1:
+                changed += 1
+        box.near[j] = near
+        box.part[j] = part
+        box.top[j] = top
+        total += part
+        largest = max(largest, top)
+    box.total[0] = total
+    box.total[1] = largest
+    return changed
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
+    """The leaf below `node` that a point (cells and levels) reaches."""
+    while forest.test[node, 0] >= 0:
+        axis, cut = forest.test[node, 0], forest.test[node, 1]
+        if ground.grid[axis]:
+            passed = near[axis] <= cut
+        else:
+            passed = (ground.at[ground.base[axis] + cut] >> near[axis]) & 1 == 1
+        node = forest.test[node, 2] if passed else forest.test[node, 3]
+    return node
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
+    """The library's own float sums of these leaves (rows of `value`), in its order, and its comparison."""
+    outputs = value.shape[1]
+    total = aim.start.copy()
+    for t in range(len(leaves)):
+        for k in range(outputs):
+            total[k] += value[leaves[t], k]
+            if aim.single:  # a float32 sum is the rounded double sum: a double has more than twice the digits
+                total[k] = np.float64(np.float32(total[k]))
+    if aim.divide != 1.0:
+        for k in range(outputs):
+            total[k] /= aim.divide
+            if aim.single:
+                total[k] = np.float64(np.float32(total[k]))
+    for p in range(len(aim.begin) - 1):
+        every = True
+        for i in range(aim.begin[p], aim.begin[p + 1]):
+            c = aim.part_of[i]
+            left = total[aim.plus[c]] if aim.plus[c] >= 0 else -aim.than[c]
+            right = total[aim.minus[c]] if aim.minus[c] >= 0 else aim.than[c]
+            if aim.plus[c] < 0 and aim.minus[c] < 0:
+                left, right = 0.0, aim.than[c]
+            if not (left > right or (left == right and not aim.strict[c])):
+                every = False
+                break
+        if every:
+            return True
+    return False
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def best_leaf(
+    ground: Ground, forest: Forest, gain: Array, node: int, box: Box, limit: int, found: int, stack: Stack
+) -> int:
+    """The leaf with the largest gain below `node`, in the box and at a cost < limit; `found` if none has more.
+
+    Leaves `box` as it was. Invariant: `trail` undoes every narrowing above the current node.
+    """
+    best = gain[found]
+    total, largest = box.total[0], box.total[1]
+    rows, trail = stack.rows, stack.trail
+    waiting = steps = 0
+    while True:
+        descend = gain[node] > best
+        if descend and forest.test[node, 0] < 0:
+            best, found = gain[node], node
+            descend = False
+        if descend:
+            axis, cut = forest.test[node, 0], np.int64(forest.test[node, 1])
+            left, right = forest.test[node, 2], forest.test[node, 3]
+            low, high = box.low[axis], box.high[axis]
+            if ground.grid[axis]:
+                if high <= cut:
+                    node = left
+                    continue
+                if low > cut:
+                    node = right
+                    continue
+                g = ground.base[axis] + cut
+                part, top = ground.part[g], ground.top[g]
+                if ground.start[axis] <= cut:
+                    close, far = left, right
+                    close_low, close_high, far_low, far_high = low, cut, cut + 1, high
+                else:
+                    close, far = right, left
+                    close_low, close_high, far_low, far_high = cut + 1, high, low, cut
+            else:
+                mask = ground.at[ground.base[axis] + cut]
+                if low & mask == low:
+                    node = left
+                    continue
+                if low & mask == 0:
+                    node = right
+                    continue
+                if (mask >> cheapest(ground, axis, low)) & 1:
+                    close, far = left, right
+                    close_low, far_low = low & mask, low & ~mask
+                else:
+                    close, far = right, left
+                    close_low, far_low = low & ~mask, low & mask
+                close_high = far_high = high
+                level = cheapest(ground, axis, far_low)
+                part, top = ground.level_part[axis, level], ground.level_top[axis, level]
+            far_total = total - box.part[axis] + part
+            far_largest = max(largest, top)
+            trail[steps, 0], trail[steps, 1], trail[steps, 2], trail[steps, 3] = axis, low, high, box.part[axis]
+            if far_total + far_largest < limit and gain[far] > best:
+                rows[waiting, 0], rows[waiting, 1], rows[waiting, 2], rows[waiting, 3] = steps, axis, 0, 0
+                if gain[far] > gain[close]:  # the more promising child first: it makes `best` large early
+                    rows[waiting, 2], rows[waiting, 3] = close_low, close_high
+                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = box.part[axis], total, largest
+                    rows[waiting, 7] = close
+                    box.low[axis], box.high[axis], box.part[axis] = far_low, far_high, part
+                    total, largest, node = far_total, far_largest, far
+                else:
+                    rows[waiting, 2], rows[waiting, 3] = far_low, far_high
+                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = part, far_total, far_largest
+                    rows[waiting, 7] = far
+                    box.low[axis], box.high[axis], node = close_low, close_high, close
+                waiting += 1
+            else:
+                box.low[axis], box.high[axis], node = close_low, close_high, close
+            steps += 1
+            continue
+        # This subtree is done: take the last child that was put off and still promises more.
+        while waiting > 0 and gain[rows[waiting - 1, 7]] <= best:
+            waiting -= 1
+        if waiting == 0:
+            break
+        waiting -= 1
+        while steps > rows[waiting, 0]:
+            steps -= 1
+            axis = trail[steps, 0]
+            box.low[axis], box.high[axis], box.part[axis] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+        axis = rows[waiting, 1]
+        trail[steps, 0], trail[steps, 1], trail[steps, 2] = axis, box.low[axis], box.high[axis]
+        trail[steps, 3] = box.part[axis]
+        steps += 1
+        box.low[axis], box.high[axis], box.part[axis] = rows[waiting, 2], rows[waiting, 3], rows[waiting, 4]
+        total, largest, node = rows[waiting, 5], rows[waiting, 6], rows[waiting, 7]
+    while steps > 0:
+        steps -= 1
+        axis = trail[steps, 0]
+        box.low[axis], box.high[axis], box.part[axis] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+    return found
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -> Forest:
+    """The forest without what lies outside the box or at a cost >= limit, numbered along the walk.
+
+    A test with one side left is skipped, so that a leaf's path may be shorter than in the whole forest. The nearest
+    point of any box inside reaches the same leaf as in the whole forest, as long as it costs less than limit.
+    """
+    size, compares = len(forest.up), len(forest.gain)
+    test = np.empty((size, 4), np.int32)
+    up = np.empty(size, np.int32)
+    origin = np.empty(size, np.int32)
+    roots = np.empty(len(forest.roots), np.int32)
+    rows, trail = stack.rows, stack.trail
+    count = 0
+    for t in range(len(forest.roots)):
+        roots[t] = count
+        node = np.int64(forest.roots[t])
+        total, largest = box.total[0], box.total[1]
+        waiting = steps = 0
+        parent, side = np.int64(-1), 2
+        while True:
+            axis = forest.test[node, 0]
+            if axis >= 0:
+                cut = np.int64(forest.test[node, 1])
+                left, right = forest.test[node, 2], forest.test[node, 3]
+                low, high = box.low[axis], box.high[axis]
+                if ground.grid[axis]:
+                    if high <= cut:
+                        node = left
+                        continue
+                    if low > cut:
+                        node = right
+                        continue
+                    g = ground.base[axis] + cut
+                    part, top = ground.part[g], ground.top[g]
+                    near_left = ground.start[axis] <= cut
+                    left_low, left_high, right_low, right_high = low, cut, cut + 1, high
+                else:
+                    mask = ground.at[ground.base[axis] + cut]
+                    if low & mask == low:
+                        node = left
+                        continue
+                    if low & mask == 0:
+                        node = right
+                        continue
+                    near_left = (mask >> cheapest(ground, axis, low)) & 1 == 1
+                    left_low, right_low, left_high, right_high = low & mask, low & ~mask, high, high
+                    level = cheapest(ground, axis, right_low if near_left else left_low)
+                    part, top = ground.level_part[axis, level], ground.level_top[axis, level]
+                far_total = total - box.part[axis] + part
+                far_largest = max(largest, top)
+                if far_total + far_largest >= limit:  # narrow to the near side only
+                    trail[steps, 0], trail[steps, 1], trail[steps, 2], trail[steps, 3] = axis, low, high, box.part[axis]
+                    steps += 1
+                    if near_left:
+                        box.low[axis], box.high[axis], node = left_low, left_high, left
+                    else:
+                        box.low[axis], box.high[axis], node = right_low, right_high, right
+                    continue
+            # Emit the node, then go left; the right child waits.
+            new = count
+            count += 1
+            up[new] = parent
+            origin[new] = forest.leaf[node]
+            test[new, 0], test[new, 1], test[new, 2], test[new, 3] = -1, -1, -1, -1
+            if parent >= 0:
+                test[parent, side] = new
+            if axis >= 0:
+                test[new, 0], test[new, 1] = axis, cut
+                rows[waiting, 0], rows[waiting, 1], rows[waiting, 7], rows[waiting, 8] = steps, axis, right, new
+                rows[waiting, 2], rows[waiting, 3] = right_low, right_high
+                trail[steps, 0], trail[steps, 1], trail[steps, 2], trail[steps, 3] = axis, low, high, box.part[axis]
+                steps += 1
+                box.low[axis], box.high[axis] = left_low, left_high
+                if near_left:
+                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = part, far_total, far_largest
+                else:
+                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = box.part[axis], total, largest
+                    box.part[axis], total, largest = part, far_total, far_largest
+                waiting += 1
+                parent, side, node = new, 2, left
+                continue
+            if waiting == 0:
+                break
+            waiting -= 1
+            while steps > rows[waiting, 0]:
+                steps -= 1
+                back = trail[steps, 0]
+                box.low[back], box.high[back], box.part[back] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+            axis = rows[waiting, 1]
+            trail[steps, 0], trail[steps, 1], trail[steps, 2] = axis, box.low[axis], box.high[axis]
+            trail[steps, 3] = box.part[axis]
+            steps += 1
+            box.low[axis], box.high[axis], box.part[axis] = rows[waiting, 2], rows[waiting, 3], rows[waiting, 4]
+            total, largest, node = rows[waiting, 5], rows[waiting, 6], rows[waiting, 7]
+            parent, side = rows[waiting, 8], 3
+        while steps > 0:
+            steps -= 1
+            back = trail[steps, 0]
+            box.low[back], box.high[back], box.part[back] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+    gain = np.empty((compares, count), np.int64)
+    for c in range(compares):
+        for node in range(count - 1, -1, -1):  # children have larger numbers
+            if test[node, 0] < 0:
+                gain[c, node] = forest.gain[c, origin[node]]
+            else:
+                gain[c, node] = max(gain[c, test[node, 2]], gain[c, test[node, 3]])
+    return Forest(test[:count].copy(), up[:count].copy(), roots, gain, np.empty((0, 0)), origin[:count].copy())

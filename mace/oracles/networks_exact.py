@@ -1,0 +1,235 @@
+"""What multipliers prove, in integers: the last word on every leaf before a proof is written.
+
+In:  a box, bounds and phases of the hidden units, multipliers.   Out: a rational that no point with the goal is below.
+Promise: every rounding is downwards. Weights are held as integers on their own common scale, coefficients of hidden
+units are rounded to 2^-V where that can only lower the bound (a ReLU's output is >= 0, and so is z - l), and each
+feature is minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/check.py` shares no code with it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from operator import mul
+from typing import TypeAlias
+
+import numpy as np
+
+from mace.axes import GridAxis
+from mace.distance import Norm
+from mace.exact import exact
+from mace.oracles.networks_model import Array, Numbers
+from mace.proof import Multipliers
+from mace.question import Question
+from mace.tables import Network
+
+V = 200  # bits below the point in coefficients
+ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
+
+# One entry per axis: (lower, upper) indices of a grid, or a mask of levels.
+Box: TypeAlias = tuple[tuple[int, int] | int, ...]
+
+
+def box_of(question: Question) -> Box:
+    """The box of all allowed points."""
+    return tuple((a.lower, a.upper) if isinstance(a, GridAxis) else a.allowed for a in question.axes)
+
+
+class Exact:
+    """The exact side of one question."""
+
+    def __init__(self, question: Question, numbers: Numbers) -> None:
+        assert isinstance(question.model, Network) and isinstance(question.distance, Norm)
+        self.question, self.norm, self.parts = question, question.distance, numbers.parts
+        self.layers = question.model.layers
+        self.columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
+        for place, column in enumerate(question.columns):
+            self.columns[column.feature].append((place, column.values))
+
+    @cached_property
+    def bits(self) -> int:
+        """Every weight and offset is a multiple of 2^-bits."""
+        floats = np.concatenate([np.append(layer.weights.ravel(), layer.bias) for layer in self.layers])
+        mantissa, exponent = np.frexp(floats[floats != 0])
+        return max(0, 53 - int(exponent.min(initial=53)))
+
+    @cached_property
+    def integers(self) -> list[tuple[list[list[int]], list[int]]]:
+        """Per layer the weights [input][output] and the offsets, times 2^bits."""
+
+        def whole(value: float) -> int:
+            top, bottom = value.as_integer_ratio()
+            return (top << self.bits) // bottom
+
+        return [
+            ([[whole(w) for w in row] for row in layer.weights.tolist()], [whole(b) for b in layer.bias.tolist()])
+            for layer in self.layers
+        ]
+
+    def part_cost(self, j: int, index: int) -> Fraction:
+        """The l0 and l1 cost of one value."""
+        return self.norm.part(j, self.question.axes[j].delta(index))
+
+    def least_index(self, j: int, side: tuple[int, int] | int) -> int | None:
+        """The value of a box's side that is nearest to the start; None if the side is empty."""
+        axis = self.question.axes[j]
+        if isinstance(side, tuple):
+            low, high = side
+            return None if low > high else min(max(axis.start, low), high)
+        levels = [level for level in range(side.bit_length()) if side >> level & 1]
+        return min(levels, key=axis.delta, default=None)
+
+    def least_distance(self, box: Box) -> Fraction | None:
+        """The distance of the box's nearest point; None if it has none."""
+        indices = [self.least_index(j, side) for j, side in enumerate(box)]
+        if any(index is None for index in indices):
+            return None
+        return self.question.distance_of(tuple(i for i in indices if i is not None))
+
+    def cut(self, box: Box, q: Fraction) -> Box | None:
+        """The box cut to the ball as FORMAT.md says; None if an axis keeps nothing."""
+        least = [self.least_index(j, side) for j, side in enumerate(box)]
+        if any(index is None for index in least):
+            return None
+        costs = [self.part_cost(j, index) for j, index in enumerate(least) if index is not None]
+        total, norm = sum(costs, Fraction(0)), self.norm
+        cut: list[tuple[int, int] | int] = []
+        for j, (axis, side) in enumerate(zip(self.question.axes, box, strict=True)):
+            budget, weight = q - (total - costs[j]), norm.weights[j]
+
+            def close(index: int, j: int = j, budget: Fraction = budget) -> bool:
+                delta = self.question.axes[j].delta(index)
+                return norm.part(j, delta) + norm.gamma * norm.weights[j] * delta < budget
+
+            index = least[j]
+            assert index is not None
+            if not close(index):
+                return None
+            if not isinstance(side, tuple):
+                mask = sum(1 << level for level in range(side.bit_length()) if side >> level & 1 and close(level))
+                cut.append(mask)
+                continue
+            assert isinstance(axis, GridAxis)
+            low, high = side
+            reach = None
+            if not close(low) or not close(high):
+                slope = weight * (norm.beta + norm.gamma)
+                if slope:
+                    reach = axis.scale * max(budget - weight * norm.alpha, Fraction(0)) / slope
+                else:
+                    reach = Fraction(0)
+            if reach is not None and not close(high):
+                high = max(index, axis.grid.ceil(axis.start_value + reach) - 1)
+            if reach is not None and not close(low):
+                low = min(index, axis.grid.floor(axis.start_value - reach) + 1)
+            cut.append((low, high))
+        return tuple(cut)
+
+    def bound(
+        self, part: int, multipliers: Multipliers, box: Box, phase: Array, lower: Array, upper: Array, q: Fraction | None
+    ) -> Fraction | None:
+        """What the multipliers prove about a box; None if nothing is left of it in the ball. q None: without distance."""
+        inside = self.cut(box, q) if q is not None else box
+        if inside is None:
+            return None
+        compares, slacks = self.question.goal.decision[part], self.parts[part].slack
+        constant = Fraction(0)
+        z = [0] * len(self.layers[-1].bias)
+        for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
+            constant += value * (exact(compare.than) - slack)
+            scaled = _scaled(value)
+            if compare.plus is not None:
+                z[compare.plus] -= scaled
+            if compare.minus is not None:
+                z[compare.minus] += scaled
+        scale = V  # z are integers times 2^-scale
+        for layer in range(len(self.layers) - 1, 0, -1):
+            weights, offsets = self.integers[layer]
+            constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
+            v = [sum(map(mul, row, z)) for row in weights]
+            below = layer - 1
+            if self.layers[below].activation != "relu":
+                z, scale = v, scale + self.bits
+                continue
+            # Rounded down to V bits: sound, because a ReLU's output is >= 0.
+            extra = scale + self.bits - V
+            v = [x >> extra for x in v]
+            scale = V
+            z = [0] * len(v)
+            moved = 0  # times 2^-(V + ROOM)
+            low, high = lower[below].tolist(), upper[below].tolist()
+            for i, x in enumerate(v):
+                if high[i] <= 0:
+                    pass
+                elif low[i] >= 0:
+                    z[i] = x
+                elif x or (below, i) in multipliers.slopes:
+                    t = multipliers.slopes.get((below, i), Fraction(0))
+                    up = abs(x) * t.numerator // t.denominator  # the multiplier of a >= z
+                    z[i] = up
+                    over = up - x  # the multiplier of a <= chord(z)
+                    if x < 0 or over > 0:
+                        bottom, top = _down(low[i]), -_down(-high[i])
+                        # Rounded up: sound, because z >= l.
+                        steep = -(-over * top // (top - bottom))
+                        z[i] -= steep
+                        moved += steep * bottom
+                if phase[below, i]:
+                    mu = multipliers.phases.get((below, i))
+                    if mu is not None:
+                        z[i] -= int(phase[below, i]) * _scaled(mu)
+            constant += Fraction(moved, 1 << (V + ROOM))
+        weights, offsets = self.integers[0]
+        constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
+        gathered = [sum(map(mul, row, z)) for row in weights]
+        unit = Fraction(1, 1 << (scale + self.bits))
+        for j, side in enumerate(inside):
+            share = multipliers.largest.get(j, Fraction(0)) * self.norm.gamma * self.norm.weights[j]
+            constant += self._axis(j, side, [(gathered[c], values) for c, values in self.columns[j]], unit, share, q is not None)
+        return constant
+
+    def _axis(
+        self,
+        j: int,
+        side: tuple[int, int] | int,
+        columns: list[tuple[int, tuple[float, ...] | None]],
+        unit: Fraction,
+        share: Fraction,
+        distance: bool,
+    ) -> Fraction:
+        """The least of cost plus coefficients times columns over one side of the box."""
+        axis = self.question.axes[j]
+        if isinstance(side, tuple):
+            low, high = side
+            candidates = {low, high}
+            if low < axis.start < high:
+                candidates.add(axis.start)
+            if not distance and columns[0][0] >= 0:
+                candidates = {low}
+        else:
+            candidates = {level for level in range(side.bit_length()) if side >> level & 1}
+        best: Fraction | None = None
+        for index in candidates:
+            value = Fraction(0)
+            for coefficient, values in columns:
+                value += coefficient * (axis.value(index) if values is None else exact(values[index]))
+            value *= unit
+            if distance and index != axis.start:
+                delta = axis.delta(index)
+                value += self.norm.part(j, delta) + share * delta
+            best = value if best is None or value < best else best
+        assert best is not None
+        return best
+
+
+def _scaled(value: Fraction) -> int:
+    """A multiplier as an integer times 2^-V; multipliers are chosen so that this is exact."""
+    top, rest = divmod(value.numerator << V, value.denominator)
+    assert rest == 0
+    return top
+
+
+def _down(value: float) -> int:
+    """A bound of a hidden unit as an integer times 2^-ROOM, rounded down."""
+    top, bottom = value.as_integer_ratio()
+    return (top << ROOM) // bottom

@@ -1,0 +1,334 @@
+"""The hot loops of the network prover, compiled on first use: boxes, bounds of hidden units, relaxations and duals.
+
+In:  plain arrays of doubles in the units of `networks_model.Numbers` (a feature's own change is its variable).
+Out: multipliers, and what they prove in floating point; `networks_exact` repeats the proof without rounding.
+Promise: nothing here is trusted. A wrong number costs time, never soundness.
+Arrays, for J axes, I items (one per grid axis, one per level), H hidden layers of at most N units:
+    kind (J,) 0 floats, 1 multiples of a step, 2 levels;  first, count (J,) an axis's items
+    lo, hi (J,) the signed scaled change of a grid axis;  on (I,) which levels are left
+    jump, rate, peak (J,) what a change costs in l0, in l1 per unit, and its weight in linf;  change (I,) a level's delta
+    W0 (I, N), W (H + 1, N, N), B (H + 1, N): an item's effect on the first layer, the other layers, all offsets
+    L, U (H, N) bounds of a hidden unit's input;  phase (H, N) +1 or -1 where the node has fixed it
+Source: the linear relaxations of ReLUs are those of Ehlers 2017 (the triangle) and of Zhang et al. 2018 (CROWN, going
+backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The dual simplex is the textbook's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+INFINITY = 1e300
+OPTIMAL, CUTOFF, EMPTY, STUCK = 0, 1, 2, 3
+WIDER = 2.0**-37  # More than a checker's 2^-40 and this file's own rounding together.
+
+
+def _compiled(function: F) -> F:
+    compiled: F = njit(cache=True, fastmath=False)(function)
+    return compiled
+
+
+@_compiled
+def axis_least(j: int, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, change: Array) -> float:
+    """The least l0 and l1 cost of an axis inside its box."""
+    if kind[j] < 2:
+        if lo[j] <= 0.0 <= hi[j]:
+            return 0.0
+        return float(jump[j] + rate[j] * min(abs(lo[j]), abs(hi[j])))
+    least = INFINITY
+    for i in range(first[j], first[j] + count[j]):
+        if on[i]:
+            cost = jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0
+            least = min(least, cost)
+    return least
+
+
+@_compiled
+def cut(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, peak: Array, change: Array, offset: Array, steps: Array) -> bool:
+    """Cut a box, in place, to the values that leave the whole point closer than q; False if nothing is left."""
+    J = len(kind)
+    total = 0.0
+    least = np.zeros(J)
+    for j in range(J):
+        least[j] = axis_least(j, kind, first, count, lo, hi, on, jump, rate, change)
+        total += least[j]
+    if total >= q:
+        return False
+    for j in range(J):
+        budget = q - (total - least[j])
+        if kind[j] == 2:
+            left = False
+            for i in range(first[j], first[j] + count[j]):
+                if on[i] and change[i] > 0 and jump[j] + (rate[j] + peak[j]) * change[i] >= budget + 1e-13:
+                    on[i] = False
+                left = left or on[i]
+            if not left:
+                return False
+            continue
+        room = budget - jump[j]
+        if room <= 0.0:
+            reach = 0.0
+        elif rate[j] + peak[j] > 0:
+            reach = room / (rate[j] + peak[j]) * (1 + 1e-13)
+        else:
+            reach = INFINITY
+        inside = lo[j] <= 0.0 <= hi[j]
+        high, low = min(hi[j], reach), max(lo[j], -reach)
+        if kind[j] == 1:
+            if high < hi[j]:
+                high = (np.floor(offset[j] + high * steps[j] + 1e-7) - offset[j]) / steps[j]
+            if low > lo[j]:
+                low = (np.ceil(offset[j] + low * steps[j] - 1e-7) - offset[j]) / steps[j]
+            if inside:
+                high, low = max(high, 0.0), min(low, 0.0)
+        if low > high:
+            return False
+        lo[j], hi[j] = low, high
+    return True
+
+
+@_compiled
+def knapsack(k: Array, q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, change: Array) -> float:
+    """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget)."""
+    I, J = len(k), len(kind)
+    gains, costs, ratio = np.empty(I + J), np.empty(I + J), np.empty(I + J)
+    n = 0
+    value, left = 0.0, q
+    for j in range(J):
+        f = first[j]
+        if kind[j] < 2:
+            near = 0.0
+            if lo[j] > 0.0:
+                near = lo[j]
+            elif hi[j] < 0.0:
+                near = hi[j]
+            far = hi[j] if k[f] > 0 else lo[j]
+            value += k[f] * near
+            spent = jump[j] + rate[j] * abs(near) if near != 0.0 else 0.0
+            left -= spent
+            gain = k[f] * (far - near)
+            if gain > 0.0:
+                gains[n] = gain
+                costs[n] = max((jump[j] + rate[j] * abs(far) if far != 0.0 else 0.0) - spent, 0.0)
+                n += 1
+        else:
+            cost, gain = INFINITY, 0.0
+            for i in range(f, f + count[j]):
+                if on[i]:
+                    c = jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0
+                    if c < cost or (c == cost and k[i] > gain):
+                        cost, gain = c, k[i]
+            value += gain
+            left -= cost
+            while True:  # Invariant: (cost, gain) is on the upper hull of the axis's levels; step to the next corner.
+                best, next_cost, next_gain = 0.0, cost, gain
+                for i in range(f, f + count[j]):
+                    if on[i] and k[i] > gain:
+                        c = jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0
+                        slope = (k[i] - gain) / max(c - cost, 1e-300)
+                        if slope > best or (slope == best and c > next_cost):
+                            best, next_cost, next_gain = slope, c, k[i]
+                if best == 0.0:
+                    break
+                gains[n], costs[n] = next_gain - gain, next_cost - cost
+                n += 1
+                cost, gain = next_cost, next_gain
+    for i in range(n):
+        ratio[i] = -gains[i] / max(costs[i], 1e-300)
+    if q < 0.0:
+        for i in range(n):
+            value += gains[i]
+        return value
+    left = max(left, 0.0)
+    for i in np.argsort(ratio[:n]):
+        if costs[i] <= left:
+            value += gains[i]
+            left -= costs[i]
+        else:
+            value += gains[i] * (left / costs[i])
+            break
+    return value
+
+
+@_compiled
+def derive(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, change: Array, W0: Array, W: Array, B: Array, relu: Array, size: Array, L: Array, U: Array) -> bool:
+    """Narrow the bounds of the hidden ReLUs in place (FORMAT.md, "Bounds of the hidden ReLUs"); False: no point."""
+    H, N = L.shape
+    for layer in range(H):
+        if not relu[layer]:
+            continue
+        for unit in range(size[layer]):
+            if L[layer, unit] >= 0.0 or U[layer, unit] <= 0.0:
+                continue
+            for side in range(2):
+                sign = 1.0 if side == 0 else -1.0
+                constant = sign * B[layer, unit]
+                z = np.zeros(N)
+                if layer == 0:
+                    k = sign * W0[:, unit]
+                else:
+                    v = sign * W[layer, :, unit]
+                    for below in range(layer - 1, -1, -1):
+                        for i in range(N):
+                            z[i] = 0.0
+                        for i in range(size[below]):
+                            if not relu[below] or (L[below, i] >= 0.0 and U[below, i] > 0.0):
+                                z[i] = v[i]
+                            elif U[below, i] > 0.0:
+                                l, u = L[below, i], U[below, i]
+                                if v[i] >= 0.0:
+                                    z[i] = v[i] * u / (u - l)
+                                    constant -= z[i] * l
+                                elif u >= -l:
+                                    z[i] = v[i]
+                            constant += z[i] * B[below, i]
+                        if below > 0:
+                            v = W[below] @ z
+                    k = W0 @ z
+                found = constant + knapsack(k, q, kind, first, count, lo, hi, on, jump, rate, change)
+                if side == 0:
+                    U[layer, unit] = min(U[layer, unit], found + WIDER * (1.0 + abs(found)))
+                else:
+                    L[layer, unit] = max(L[layer, unit], -found - WIDER * (1.0 + abs(found)))
+            if L[layer, unit] > U[layer, unit] + 1e-6:
+                return False
+    return True
+
+
+@_compiled
+def dual_bound(distance: bool, goal: Array, y1: Array, mu: Array, share: Array, C: Array, than: Array, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, peak: Array, change: Array, W0: Array, W: Array, B: Array, relu: Array, size: Array, L: Array, U: Array, phase: Array, slope: Array, weight: Array) -> float:
+    """What multipliers prove, in floating point; writes the slopes t and each hidden unit's coefficient.
+
+    y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
+    share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
+    """
+    H, N = L.shape
+    constant = 0.0
+    v = np.zeros(N)
+    for i in range(len(goal)):
+        constant += goal[i] * than[i]
+        for o in range(C.shape[1]):
+            v[o] -= goal[i] * C[i, o]
+    z = v
+    for layer in range(H - 1, -1, -1):
+        for o in range(N):
+            constant += z[o] * B[layer + 1, o]
+        v = W[layer + 1] @ z
+        z = np.zeros(N)
+        for i in range(size[layer]):
+            l, u = L[layer, i], U[layer, i]
+            weight[layer, i] = v[i]
+            if not relu[layer]:
+                z[i] = v[i]
+            elif u <= 0.0:
+                z[i] = 0.0
+            elif l >= 0.0:
+                z[i] = v[i]
+            else:
+                if y1[layer, i] >= 0.0:
+                    slope[layer, i] = y1[layer, i] / abs(v[i]) if abs(v[i]) > 1e-14 * y1[layer, i] else 0.0
+                t = slope[layer, i]
+                if v[i] >= 0.0:
+                    z[i] = v[i] * t
+                    over = v[i] * (t - 1.0) if t > 1.0 else 0.0
+                else:
+                    z[i] = -v[i] * t
+                    over = -v[i] * (1.0 + t)
+                if over > 0.0:
+                    steep = u / (u - l)
+                    z[i] -= over * steep
+                    constant += over * steep * l
+            if phase[layer, i] != 0:
+                z[i] -= phase[layer, i] * mu[layer, i]
+    for o in range(N):
+        constant += z[o] * B[0, o]
+    k = W0 @ z
+    for j in range(len(kind)):
+        f = first[j]
+        best = INFINITY
+        if kind[j] < 2:
+            once, per = (jump[j], rate[j] + share[j]) if distance else (0.0, 0.0)
+            if lo[j] <= 0.0 <= hi[j]:
+                best = 0.0
+            best = min(best, k[f] * lo[j] + (once + per * abs(lo[j]) if lo[j] != 0.0 else 0.0))
+            best = min(best, k[f] * hi[j] + (once + per * abs(hi[j]) if hi[j] != 0.0 else 0.0))
+        else:
+            for i in range(f, f + count[j]):
+                if on[i]:
+                    cost = jump[j] + (rate[j] + share[j]) * change[i] if distance and change[i] > 0 else 0.0
+                    best = min(best, cost + k[i])
+        constant += best
+    return constant
+
+
+@_compiled
+def dual_simplex(T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int) -> tuple[int, float, Array, Array, Array, float]:
+    """Minimise d . x over T x <= b, 0 <= x <= top, from the all-slack basis, which d >= 0 makes dual feasible.
+
+    x holds b on entry and the basic values on return. Returns status, objective, which variables are basic and which
+    are not (the slack of row r is number n + r), the ray's row (EMPTY), and by how much that row is violated.
+    """
+    m, n = T.shape
+    basic = np.arange(n, n + m)
+    free = np.arange(n)
+    full = np.zeros(n, dtype=np.bool_)
+    objective = start
+    for _ in range(rounds):
+        if objective >= cutoff:
+            return CUTOFF, objective, basic, free, full, 0.0
+        r, worst, above = -1, 1e-11, False
+        for i in range(m):
+            if -x[i] > worst:
+                r, worst, above = i, -x[i], False
+            if basic[i] < n and x[i] - top[basic[i]] > worst:
+                r, worst, above = i, x[i] - top[basic[i]], True
+        if r < 0:
+            return OPTIMAL, objective, basic, free, full, 0.0
+        # Two passes (Harris): the smallest ratio up to a tolerance, then the largest pivot among those within it.
+        limit = INFINITY
+        for c in range(n):
+            a = -T[r, c] if above else T[r, c]
+            if (a > 1e-10) if full[c] else (a < -1e-10):
+                limit = min(limit, (abs(d[c]) + 1e-12) / abs(a))
+        entering, pivot = -1, 0.0
+        for c in range(n):
+            a = -T[r, c] if above else T[r, c]
+            if ((a > 1e-10) if full[c] else (a < -1e-10)) and abs(d[c]) / abs(a) <= limit and abs(a) > pivot:
+                entering, pivot = c, abs(a)
+        if entering < 0:
+            full[0] = full[0]
+            return EMPTY + 10 * (r + 1) * (-1 if above else 1), objective, basic, free, full, worst
+        c = entering
+        a = T[r, c]
+        target = top[basic[r]] if above else 0.0
+        step = (x[r] - target) / a
+        objective += d[c] * step
+        value = (top[free[c]] if full[c] else 0.0) + step
+        for i in range(m):
+            if i != r:
+                x[i] -= T[i, c] * step
+        x[r] = value
+        for e in range(n):
+            if e != c:
+                T[r, e] /= a
+        T[r, c] = 1.0 / a
+        for i in range(m):
+            if i != r and T[i, c] != 0.0:
+                g = T[i, c]
+                for e in range(n):
+                    T[i, e] -= g * T[r, e]
+                T[i, c] = -g / a
+        g = d[c]
+        for e in range(n):
+            d[e] -= g * T[r, e]
+        d[c] = -g / a
+        full[c] = above
+        basic[r], free[c] = free[c], basic[r]
+    return STUCK, objective, basic, free, full, 0.0

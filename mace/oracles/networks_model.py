@@ -1,0 +1,169 @@
+"""A question about a network as arrays for the compiled loops, and as integers for the exact ones.
+
+In:  a Question whose model is a Network and whose distance is a Norm.
+Out: `Numbers`, doubles in which a grid axis is measured by its own scaled, signed change; and for each part of the goal
+     its comparisons with the rounding margins already taken off (bounds) or put on (witnesses).
+Promise: the margins are those of `mace.margins` over the whole declared range of every feature, so at least as large as
+the ones that a checker derives for the allowed box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.axes import GridAxis, Point
+from mace.distance import Norm
+from mace.exact import exact, nearest
+from mace.margins import compare_slack, exact_margin, exact_scores
+from mace.question import Question
+from mace.tables import Network
+
+Array = NDArray[Any]
+# What a checker rounds in its own derivation of the margin is far smaller than this share of it.
+LOOSER = 1 + Fraction(1, 2**20)
+# A float comparison at the boundary is decided beyond this much more than the margin.
+SURELY = Fraction(1, 2**51)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One conjunction of the goal. C (comparisons, N) against the scores; than: what it must reach to be possible."""
+
+    C: Array
+    than: Array
+    slack: tuple[Fraction, ...]  # E of each comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The arrays of `networks_kernels`, in the order in which its functions take them."""
+
+    kind: Array
+    first: Array
+    count: Array
+    jump: Array
+    rate: Array
+    peak: Array
+    change: Array
+    offset: Array
+    steps: Array
+    W0: Array
+    W: Array
+    B: Array
+    relu: Array
+    size: Array
+    parts: tuple[Part, ...]
+
+
+def column_bounds(question: Question) -> tuple[list[Fraction], list[Fraction]]:
+    """Per column the largest magnitude of its exact value, and how far the model's float64 may be from it."""
+    magnitude, error = [], []
+    for column in question.columns:
+        axis = question.axes[column.feature]
+        if column.values is not None:
+            magnitude.append(max(abs(exact(value)) for value in column.values))
+            error.append(Fraction(0))
+            continue
+        assert isinstance(axis, GridAxis)
+        largest = max(abs(axis.value(axis.lower)), abs(axis.value(axis.upper)))
+        magnitude.append(largest)
+        whole = axis.grid.step.denominator == 1 and (axis.grid.extra is None or axis.grid.extra.denominator == 1)
+        representable = axis.grid.kind != "step" or (whole and largest <= 2**53)
+        error.append(Fraction(0) if representable else largest / 2**53 + Fraction(1, 2**1074))
+    return magnitude, error
+
+
+def numbers(question: Question) -> Numbers:
+    """The arrays of a question; raises TypeError if its model or distance is of another kind."""
+    model, norm = question.model, question.distance
+    if not isinstance(model, Network) or not isinstance(norm, Norm):
+        raise TypeError("the networks oracle takes a Network and a Norm")
+    axes, layers = question.axes, model.layers
+    J = len(axes)
+    N = max(len(layer.bias) for layer in layers)
+    kind, first, count = np.zeros(J, np.int64), np.zeros(J, np.int64), np.ones(J, np.int64)
+    offset, steps = np.zeros(J), np.ones(J)
+    columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in axes]
+    for place, column in enumerate(question.columns):
+        columns[column.feature].append((place, column.values))
+    weights = layers[0].weights
+    start_row = question.row(question.start).astype(np.longdouble)
+    effects: list[Array] = []
+    change: list[float] = []
+    for j, axis in enumerate(axes):
+        first[j] = len(effects)
+        if isinstance(axis, GridAxis):
+            kind[j] = 1 if axis.grid.kind == "step" else 0
+            if axis.grid.kind == "step":
+                offset[j], steps[j] = nearest(axis.start_value / axis.grid.step), nearest(axis.scale / axis.grid.step)
+            effects.append(float(axis.scale) * weights[columns[j][0][0]])
+            change.append(0.0)
+        else:
+            kind[j], count[j] = 2, axis.count
+            for level in range(axis.count):
+                effect = np.zeros(weights.shape[1])
+                for place, values in columns[j]:
+                    assert values is not None
+                    effect = effect + (values[level] - values[axis.start]) * weights[place]
+                effects.append(effect)
+                change.append(float(axis.delta(level)))
+    W0 = np.zeros((len(effects), N))
+    W0[:, : weights.shape[1]] = np.array(effects)
+    W = np.zeros((len(layers), N, N))
+    B = np.zeros((len(layers), N))
+    for k, layer in enumerate(layers):
+        if k:
+            W[k, : layer.weights.shape[0], : layer.weights.shape[1]] = layer.weights
+        B[k, : len(layer.bias)] = layer.bias
+    shift = start_row @ weights.astype(np.longdouble) + layers[0].bias.astype(np.longdouble)
+    B[0, : weights.shape[1]] = shift.astype(np.float64)
+    magnitude, error = column_bounds(question)
+    parts = []
+    for part in question.goal.decision:
+        C, than, slack = np.zeros((len(part), N)), np.zeros(len(part)), []
+        for i, compare in enumerate(part):
+            if compare.plus is not None:
+                C[i, compare.plus] += 1.0
+            if compare.minus is not None:
+                C[i, compare.minus] -= 1.0
+            found = compare_slack(model, compare, magnitude, error)
+            slack.append(max(found.possible, found.sure) * LOOSER)
+            than[i] = float(exact(compare.than) - slack[-1])
+        parts.append(Part(C, than, tuple(slack)))
+    weight = norm.weights
+    return Numbers(
+        kind,
+        first,
+        count,
+        np.array([float(norm.alpha * w) for w in weight]),
+        np.array([float(norm.beta * w) for w in weight]),
+        np.array([float(norm.gamma * w) for w in weight]),
+        np.array(change),
+        offset,
+        steps,
+        W0,
+        W,
+        B,
+        np.array([layer.activation == "relu" for layer in layers[:-1]], dtype=np.bool_),
+        np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64),
+        tuple(parts),
+    )
+
+
+def accepts(question: Question, parts: tuple[Part, ...], point: Point) -> bool:
+    """Whether the deployed model gives the goal at a point for certain, whatever its order of summation."""
+    model = question.model
+    assert isinstance(model, Network)
+    scores = exact_scores(model, question.row(point))
+    return any(
+        all(
+            exact_margin(model, compare, scores) >= slack + SURELY
+            for compare, slack in zip(compares, part.slack, strict=True)
+        )
+        for compares, part in zip(question.goal.decision, parts, strict=True)
+    )

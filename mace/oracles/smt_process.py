@@ -1,0 +1,180 @@
+"""The parent's side of a solver's child process: start it, ask it, stop it.
+
+In:  declarations and assertions as SMT-LIB 2 text; assumptions by name.
+Out: an `Answer`: sat with exact values, unsat, or unknown with the reason.
+Promise: a call returns when its time is over, whatever the solver does; after a kill the next question starts a new
+child from the kept text. A child that dies is an unknown, never an exception.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from mace.oracles.smt_worker import OUT_OF_MEMORY
+
+SolverName: TypeAlias = Literal["z3", "cvc5"]
+Values: TypeAlias = dict[str, bool | Fraction]
+WORKER = Path(__file__).with_name("smt_worker.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A solver's verdict; `values` when it is sat, `why` when it is unknown."""
+
+    verdict: Literal["sat", "unsat", "unknown"]
+    values: Values = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Text:
+    """Some assertions with the symbols that they use."""
+
+    declare: list[tuple[str, str]]
+    lines: list[str]
+
+
+class SolverProcess:
+    """One solver in a child process, which is started when it is first asked something.
+
+    memory: bytes that the child may use; None for no limit.
+    """
+
+    def __init__(self, name: SolverName, memory: int | None = None) -> None:
+        self.name = name
+        self.memory = memory
+        self.texts: list[Text] = []
+        self._told = 0
+        self._child: subprocess.Popen[bytes] | None = None
+        self._unread = b""
+
+    def add(self, text: Text) -> None:
+        """Assert a text for good."""
+        self.texts.append(text)
+
+    def reset(self) -> None:
+        """Forget everything that was asserted."""
+        self.stop()
+        self.texts.clear()
+
+    def ask(self, assume: Sequence[str], wanted: Sequence[str]) -> None:
+        """Send a question; `answer` or `poll` reads the reply."""
+        if self._child is None or self._child.poll() is not None:
+            self.stop()
+            self._start()
+        try:
+            for text in self.texts[self._told :]:
+                self._send({"do": "add", "declare": text.declare, "text": "\n".join(text.lines)})
+            self._told = len(self.texts)
+            self._send({"do": "check", "assume": list(assume), "wanted": list(wanted)})
+        except OSError:
+            pass  # The child died; reading its reply finds out why.
+
+    def answer(self, seconds: float | None) -> Answer | None:
+        """The reply to the last question, or None when it did not come within so many seconds."""
+        return first_answer([self], seconds)[1]
+
+    def stop(self) -> None:
+        """Kill the child, at once; what it was told is kept for the next one."""
+        child, self._child = self._child, None
+        self._told, self._unread = 0, b""
+        if child is None:
+            return
+        child.kill()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    pass  # What was buffered for a dead child is of no use.
+        child.wait()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process number, while there is one."""
+        return self._child.pid if self._child is not None else None
+
+    def _start(self) -> None:
+        memory = [] if self.memory is None else [str(self.memory)]
+        # -P: the worker's own folder must not come first among the places where modules are looked for.
+        command = [sys.executable, "-P", "-W", "ignore", str(WORKER), self.name, *memory]
+        environment = os.environ | {"PYTHONHASHSEED": "0"}
+        self._child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+
+    def _send(self, command: dict[str, object]) -> None:
+        assert self._child is not None and self._child.stdin is not None
+        self._child.stdin.write(json.dumps(command).encode() + b"\n")
+        self._child.stdin.flush()
+
+    def _read(self) -> Answer | None:
+        """What has arrived: an answer, or None while the line is not complete."""
+        assert self._child is not None and self._child.stdout is not None
+        chunk = os.read(self._child.stdout.fileno(), 1 << 20)
+        self._unread += chunk
+        if b"\n" in self._unread:
+            line, self._unread = self._unread.split(b"\n", 1)
+            return self._understood(json.loads(line))
+        return None if chunk else self._death()
+
+    def _understood(self, reply: dict[str, object]) -> Answer:
+        values = reply.get("values", {})
+        assert isinstance(values, dict)
+        why = str(reply.get("why", ""))
+        if "memory" in why or "bad_alloc" in why:
+            why = self._memory_gone()
+        elif why:
+            why = f"{self.name} said: {why}"
+        read = {name: value if isinstance(value, bool) else Fraction(value) for name, value in values.items()}
+        verdict = reply["verdict"]
+        assert verdict in ("sat", "unsat", "unknown")
+        return Answer(verdict, read, why)
+
+    def _death(self) -> Answer:
+        """Why the child ended without a reply."""
+        assert self._child is not None
+        code = self._child.wait()
+        self.stop()
+        # Under a limit of memory an allocation that fails ends a solver in several ways, all of them abnormal.
+        starved = code in (OUT_OF_MEMORY, -signal.SIGABRT, -signal.SIGSEGV, 1) and self.memory is not None
+        if starved or code == OUT_OF_MEMORY:
+            return Answer("unknown", why=self._memory_gone())
+        ending = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return Answer("unknown", why=f"the {self.name} process died ({ending})")
+
+    def _memory_gone(self) -> str:
+        limit = "" if self.memory is None else f" ({self.memory >> 20} MB)"
+        return f"the solver {self.name} ran out of memory{limit}"
+
+
+def first_answer(
+    asked: Sequence[SolverProcess], seconds: float | None
+) -> tuple[SolverProcess, Answer] | tuple[None, None]:
+    """The first reply of several solvers that were asked, or Nones when none came within so many seconds."""
+    end = None if seconds is None else time.monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        for process in asked:
+            assert process._child is not None and process._child.stdout is not None
+            selector.register(process._child.stdout, selectors.EVENT_READ, process)
+        while True:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            ready = selector.select(left)
+            # In the order of `asked`, not of arrival: two replies at once give the same choice every time.
+            arrived = {key.data.name: key.data for key, _ in ready}
+            for process in asked:
+                if process.name in arrived and (answer := process._read()) is not None:
+                    return process, answer
+            if end is not None and time.monotonic() >= end:
+                return None, None

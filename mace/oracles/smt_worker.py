@@ -1,0 +1,156 @@
+"""The child process: one solver, told what to do by lines of JSON, and killed when its time is over.
+
+In:  a line per command on standard input: `add` (declarations and SMT-LIB 2 assertions), `check` (under assumptions).
+Out: a line per `check` on standard output: sat with values, unsat, or unknown with the solver's own reason.
+Promise: nothing but a solver is imported, so that a start costs a tenth of a second; the process ends when its parent
+does. It is a process of its own because cvc5 holds the interpreter's lock while it solves, and because only an
+operating system really stops a solver that has run out of time or memory.
+
+Started as a script by `mace.oracles.smt_process`: `python smt_worker.py z3|cvc5 [bytes of memory]`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+SEED = 1
+OUT_OF_MEMORY = 101  # the exit code z3 itself uses
+
+Declared = Sequence[tuple[str, str]]  # name and sort, in order
+
+
+class Solver(Protocol):
+    """What both solvers can do."""
+
+    def add(self, declare: Declared, text: str) -> None: ...
+
+    def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]: ...
+
+
+class Z3:
+    """z3 through its own Python module."""
+
+    def __init__(self, memory: int | None) -> None:
+        import z3
+
+        if memory is not None:
+            z3.set_param("memory_max_size", max(1, memory >> 20))
+        self.z3 = z3
+        self.solver = z3.Solver()
+        self.solver.set("random_seed", SEED)
+        self.constants: dict[str, Any] = {}
+
+    def add(self, declare: Declared, text: str) -> None:
+        """Assert a text; every symbol it uses is declared with it, and two of one name and sort are the same."""
+        sorts = {"Bool": self.z3.Bool, "Int": self.z3.Int, "Real": self.z3.Real}
+        self.constants |= {name: sorts[sort](name) for name, sort in declare if name not in self.constants}
+        lines = [f"(declare-const {name} {sort})" for name, sort in declare]
+        self.solver.add(self.z3.parse_smt2_string("\n".join([*lines, text])))
+
+    def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
+        """Solve; exact values as text."""
+        verdict = self.solver.check(*[self.constants[name] for name in assume])
+        if verdict == self.z3.unsat:
+            return {"verdict": "unsat"}
+        if verdict != self.z3.sat:
+            return {"verdict": "unknown", "why": str(self.solver.reason_unknown())}
+        model = self.solver.model()
+        values = {}
+        for name in wanted:
+            value = model.eval(self.constants[name], model_completion=True)
+            values[name] = self.z3.is_true(value) if self.z3.is_bool(value) else value.as_string()
+        return {"verdict": "sat", "values": values}
+
+
+class Cvc5:
+    """cvc5 through its own Python module, its base interface."""
+
+    def __init__(self, memory: int | None) -> None:
+        del memory  # the limit of the process is all there is
+        import cvc5
+
+        terms = cvc5.TermManager()
+        self.solver = cvc5.Solver(terms)
+        for option, value in (("incremental", "true"), ("produce-models", "true"), ("seed", str(SEED))):
+            self.solver.setOption(option, value)
+        self.solver.setLogic("QF_LIRA")
+        self.symbols = cvc5.SymbolManager(terms)
+        self.parser = cvc5.InputParser(self.solver, self.symbols)
+        self.parser.setIncrementalStringInput(cvc5.InputLanguage.SMT_LIB_2_6, "question")
+        self.constants: dict[str, Any] = {}
+
+    def add(self, declare: Declared, text: str) -> None:
+        """Assert a text; symbols that are new are declared first."""
+        new = [(name, sort) for name, sort in declare if name not in self.constants]
+        lines = [f"(declare-const {name} {sort})" for name, sort in new]
+        self.parser.appendIncrementalStringInput("\n".join([*lines, text]))
+        while not (command := self.parser.nextCommand()).isNull():
+            command.invoke(self.solver, self.symbols)
+        if new:
+            self.constants |= {str(term): term for term in self.symbols.getDeclaredTerms()}
+
+    def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
+        """Solve; exact values as text."""
+        result = self.solver.checkSatAssuming(*[self.constants[name] for name in assume])
+        if result.isUnsat():
+            return {"verdict": "unsat"}
+        if not result.isSat():
+            return {"verdict": "unknown", "why": str(result.getUnknownExplanation())}
+        values: dict[str, Any] = {}
+        for name in wanted:
+            value = self.solver.getValue(self.constants[name])
+            values[name] = value.getBooleanValue() if value.isBooleanValue() else str(value.toPythonObj())
+        return {"verdict": "sat", "values": values}
+
+
+SOLVERS = {"z3": Z3, "cvc5": Cvc5}
+
+
+def end_with_parent() -> None:
+    """Ask Linux to kill this process when its parent is gone: a solver at work does not read its input."""
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+
+def limit_memory(memory: int) -> None:
+    """Let allocations beyond `memory` bytes fail."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main(name: str, memory: int | None) -> int:
+    """Answer until the input ends."""
+    end_with_parent()
+    if memory is not None:
+        limit_memory(memory)
+    try:
+        solver: Solver = SOLVERS[name](memory)
+        for line in sys.stdin:
+            command = json.loads(line)
+            if command["do"] == "add":
+                solver.add([tuple(pair) for pair in command["declare"]], command["text"])
+                continue
+            reply = solver.check(command["assume"], command["wanted"])
+            sys.stdout.write(json.dumps(reply) + "\n")
+            sys.stdout.flush()
+    except MemoryError:
+        return OUT_OF_MEMORY
+    except Exception as error:  # noqa: BLE001  (whatever a solver raises is its reason for not answering)
+        why = str(error) or type(error).__name__
+        sys.stdout.write(json.dumps({"verdict": "unknown", "why": why}) + "\n")
+        return OUT_OF_MEMORY if "memory" in why or "bad_alloc" in why else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None))

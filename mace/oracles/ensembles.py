@@ -1,0 +1,482 @@
+"""The prover for tree ensembles: best-first branch and bound over threshold cells.
+
+In:  a Question about an Ensemble under a Norm.
+Out: the nearest allowed point with the goal and a proof tree, or a proof that there is none.
+Promise: distance and bound are equal as exact rationals (gap 0). The goal is decided by the model's own float sums, in
+its own order; refutations hold for those sums, by the rounding slack of `mace.margins`.
+
+How: a node is a box of cells; its key, the exact distance of the box rounded down, is the order of the search, so the
+first box whose nearest point has the goal holds the optimum. A box is refuted when the best leaves that the trees can
+reach, inside the box and nearer than the best point known, cannot add up to the goal. Keys that lie within their own
+rounding of the best distance are settled in exact rationals. Rules and exclusions are looked at where a nearest point
+breaks them: the box is closed by them or split along an axis that they read.
+The compiled parts are imported on the first question: `import mace` does not pay for numba.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mace.axes import GridAxis, LevelAxis, Point
+from mace.distance import Norm
+from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
+from mace.oracles.ensembles_cells import Array, Grounded, ground, moved, with_cut
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.proof import Leaf, Node, Proof, Split
+from mace.question import Question
+
+if TYPE_CHECKING:
+    from mace.oracles.ensembles_search import Book, Scratch
+
+_NO_LIMIT = 2**62
+_WALKS_BETWEEN_LOOKS_AT_THE_CLOCK = 100_000
+_FIRST_ROOM = 4096  # nodes
+_BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
+_MEMORY = 3 * 2**30
+_SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Points at a distance >= `distance` (> if `inclusive`) are of no interest; none such if `distance` is None."""
+
+    distance: Fraction | None = None
+    inclusive: bool = False
+
+    def excludes(self, distance: Fraction) -> bool:
+        if self.distance is None:
+            return False
+        return distance > self.distance if self.inclusive else distance >= self.distance
+
+    def scaled(self, scale: int) -> int:
+        """The smallest key that is excluded for certain."""
+        if self.distance is None:
+            return _NO_LIMIT
+        return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
+
+
+class EnsembleOracle:
+    """Answers one question about a tree ensemble; raises ModelError for what it does not take."""
+
+    name = "ensembles"
+    optimises = True
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.grounded: Grounded = ground(question)
+        self.statistics: dict[str, int] = {}
+
+    def ask(
+        self,
+        radius: Fraction | None,
+        limits: Limits,
+        *,
+        strict: bool = False,
+        best: Point | None = None,
+        gap: Gap = Gap(),  # noqa: B008
+    ) -> Reply:
+        """The nearest point with the goal; within `radius` if one is given. See `mace.oracles.protocol.Oracle`."""
+        deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
+        point = self._first(best, bound)
+        room = min(limits.memory or _MEMORY, _MEMORY)
+        refuted = Fraction(0)
+        if point is None and bound.distance is None:
+            # Growing balls: a walk that may go anywhere is far dearer than one with a budget.
+            largest = self.question.distance.of(  # type: ignore[union-attr]
+                [axis.delta(end) for axis in self.question.axes for end in [_far(axis)]]
+            )
+            for part in (_SMALLEST_BALL, 16, 4):
+                ball = _Bound(largest / part, inclusive=True)
+                search = _Search(self.question, self.grounded, ball, None, gap, deadline, room)
+                reply = search.reply()
+                self._keep(search)
+                if isinstance(reply, Refuted):
+                    assert ball.distance is not None
+                    refuted = ball.distance
+                elif isinstance(reply, Unknown):
+                    return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
+                else:
+                    return reply
+        search = _Search(self.question, self.grounded, bound, point, gap, deadline, room)
+        reply = search.reply()
+        self._keep(search)
+        if isinstance(reply, Unknown):
+            return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
+        return reply
+
+    def forbid(self, point: Point) -> None:
+        """Exclude a point from all further answers."""
+        self.question = self.question.away(AvoidPoint(point))
+
+    def close(self) -> None:
+        """Nothing is held outside this object."""
+
+    def _keep(self, search: _Search) -> None:
+        self.grounded = search.grounded
+        self.statistics = search.statistics()
+
+    def _first(self, best: Point | None, bound: _Bound) -> Point | None:
+        """The best point known before the search: the given one and a greedy one, whichever is nearer."""
+        from mace.oracles.ensembles_greedy import greedy
+
+        question, grounded = self.question, self.grounded
+        points: list[Point] = []
+        given = np.zeros(0, np.int64)
+        if best is not None and question.obeys(best) and question.has_goal(best):
+            points.append(best)
+            given = grounded.cells(best)
+        changes = -1 if question.most_changes is None else question.most_changes
+        found, cells = greedy(grounded.ground, grounded.forest, grounded.aim, grounded.depth, changes, given)
+        if found:
+            low = np.where(grounded.ground.grid, cells, np.int64(1) << np.where(grounded.ground.grid, 0, cells))
+            points.append(grounded.nearest(low, cells))
+        allowed = [p for p in points if question.obeys(p) and not bound.excludes(question.distance_of(p))]
+        allowed = [p for p in allowed if question.has_goal(p)]
+        return min(allowed, key=lambda p: (question.distance_of(p), p), default=None)
+
+
+def _far(axis: Any) -> int:
+    """The allowed index with the largest change."""
+    ends = axis.levels() if isinstance(axis, LevelAxis) else [axis.lower, axis.upper]
+    return max(ends, key=axis.delta)  # type: ignore[no-any-return]
+
+
+class _Search:
+    """One search, with one bound to start from; the bound shrinks to the best point found."""
+
+    def __init__(
+        self,
+        question: Question,
+        grounded: Grounded,
+        bound: _Bound,
+        point: Point | None,
+        gap: Gap,
+        deadline: float | None,
+        room: int,
+    ) -> None:
+        from mace.oracles import ensembles_search, ensembles_walk
+
+        self.kernel, self.walk = ensembles_search, ensembles_walk
+        self.question, self.grounded = question, grounded
+        self.bound = bound if point is None else _Bound(question.distance_of(point))
+        self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
+        self.why = ""
+        self.box = self.walk.new_box(len(question.axes))
+        self.stack = self.walk.new_stack(grounded.depth)
+        self.book: Book = self.kernel.new_book(_FIRST_ROOM)
+        axes = grounded.ground
+        self.box.low[:], self.box.high[:] = axes.low, axes.high
+        self.walk.measure(axes, self.box)
+        self.forest = self.walk.shrink(axes, grounded.forest, self.box, bound_key(self.bound, grounded), self.stack)
+        self.scratch: Scratch = self._scratch()
+        self.book.key[0] = int(self.box.total.sum())
+
+    def _scratch(self) -> Scratch:
+        return self.kernel.new_scratch(self.forest, len(self.grounded.ground.at), len(self.question.axes))
+
+    def statistics(self) -> dict[str, int]:
+        """How much work it was: nodes written, boxes evaluated, trees walked."""
+        count = self.book.count
+        names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
+        return {name: int(count[place]) for name, place in names.items()} | {"leaves": int((self.forest.test[:, 0] < 0).sum())}
+
+    # ------------------------------------------------------------------------------------------ the loop
+
+    def reply(self) -> Reply:
+        """Search to the end, a limit or the gap, and say what was found."""
+        finished = self._search()
+        if finished and self.point is None:
+            return Refuted(self.proof())
+        if finished:
+            assert self.point is not None
+            return Found(self.point, self.bound.distance, self.proof())
+        lower = self._lower()
+        if self.point is None:
+            return Unknown(self.why, lower)
+        assert self.bound.distance is not None
+        return Found(self.point, min(lower, self.bound.distance), self.proof(), self.why)
+
+    def _search(self) -> bool:
+        """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met)."""
+        kernel, count = self.kernel, self.book.count
+        most = -1 if self.question.most_changes is None else self.question.most_changes
+        # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
+        while True:
+            limit = bound_key(self.bound, self.grounded)
+            ended = kernel.run(
+                self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
+                self.scratch, self.stack, limit, self.grounded.width, self._enough(limit), most,
+                _WALKS_BETWEEN_LOOKS_AT_THE_CLOCK,
+            )  # fmt: skip
+            if ended == kernel.GOAL:
+                self._witness(int(count[kernel.WITNESS]))
+            elif ended == kernel.FULL:
+                if 2 * len(self.book.key) * _BYTES_A_NODE > self.room:
+                    self.why = f"the limit of memory was reached at {int(count[kernel.NODES])} nodes"
+                    return False
+                self.book = kernel.grown(self.book)
+                count = self.book.count
+            elif ended != kernel.BUDGET and self._settle():
+                continue
+            elif ended == kernel.DONE:
+                return True
+            elif ended == kernel.GAP:
+                return False
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                self.why = "the limit of time was reached"
+                return False
+
+    def _enough(self, limit: int) -> int:
+        """The smallest open key that meets the gap."""
+        upper = self.bound.distance
+        allowance = max(self.gap.absolute, self.gap.relative * (upper or 0))
+        if upper is None or self.point is None or not allowance:
+            return limit
+        return max(0, math.ceil((upper - allowance) * self.grounded.scale))
+
+    def _lower(self) -> Fraction:
+        """No allowed point with the goal is closer than this: the smallest key of an open box."""
+        kernel, book = self.kernel, self.book
+        open_nodes = [*book.heap[: min(1, book.count[kernel.HEAP])], *book.pending[: book.count[kernel.WAITING]]]
+        keys = [int(book.key[node]) for node in open_nodes]
+        return Fraction(min(keys, default=0), self.grounded.scale)
+
+    def _load(self, node: int) -> Point:
+        """Fill in the box of a node; returns its nearest point."""
+        self.kernel.load(self.grounded.ground, self.book, node, self.box)
+        self.walk.measure(self.grounded.ground, self.box)
+        return self.grounded.nearest(self.box.low, self.box.high)
+
+    def _settle(self) -> bool:
+        """Compare pending boxes with the bound in exact numbers; whether any of them is still of interest."""
+        kernel, book = self.kernel, self.book
+        pending = book.pending[: book.count[kernel.WAITING]].tolist()
+        book.count[kernel.WAITING] = 0
+        alive = False
+        for node in pending:
+            if self.bound.excludes(self.question.distance_of(self._load(node))):
+                book.state[node] = kernel.DISTANCE
+            else:
+                book.settled[node] = 1
+                kernel.push(book, node)
+                alive = True
+        return alive
+
+    def _witness(self, node: int) -> None:
+        """The nearest point of a box has the goal: take it if it is allowed, else look at what forbids it."""
+        point = self._load(node)
+        if not self.question.obeys(point):
+            self._forbidden(node, point)
+            return
+        distance = self.question.distance_of(point)
+        if not self.bound.excludes(distance):
+            assert self.question.has_goal(point), "the compiled sums differ from the model's own"
+            self.point, self.bound = point, _Bound(distance)
+            self.book.settled[:] = 0
+        self.book.state[node] = self.kernel.DISTANCE
+
+    # ------------------------------------------------------------------------------------------ rules and exclusions
+
+    def _forbidden(self, node: int, point: Point) -> None:
+        """Close a box by a rule or an exclusion that its nearest point breaks, or split it."""
+        box = self._intervals()
+        for number, avoid in enumerate(self.question.avoid):
+            if self.question.excluded(avoid, point):
+                if self._inside(number, box):
+                    self.book.state[node], self.book.note[node] = self.kernel.AVOID, number
+                else:
+                    axes = avoid.features if isinstance(avoid, AvoidChanges) else range(len(box))
+                    self._divide(node, point, box, list(axes), lambda b, n=number: self._inside(n, b))  # type: ignore[misc]
+                return
+        for number, rule in enumerate(self.question.rules):
+            if not rule.holds(self.question.axes, point):
+                if self._broken(number, box):
+                    self.book.state[node], self.book.note[node] = self.kernel.RULE, number
+                else:
+                    axes = sorted(set(rule.reads.values()))
+                    self._divide(node, point, box, axes, lambda b, n=number: self._broken(n, b))  # type: ignore[misc]
+                return
+        raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
+
+    def _intervals(self) -> list[tuple[int, int]]:
+        """The box as intervals of indices; for a level axis (mask, 0)."""
+        return [
+            (int(low), 0) if isinstance(axis, LevelAxis) else self.grounded.interval(j, int(low), int(high))
+            for j, (axis, low, high) in enumerate(zip(self.question.axes, self.box.low, self.box.high, strict=True))
+        ]
+
+    def _indices(self, axis: int, interval: tuple[int, int]) -> list[int]:
+        """The ends of an interval; all levels of a mask."""
+        if isinstance(self.question.axes[axis], LevelAxis):
+            return [level for level in range(interval[0].bit_length()) if interval[0] >> level & 1]
+        return list(interval)
+
+    def _inside(self, number: int, box: list[tuple[int, int]]) -> bool:
+        """Whether a box lies in an excluded region."""
+        question = self.question
+        match question.avoid[number]:
+            case AvoidPoint(point=other):
+                ends = [self._indices(j, interval) for j, interval in enumerate(box)]
+                return all(set(indices) == {other[j]} for j, indices in enumerate(ends))
+            case AvoidChanges(features=features):
+                return all(not self._holds_start(j, box[j]) for j in features)
+            case AvoidNear(point=other, radius=radius):
+                # Each change is largest at an end of the interval, and the norm grows with every change.
+                corner = []
+                for j, interval in enumerate(box):
+                    away = [self._between(j, other[j], i) for i in self._indices(j, interval)]
+                    corner.append(max(away))
+                assert isinstance(question.distance, Norm)
+                return question.distance.of(corner) < radius
+
+    def _between(self, axis: int, one: int, other: int) -> Fraction:
+        """The scaled change between two indices of an axis."""
+        from dataclasses import replace
+
+        return replace(self.question.axes[axis], start=one).delta(other)
+
+    def _holds_start(self, axis: int, interval: tuple[int, int]) -> bool:
+        one = self.question.axes[axis]
+        if isinstance(one, LevelAxis):
+            return bool(interval[0] >> one.start & 1)
+        return interval[0] <= one.start <= interval[1]
+
+    def _broken(self, number: int, box: list[tuple[int, int]]) -> bool:
+        """Whether no point of a box obeys a rule, by interval evaluation."""
+        rule, values = self.question.rules[number], {}
+        for name, j in rule.reads.items():
+            indices = self._indices(j, box[j])
+            values[name] = (self.question.axes[j].value(indices[0]), self.question.axes[j].value(indices[-1]))
+        return not rule.can_hold(values)
+
+    def _divide(self, node: int, point: Point, box: list[tuple[int, int]], axes: list[int], closed: Any) -> None:
+        """Split a box so that the largest slice around its nearest point that `closed` accepts is cut off.
+
+        If there is no such slice along any single axis, the widest axis is halved.
+        """
+        best: tuple[Fraction, int, int] | None = None
+        for j in axes:
+            axis, (first, last) = self.question.axes[j], box[j]
+            one = point[j]
+            if isinstance(axis, LevelAxis):
+                levels = self._indices(j, box[j])
+                if len(levels) == 1:
+                    continue
+                slice_ = sum(1 << k for k in levels if closed([*box[:j], (1 << k, 0), *box[j + 1 :]]))
+                if slice_ >> one & 1 and slice_ != box[j][0]:
+                    gain = min(axis.delta(k) for k in levels if not slice_ >> k & 1)
+                    best = max(best or (Fraction(-1), 0, 0), (gain, j, slice_))
+                continue
+            if first == last:
+                continue
+            if first < one < last:
+                continue  # the start lies inside: see below
+            end = last if one == first else first
+            low, high = one, end  # Invariant: the slice one..low closes (if it closes at all), one..high does not.
+            if not closed([*box[:j], (one, one), *box[j + 1 :]]):
+                continue
+            while abs(high - low) > 1:
+                middle = (low + high) // 2
+                part = (min(one, middle), max(one, middle))
+                low, high = (middle, high) if closed([*box[:j], part, *box[j + 1 :]]) else (low, middle)
+            best = max(best or (Fraction(-1), 0, 0), (axis.delta(high), j, min(low, high)))
+        if best is None:
+            best = (Fraction(0), *self._halves(point, box, axes))
+        self._split(node, best[1], best[2])
+
+    def _halves(self, point: Point, box: list[tuple[int, int]], axes: list[int]) -> tuple[int, int]:
+        """The widest of some axes and its middle, by value; an axis with the start inside is cut there first."""
+        widest, chosen = Fraction(-1), (-1, 0)
+        for j in axes:
+            axis, one = self.question.axes[j], point[j]
+            indices = self._indices(j, box[j])
+            if len(set(indices)) == 1:
+                continue
+            width = max(self._between(j, one, index) for index in indices)
+            if width <= widest:
+                continue
+            widest = width
+            if isinstance(axis, LevelAxis):
+                chosen = (j, 1 << one)
+                continue
+            assert isinstance(axis, GridAxis)
+            first, last = box[j]
+            if first < one < last:
+                at = one
+            else:
+                at = axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
+            chosen = (j, min(max(at, first), last - 1))
+        assert chosen[0] >= 0, "a single point was not closed by what forbids it"
+        return chosen
+
+    def _split(self, node: int, axis: int, at: int) -> None:
+        """Split a node at an index (or mask) that may not be a cut of any tree; both children are open."""
+        kernel, grounded = self.kernel, self.grounded
+        place = np.flatnonzero(grounded.cuts(axis) == at)
+        cut = int(place[0]) if len(place) else self._new_cut(axis, at)
+        if self.book.count[kernel.NODES] + 2 > len(self.book.key):
+            self.book = kernel.grown(self.book)
+        self._load(node)
+        limit = bound_key(self.bound, self.grounded)
+        near = kernel.split(self.grounded.ground, self.book, node, self.box, axis, cut, limit)
+        kernel.push(self.book, near)
+
+    def _new_cut(self, axis: int, at: int) -> int:
+        norm = self.question.distance
+        assert isinstance(norm, Norm)
+        self.grounded, place = with_cut(self.grounded, norm, axis, at)
+        if isinstance(self.question.axes[axis], GridAxis):
+            self.forest = self.forest._replace(test=moved(self.forest.test, axis, place))
+            used = slice(0, int(self.book.count[self.kernel.NODES]))
+            later = (self.book.axis[used] == axis) & (self.book.cut[used] >= place)
+            self.book.cut[used][later] += 1
+        self.scratch = self._scratch()
+        return place
+
+    # ------------------------------------------------------------------------------------------ the proof
+
+    def proof(self) -> Proof:
+        """The tree of all nodes, in preorder. Open nodes are at least as far as the bound that is claimed."""
+        kernel, book = self.kernel, self.book
+        rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
+        rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
+        used = int(book.count[kernel.NODES])
+        child, state, note = (array[:used].tolist() for array in (book.child, book.state, book.note))
+        axis, cut = book.axis[:used].tolist(), book.cut[:used].tolist()
+        base, at = self.grounded.ground.base.tolist(), self.grounded.ground.at
+        leaves: dict[tuple[int, int], Node] = {}
+        splits: dict[tuple[int, int], Node] = {}
+        proof: Proof = []
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            first = child[node]
+            if first < 0:
+                key = (state[node], note[node])
+                if key not in leaves:
+                    leaves[key] = Leaf(rules[key[0]], key[1])  # type: ignore[arg-type]
+                proof.append(leaves[key])
+                continue
+            place = (axis[first], cut[first])
+            if place not in splits:
+                splits[place] = Split(place[0], int(at[base[place[0]] + place[1]]))
+            proof.append(splits[place])
+            stack += [first + 1, first]
+        return proof
+
+
+def bound_key(bound: _Bound, grounded: Grounded) -> int:
+    """The scaled limit of a bound."""
+    return bound.scaled(grounded.scale)
+
+
+def warm(arrays: Array | None = None) -> None:
+    """Compile, or load from disk, everything that a question will need."""
+    del arrays

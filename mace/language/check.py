@@ -20,7 +20,7 @@ from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to
 from mace.language.run import evaluate
 from mace.language.scope import Scope
-from mace.language.show import PLAIN_NAME, show, show_name
+from mace.language.show import PLAIN_NAME, quoted, show, show_name
 from mace.language.syntax import (
     MAX_NESTING,
     MAX_UNROLLED,
@@ -109,7 +109,7 @@ class _Check:
             kind = self._expr(const.value)
             if not kind.constant:
                 raise self._wrong(
-                    f"the constant {show_name(const.name)} is not constant", const.value.span,
+                    f"the constant {quoted(const.name)} is not constant", const.value.span,
                     "Use numbers and earlier constants only, or assign a variable below the declarations.",
                 )  # fmt: skip
             self.consts[const.name] = evaluate(const.value, self.consts)
@@ -144,7 +144,7 @@ class _Check:
                 assert_never(sort)
         if bad:
             raise self._wrong(
-                f"the range of {show_name(declared.name)} is empty or not of its sort", declared.span,
+                f"the range of {quoted(declared.name)} is empty or not of its sort", declared.span,
                 "Ranges belong to int (whole ends) and real, lower end first; levels are one or more texts.",
             )  # fmt: skip
 
@@ -152,7 +152,7 @@ class _Check:
         self._name(name, span)
         if name in self.fixed:
             raise self._wrong(
-                f"{show_name(name)} is declared twice", span, f"It is already an {self.fixed[name]}: choose another."
+                f"{quoted(name)} is declared twice", span, f"It is already an {self.fixed[name]}: choose another."
                 if self.fixed[name] == "input" else f"It is already a {self.fixed[name]}: choose another.",
             )  # fmt: skip
         self.fixed[name] = what
@@ -167,7 +167,7 @@ class _Check:
         self._name(loop.index, loop.span)
         if self.fixed.setdefault(loop.index, "loop index") != "loop index":
             raise self._wrong(
-                f"the loop index {show_name(loop.index)} is also a declared {self.fixed[loop.index]}", loop.span,
+                f"the loop index {quoted(loop.index)} is also a declared {self.fixed[loop.index]}", loop.span,
                 "Give the index a name of its own.",
             )  # fmt: skip
 
@@ -214,14 +214,14 @@ class _Check:
         if name in self.fixed:
             article = "an" if self.fixed[name] == "input" else "a"
             raise self._wrong(
-                f"{show_name(name)} is {article} {self.fixed[name]} and cannot be assigned", stmt.span,
+                f"{quoted(name)} is {article} {self.fixed[name]} and cannot be assigned", stmt.span,
                 "Assign a variable with another name.",
             )  # fmt: skip
         if name not in self.sorts:
             self._name(name, stmt.span)
         if self.sorts.setdefault(name, kind.sort) != kind.sort:
             raise self._wrong(
-                f"{show_name(name)} was a {self.sorts[name]} and cannot become a {kind.sort}", stmt.span,
+                f"{quoted(name)} was a {self.sorts[name]} and cannot become a {kind.sort}", stmt.span,
                 "Use another name for it.",
             )  # fmt: skip
         self.scope[name] = Kind(kind.sort)
@@ -260,7 +260,7 @@ class _Check:
             raise self._wrong("this loop never does anything", stmt.span, "Write the lower bound first, and a body.")
         if stmt.index in self.scope:
             raise self._wrong(
-                f"the loop index {show_name(stmt.index)} is already counting an outer loop", stmt.span,
+                f"the loop index {quoted(stmt.index)} is already counting an outer loop", stmt.span,
                 "Give each of two nested loops an index of its own.",
             )  # fmt: skip
         outside, self.rounds = self.rounds, self.rounds * (stmt.last - stmt.first + 1)
@@ -295,20 +295,19 @@ class _Check:
             )  # fmt: skip
 
     def _unassigned(self, node: Name) -> ProgramError:
-        name = show_name(node.name)
-        quoted = name if name.startswith("`") else f"`{name}`"
+        name = quoted(node.name)
         assigned = {s.name for s in statements_of(self.program.body) if isinstance(s, Assign)}
         if self.fixed.get(node.name) == "loop index":
             return self._wrong(
-                f"the loop index {quoted} is read outside its loop", node.span, "Assign it to a variable in the loop."
+                f"the loop index {name} is read outside its loop", node.span, "Assign it to a variable in the loop."
             )
         if node.name not in assigned:
             known = [*self.fixed, *assigned, *self.known]
             close = difflib.get_close_matches(node.name, known, n=1)
             return self._wrong(
-                f"{quoted} is not an input, a constant or a variable", node.span,
+                f"{name} is not an input, a constant or a variable", node.span,
                 f"Did you mean `{close[0]}`?" if close else
-                f"Declare it: `input {name}: real`." if not self.known else
+                f"Declare it: `input {show_name(node.name)}: real`." if not self.known else
                 f"The names are {', '.join(map(show_name, known[:8]))}{', ...' if len(known) > 8 else ''}.",
             )  # fmt: skip
         conditions: list[Expr] = []
@@ -317,13 +316,13 @@ class _Check:
                 conditions += path_to((), 0, None, frame.test, frame.holds)
             conditions += path_to(frame.block, frame.at, node.name)
         return self._wrong(
-            f"{quoted} may be read before it is assigned{path_text(conditions)}", node.span,
-            f"Assign {quoted} before the `if`, or in both branches." if conditions
-            else f"Assign {quoted} above this line.",
+            f"{name} may be read before it is assigned{path_text(conditions)}", node.span,
+            f"Assign {name} before the `if`, or in both branches." if conditions
+            else f"Assign {name} above this line.",
         )  # fmt: skip
 
     def _wrong(self, message: str, span: Span | None, hint: str) -> ProgramError:
-        if span is None and not self.program.source:
+        if span is None:
             message = f"{self.program.name}: {message}"
         return ProgramError(message, span=span, text=self.program.source, hint=hint)
 

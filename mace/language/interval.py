@@ -20,7 +20,7 @@ from typing import TypeAlias, assert_never
 from mace.errors import RowError
 from mace.language.run import evaluate
 from mace.language.scope import Scope
-from mace.language.show import show_name
+from mace.language.show import quoted
 from mace.language.syntax import (
     Apply,
     Assign,
@@ -180,7 +180,7 @@ def side_of(declared: Input, side: Side | None) -> Enclosure:
             case Int() | Real():
                 if declared.lower is None or declared.upper is None:
                     raise RowError(
-                        f"the box has no side for {show_name(declared.name)}, which has no declared range",
+                        f"the box has no side for {quoted(declared.name)}, which has no declared range",
                         hint="Give an interval, or declare a range: `in [0, 10]`.",
                     )
                 side = (declared.lower, declared.upper)
@@ -206,7 +206,7 @@ def side_of(declared: Input, side: Side | None) -> Enclosure:
 
 def _empty(declared: Input) -> RowError:
     return RowError(
-        f"the side of the box for {show_name(declared.name)} is empty", hint="Give the lower end first, or a value."
+        f"the side of the box for {quoted(declared.name)} is empty", hint="Give the lower end first, or a value."
     )
 
 

@@ -85,8 +85,9 @@ class Kinds:
         op, signature = node.op, OPERATORS[node.op]
         if len(parts) < signature.least or (signature.most is not None and len(parts) > signature.most):
             most = "" if signature.most == signature.least else " or more"
+            plural = "argument" if signature.most == 1 else "arguments"
             raise self.wrong(
-                f"`{op.value}` takes {signature.least}{most} arguments and got {len(parts)}", node.span,
+                f"`{op.value}` takes {signature.least}{most} {plural} and got {len(parts)}", node.span,
                 "Give it another argument, or leave it out.",
             )  # fmt: skip
         depth = 1 + max(part.depth for part in parts)

@@ -21,6 +21,7 @@ from mace.errors import ProgramError, Span
 from mace.language.build import Build
 from mace.language.check import check, check_rule
 from mace.language.layout import Layout
+from mace.language.show import RESERVED
 from mace.language.syntax import (
     MAX_BYTES,
     Assign,
@@ -170,6 +171,15 @@ WORDS: Mapping[str, str] = {
     "IN": "`in`", "OF": "`of`", "ELSE": "`else`", "__ANON_0": "`..`", "NAME": "a name", "TEXT": "a text",
     "INPUT": "`input`", "IF": "`if`",
 }  # fmt: skip
+# What to do where one of these was expected; the first that applies.
+MISSING: Mapping[str, str] = {
+    "_INDENT": "Indent the lines of a block by four spaces, or write one statement after the `:`.",
+    "BOOL": 'Write `int`, `real`, `bool`, or the levels: `one of "low", "high"`.',
+    "NUMBER": "Complete the expression.",
+    "RPAR": "Close the bracket.",
+    "COLON": "End the line with `:`.",
+}
+ADVICE_AT_LAST = "Remove it, or complete what stands before it."
 ADVICE: Mapping[str, str] = {
     "=": "A comparison is written `==`.",
     "&": "Write `and`.", "&&": "Write `and`.", "|": "Write `or`.", "||": "Write `or`.", "!": "Write `not`.",
@@ -194,7 +204,8 @@ def _human(error: UnexpectedInput, text: str, file: str, start: str) -> ProgramE
         return ProgramError("the text ends too early", hint=f"{file} is incomplete.")
     token = error.token
     span = Span(file, token.line or 1, token.column or 1, max(1, len(token.rstrip("\n"))))
-    expected = _expected(error.accepts or set())
+    accepts = error.accepts or set()
+    expected = _expected(accepts)
     if token.type == "$END":
         lines = text.rstrip().split("\n")
         span = Span(file, len(lines), len(lines[-1]) + 1)
@@ -208,12 +219,15 @@ def _human(error: UnexpectedInput, text: str, file: str, start: str) -> ProgramE
     else:
         found = f"`{token}`"
     hint = _advice(str(token), text, span)
-    if token.type == "COMPARE" and "PLUS" in (error.accepts or set()):
+    if token.type == "COMPARE" and not accepts & {"NUMBER", "RETURN"}:
         hint = "Comparisons do not chain: write `0 < x and x < 3`."
     elif token.type == "_INDENT":
         hint = "Only the lines of a block are indented, below `if`, `elif`, `else` or `for` and a `:`."
     elif start == "rule" and token.type in ("IF", "INPUT", "CONST", "RETURN", "FOR"):
         hint = "A rule is one expression, such as `age >= 18 or not owns`."
+    elif token in RESERVED and accepts and accepts <= {"NAME", "QUOTED"}:
+        hint = f"`{token}` is a reserved word: choose another name, or write it in backquotes."
+    hint = hint or next((advice for name, advice in MISSING.items() if name in accepts), ADVICE_AT_LAST)
     return ProgramError(f"expected {expected}, found {found}", span=span, text=text, hint=hint)
 
 
@@ -227,9 +241,8 @@ def _expected(accepts: set[str]) -> str:
         accepts = accepts - {"NAME", "IF", "INPUT", "$END", "_DEDENT", "ELSE"}
     elif "BOOL" in accepts:
         words.append("a sort (`bool`, `int`, `real` or `one of`)")
-    elif "PLUS" in accepts:
-        # After a whole expression: say what ends it, and that an operator could go on.
-        words.append("an operator")
+    else:
+        # After a whole expression only what ends it is named; `if` would go on with `a if c else b`.
         accepts = accepts - {"IF"}
     words += [word for name, word in WORDS.items() if name in accepts]
     if not words:

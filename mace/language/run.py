@@ -13,7 +13,7 @@ from typing import assert_never
 
 from mace import exact
 from mace.errors import RowError
-from mace.language.show import show_name, show_number, show_text
+from mace.language.show import quoted, show_number, show_text
 from mace.language.syntax import (
     Apply,
     Assign,
@@ -65,7 +65,7 @@ def run_straight(straight: Straight, values: Mapping[str, Value]) -> Result:
 
 def admitted(declared: Input, values: Mapping[str, Value]) -> Value:
     """The value of an input, refused with a RowError unless it has the declared sort and range."""
-    name, sort = show_name(declared.name), declared.sort
+    name, sort = quoted(declared.name), declared.sort
     if declared.name not in values:
         raise RowError(f"no value for the input {name}", hint="Give a value for every input of the program.")
     value = values[declared.name]

@@ -70,6 +70,11 @@ def show_name(name: str) -> str:
     return name if PLAIN_NAME.fullmatch(name) and name not in RESERVED else f"`{name}`"
 
 
+def quoted(name: str) -> str:
+    """A name in a message: always in backquotes."""
+    return f"`{name}`"
+
+
 def show_text(text: str) -> str:
     """A text literal."""
     return '"' + "".join(map(_escaped, text)) + '"'

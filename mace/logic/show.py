@@ -48,17 +48,17 @@ def show_paths(paths: Sequence[FNode]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Tree(SmtPrinter):
+class _Tree(SmtPrinter):  # type: ignore[misc]  # pySMT has no types
     def walk_symbol(self, formula: FNode) -> None:
         self.write(quote(plain_name(formula)))
 
 
-class _Dag(SmtDagPrinter):
+class _Dag(SmtDagPrinter):  # type: ignore[misc]  # pySMT has no types
     def walk_symbol(self, formula: FNode, **_: object) -> str:
         return str(quote(plain_name(formula)))
 
 
-class _People(HRPrinter):
+class _People(HRPrinter):  # type: ignore[misc]  # pySMT has no types
     def walk_symbol(self, formula: FNode) -> None:
         self.write(quote(plain_name(formula), style="'"))
 

@@ -1,0 +1,208 @@
+"""A wrong program carries its own message; limits are errors, never crashes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from mace.errors import MaceError, ProgramError, RowError
+from mace.language import (
+    OPERATORS,
+    Apply,
+    Assign,
+    Bool,
+    If,
+    Input,
+    Int,
+    Level,
+    Name,
+    Number,
+    Op,
+    Program,
+    Return,
+    Truth,
+    check,
+    interval,
+    parse_program,
+    parse_rule,
+    possible,
+    run,
+    run_straight,
+    show,
+    syntax,
+    to_ssa,
+)
+from mace.language import run as interpreter_run
+from mace.logic import formula_of, path_list, terms, translate
+
+BAD = sorted((Path(__file__).parent.parent / "corpus" / "bad" / "programs").glob("*.mace"))
+
+
+@pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)
+def test_a_wrong_program_gets_its_message(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    expected = text.split("\n")[0].removeprefix("# ERROR: ")
+    with pytest.raises(ProgramError) as caught:
+        parse_program(text, name=file.name)
+    message = str(caught.value)
+    assert expected in message
+    assert file.name in message, "the message names the file"
+    assert caught.value.hint, "the message names the next step"
+
+
+def test_a_message_has_place_caret_and_next_step() -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse_program("input age: int\nif age >= 18:\n    bonus = 1\ny = bonus + 1\nreturn y\n", name="credit.mace")
+    assert str(caught.value) == (
+        "credit.mace:4:5: `bonus` may be read before it is assigned (path: age < 18)\n"
+        "    4 | y = bonus + 1\n"
+        "      |     ^^^^^\n"
+        "Assign `bonus` before the `if`, or in both branches."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("age >= ", "expected an expression, found the end of the text"),
+        ("age + 1", "a rule is true or false, and this is a number"),
+        ("aeg > 1", "Did you mean `age`?"),
+        ("return age > 1", "A rule is one expression"),
+        ("age > 1; age < 3", "`;` has no place in this language"),
+        ("height > 1", "The names are age, owns"),
+        ("", "expected an expression, found the end of the text"),
+    ],
+)
+def test_a_wrong_rule_gets_its_message(text: str, fragment: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse_rule(text, {"age": Int(), "owns": Bool()}, name="rule 1")
+    assert fragment in str(caught.value)
+
+
+def test_a_rule_keeps_the_inputs_that_it_reads() -> None:
+    declared = {"unused": Bool(), "capital-gain": Int(), "job": Input("any", Level(("Sales", "Tech")))}
+    rule = parse_rule("`capital-gain` == 0\n  or job > 'Sales'", declared)
+    assert [one.name for one in rule.inputs] == ["capital-gain", "job"]
+    assert run(rule, {"capital-gain": 3, "job": 1}) is True
+    assert run(rule, {"capital-gain": 3, "job": 0}) is False
+    assert parse_program(show(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    ("values", "fragment"),
+    [
+        ({}, "no value for the input `age`"),
+        ({"age": 17}, "`age` = 17 lies outside [18, 90]"),
+        ({"age": Fraction(41, 2)}, "`age` is an int, and 41/2 is not whole"),
+        ({"age": True}, "`age` is a number, and True is not an exact one"),
+        ({"age": 20.0}, "`age` is a number, and 20.0 is not an exact one"),
+        ({"age": 20, "owns": 1}, "`owns` is a bool, and 1 is not"),
+        ({"age": 20, "owns": True, "job": 2}, "`job` has levels 0 to 1, and 2 is none of them"),
+    ],
+)
+def test_a_wrong_row_gets_its_message(values: dict[str, Fraction | int | bool], fragment: str) -> None:
+    program = parse_program(
+        'input age: int in [18, 90]\ninput owns: bool\ninput job: one of "a", "b"\nreturn age > 20 and owns\n'
+    )
+    for refuse in (lambda: run(program, values), lambda: run_straight(to_ssa(program), values)):
+        with pytest.raises(RowError) as caught:
+            refuse()
+        assert fragment in str(caught.value)
+        assert caught.value.hint
+
+
+def test_a_box_needs_a_side_for_every_input_without_a_range() -> None:
+    program = parse_program("input x: real\nreturn x > 0\n")
+    with pytest.raises(RowError, match="the box has no side for `x`"):
+        possible(program, {})
+    with pytest.raises(RowError, match="is empty"):
+        possible(program, {"x": (1, 0)})
+
+
+def test_an_empty_path_list_is_refused_beyond_its_limit() -> None:
+    lines = "".join(f"if x > {i}:\n    y{i} = 1\n" for i in range(100))
+    program = parse_program(f"input x: real\n{lines}return x\n", name="long.mace")
+    with pytest.raises(ProgramError, match=r"long.mace has about 10\^30 paths, more than the limit of 1,000"):
+        path_list(program)
+    with pytest.raises(ProgramError, match="no term is given"):
+        translate(program, {}, "p.")
+
+
+def test_programs_at_the_limit_of_nesting_go_through_every_door() -> None:
+    # 199 blocks inside each other, and an expression 200 deep.
+    statement: Return | If = Return(Number(Fraction(1)))
+    for at in range(199):
+        statement = If(Apply(Op.GT, (Name("x"), Number(Fraction(at)))), (statement,), (Return(Number(Fraction(at))),))
+    value: Apply | Truth = Truth(value=True)
+    for _ in range(200):
+        value = Apply(Op.NOT, (value,))
+    inputs = (Input("x", Int()),)
+    for program in (Program(inputs, (), (statement,)), Program(inputs, (), (Return(value),))):
+        check(program)
+        assert parse_program(show(program)) == program
+        straight = to_ssa(program)
+        assert run(program, {"x": 7}) == run_straight(straight, {"x": 7})
+        possible(program, {"x": (0, 300)})
+        assert formula_of(straight).formula.size() > 2
+
+
+def test_programs_beyond_the_limit_of_nesting_are_refused() -> None:
+    deep = (Return(Number(Fraction(1))),)
+    for at in range(3000):
+        deep = (If(Apply(Op.GT, (Name("x"), Number(Fraction(at)))), deep, ()),)  # type: ignore[assignment]
+    for body in (deep, (Assign("y", sum_of(3000)), Return(Name("y")))):
+        with pytest.raises(ProgramError, match="nested more than 200 deep"):
+            check(Program((Input("x", Int()),), (), body))
+
+
+def sum_of(depth: int) -> Apply:
+    value = Apply(Op.NEGATE, (Name("x"),))
+    for _ in range(depth):
+        value = Apply(Op.ADD, (value, Name("x")))
+    return value
+
+
+def test_many_early_returns_are_refused_with_a_reason() -> None:
+    text = "input x: int\n" + "".join(f"if x == {i}:\n    return {i}\n" for i in range(400)) + "return 0\n"
+    with pytest.raises(ProgramError, match="nested more than 200 deep"):
+        to_ssa(parse_program(text))
+
+
+def test_a_text_that_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mace.language import parse
+
+    monkeypatch.setattr(parse, "MAX_BYTES", 1000)
+    with pytest.raises(ProgramError, match="is longer than"):
+        parse_program("# é\n" * 250)
+
+
+@pytest.mark.parametrize(
+    "text", ["\0", "\x85", "\udc80 = 1", "return 1 \u2028", "input ` `: int\nreturn 1\n", "`", "#"]
+)
+def test_odd_characters_are_refused_politely(text: str) -> None:
+    with pytest.raises(MaceError):
+        parse_program(text + "\n`")
+
+
+def test_every_operator_has_a_signature_a_meaning_an_enclosure_and_a_term() -> None:
+    for table in (OPERATORS, interpreter_module().MEANING, interval.MEANING, terms.MEANING):
+        assert set(table) == set(syntax.Op)
+
+
+def interpreter_module():  # type: ignore[no-untyped-def]
+    import importlib
+
+    return importlib.import_module(interpreter_run.__module__)
+
+
+def test_reserved_words_are_those_of_the_grammar() -> None:
+    import re
+
+    from mace.language.show import RESERVED
+
+    grammar = (Path(syntax.__file__).parent / "core.lark").read_text(encoding="utf-8")
+    listed = re.search(r"^NAME: /\(\?!\(\?:([^)]*)\)", grammar, re.MULTILINE)
+    assert listed is not None
+    assert set(listed[1].split("|")) == RESERVED

@@ -465,5 +465,5 @@ Proof. reflexivity. Qed.
 Lemma figure_2_is_single_assignment : single_assignment Q figure_2 (fun x => x = 1 \/ x = 2 \/ x = 3)%nat.
 Proof.
   unfold single_assignment, figure_2, within; simpl.
-  repeat split; intros x H; repeat (destruct H as [<- | H]; [auto | ]); tauto.
+  repeat split; intros x H; simpl in H; lia.
 Qed.

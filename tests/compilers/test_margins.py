@@ -144,6 +144,14 @@ def test_float_scores_of_networks_lie_within_the_error(seed, widths, fused, kind
             assert abs(Fraction(score) - truth) <= bound
 
 
+def test_the_error_covers_products_that_underflow() -> None:
+    network = Network((Layer(np.full((3, 1), 1e-170), np.zeros(1), "identity"),), 3, "positive", (0, 1))
+    row = np.full(3, 1e-170)
+    (error,), (truth,) = network_error(network, [Fraction(1e-170)] * 3), exact_scores(network, row)
+    assert network.scores(row)[0] == 0 < truth <= error < Fraction(1, 2**1000)
+    assert error >= 3 * Fraction(1, 2**1022)  # where a processor flushes subnormal numbers to zero
+
+
 def test_the_error_of_a_network_is_small() -> None:
     network = a_network(0, [30, 100, 100, 1])
     scale = float(np.prod([np.abs(layer.weights).sum(axis=0).max() for layer in network.layers]))
@@ -151,10 +159,10 @@ def test_the_error_of_a_network_is_small() -> None:
     assert 0 < error < Fraction(scale) / 10**12
 
 
-def test_the_error_covers_inputs_that_are_rounded_themselves() -> None:
+def test_the_error_covers_inputs_that_are_inexact_themselves() -> None:
     network = a_network(1, [2, 3, 1])
     row = [Fraction(1, 3), Fraction(-2, 7)]
-    rounded = np.array([float(v) for v in row])
+    rounded = np.array([float(v) + 0.001 for v in row])
     layers = [[[Fraction(w) for w in line] for line in layer.weights.T.tolist()] for layer in network.layers]
     hidden = [
         max(sum((w * v for w, v in zip(line, row, strict=True)), Fraction(bias)), Fraction(0))
@@ -233,6 +241,10 @@ def test_softmax_ties_only_scores_within_the_slack(dtype, unit) -> None:
     first = np.take_along_axis(scores, squashed.argmax(axis=1)[:, None], axis=1)[:, 0]
     short = scores.max(axis=1).astype(np.float64) - first.astype(np.float64)
     assert (short > 0).any()  # such ties exist: the reason for rule "softmax"
+    network = Network((Layer(np.eye(3), np.zeros(3), "identity"),), 3, "softmax", (0, 1, 2), dtype=dtype.__name__)
+    for row, index in zip(scores[short > 0][:20], squashed.argmax(axis=1)[short > 0], strict=False):
+        goal = class_decision("softmax", 3, int(index))
+        assert cases.enclosure(network, goal, row.astype(np.float64), cases.bounds(row[None])) == (True, False)
     assert short.max() <= 32 * unit
     rest = np.sort(scores.astype(np.float64), axis=1)
     clear = rest[:, 2] - rest[:, 1] > 32 * unit

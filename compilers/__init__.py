@@ -14,11 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mace.compilers.load import PickleWarning, load_model
+from mace.compilers.program import Reading, to_program
 from mace.compilers.read_sklearn_linear import read_linear
 from mace.compilers.read_sklearn_mlp import read_mlp
 from mace.compilers.read_sklearn_trees import read_forest, read_tree
 from mace.errors import ModelError
 from mace.tables import Table
+
+__all__ = ["READERS", "PickleWarning", "Reader", "Reading", "load_model", "read", "to_program"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from mace.tables import Decision, Ensemble, Formula, Table
 
 def to_program(
     table: Table,
-    column_names: Sequence[str],
+    column_names: Sequence[str] | None = None,
     goal: Decision | None = None,
     reading: Reading = "exact",
     magnitude: Sequence[Fraction] | None = None,
@@ -32,7 +32,7 @@ def to_program(
 ) -> Program:
     """Compile a table.
 
-    column_names: one for each column of the model, in order; they become the inputs.
+    column_names: one for each column of the model, in order; they become the inputs. None: x0, x1, ...
     goal:         None for a program that returns the index of the class.
     reading:      with a goal: "possible" for lower bounds, "sure" for witnesses, "exact" for a model without rounding.
     magnitude, input_error: shape (columns,), needed for networks unless the reading is "exact"; the program may be
@@ -41,7 +41,7 @@ def to_program(
     """
     if isinstance(table, Formula):
         return table.program
-    names = tuple(column_names)
+    names = tuple(f"x{column}" for column in range(table.columns)) if column_names is None else tuple(column_names)
     if len(names) != table.columns:
         raise ModelError(f"{table.name} has {table.columns} columns, and {len(names)} names were given")
     for name in names:

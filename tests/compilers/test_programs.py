@@ -155,6 +155,7 @@ def test_a_program_of_one_tree_is_one_conditional_a_node() -> None:
 
 def test_names_must_fit_the_columns() -> None:
     table = read(cases.fitted(cases.tree, 2))
+    assert [declared.name for declared in to_program(table).inputs] == ["x0", "x1", "x2", "x3", "x4"]
     with pytest.raises(ModelError, match="has 5 columns, and 2 names were given"):
         to_program(table, ["a", "b"])
     with pytest.raises(ModelError, match="two columns are called 'a'"):

@@ -18,7 +18,7 @@ import numpy as np
 from mace.axes import GridAxis
 from mace.distance import Norm
 from mace.exact import exact
-from mace.oracles.networks_model import Array, Numbers
+from mace.oracles.networks_model import Affine, Array, Numbers
 from mace.proof import Multipliers
 from mace.question import Question
 from mace.tables import Network
@@ -45,6 +45,7 @@ class Exact:
         self.columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
         for place, column in enumerate(question.columns):
             self.columns[column.feature].append((place, column.values))
+        self.forms = numbers.forms
 
     @cached_property
     def bits(self) -> int:
@@ -185,14 +186,14 @@ class Exact:
         unit = Fraction(1, 1 << (scale + self.bits))
         for j, side in enumerate(inside):
             share = multipliers.largest.get(j, Fraction(0)) * self.norm.gamma * self.norm.weights[j]
-            constant += self._axis(j, side, [(gathered[c], values) for c, values in self.columns[j]], unit, share, q is not None)
+            constant += self._axis(j, side, [(gathered[c], values, self.forms[c]) for c, values in self.columns[j]], unit, share, q is not None)
         return constant
 
     def _axis(
         self,
         j: int,
         side: tuple[int, int] | int,
-        columns: list[tuple[int, tuple[float, ...] | None]],
+        columns: list[tuple[int, tuple[float, ...] | None, Affine | None]],
         unit: Fraction,
         share: Fraction,
         distance: bool,
@@ -204,15 +205,16 @@ class Exact:
             candidates = {low, high}
             if low < axis.start < high:
                 candidates.add(axis.start)
-            if not distance and columns[0][0] >= 0:
-                candidates = {low}
         else:
             candidates = {level for level in range(side.bit_length()) if side >> level & 1}
         best: Fraction | None = None
         for index in candidates:
             value = Fraction(0)
-            for coefficient, values in columns:
-                value += coefficient * (axis.value(index) if values is None else exact(values[index]))
+            for coefficient, values, form in columns:
+                if form is not None:
+                    value += coefficient * (form.factor * axis.value(index) + form.shift)
+                elif values is not None:
+                    value += coefficient * exact(values[index])
             value *= unit
             if distance and index != axis.start:
                 delta = axis.delta(index)

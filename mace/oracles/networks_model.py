@@ -21,6 +21,7 @@ from mace.distance import Norm
 from mace.exact import exact, nearest
 from mace.margins import compare_slack, exact_margin, exact_scores
 from mace.question import Question
+from mace.space import Column
 from mace.tables import Network
 
 Array = NDArray[Any]
@@ -28,6 +29,16 @@ Array = NDArray[Any]
 LOOSER = 1 + Fraction(1, 2**20)
 # A float comparison at the boundary is decided beyond this much more than the margin.
 SURELY = Fraction(1, 2**51)
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """A numeric column as factor * value + shift of its feature's exact value, up to `error`; |column| <= magnitude."""
+
+    factor: Fraction
+    shift: Fraction
+    magnitude: Fraction
+    error: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,23 +69,44 @@ class Numbers:
     relu: Array
     size: Array
     parts: tuple[Part, ...]
+    forms: tuple[Affine | None, ...]
 
 
-def column_bounds(question: Question) -> tuple[list[Fraction], list[Fraction]]:
-    """Per column the largest magnitude of its exact value, and how far the model's float64 may be from it."""
-    magnitude, error = [], []
+def affine(axis: GridAxis, column: Column) -> Affine:
+    """What a column is, exactly, as a function of its feature, and how far the model's float64 may be from it."""
+    largest = max(abs(axis.value(axis.lower)), abs(axis.value(axis.upper)))
+    whole = axis.grid.step.denominator == 1 and (axis.grid.extra is None or axis.grid.extra.denominator == 1)
+    representable = axis.grid.kind != "step" or (whole and largest <= 2**53)
+    error = Fraction(0) if representable else largest / 2**53 + Fraction(1, 2**1074)
+    factor, shift = Fraction(1), Fraction(0)
+    for operation, operand in column.chain:
+        number = exact(operand)
+        match operation:
+            case "add" | "sub":
+                shift += number if operation == "add" else -number
+            case "mul" | "div":
+                by = number if operation == "mul" else 1 / number
+                factor, shift, error = factor * by, shift * by, error * abs(by)
+        # Each operation rounds once, relative to a result that is off by what came before.
+        error += (abs(factor) * largest + abs(shift) + error) / 2**53 + Fraction(1, 2**1074)
+    return Affine(factor, shift, abs(factor) * largest + abs(shift), error)
+
+
+def columns_of(question: Question) -> list[Affine | None]:
+    """Per column its affine form; None for columns of features with levels."""
+    found: list[Affine | None] = []
     for column in question.columns:
         axis = question.axes[column.feature]
-        if column.values is not None:
-            magnitude.append(max(abs(exact(value)) for value in column.values))
-            error.append(Fraction(0))
-            continue
-        assert isinstance(axis, GridAxis)
-        largest = max(abs(axis.value(axis.lower)), abs(axis.value(axis.upper)))
-        magnitude.append(largest)
-        whole = axis.grid.step.denominator == 1 and (axis.grid.extra is None or axis.grid.extra.denominator == 1)
-        representable = axis.grid.kind != "step" or (whole and largest <= 2**53)
-        error.append(Fraction(0) if representable else largest / 2**53 + Fraction(1, 2**1074))
+        found.append(affine(axis, column) if isinstance(axis, GridAxis) and column.values is None else None)
+    return found
+
+
+def column_bounds(question: Question, columns: list[Affine | None]) -> tuple[list[Fraction], list[Fraction]]:
+    """Per column the largest magnitude of its exact value, and how far the model's float64 may be from it."""
+    magnitude, error = [], []
+    for column, form in zip(question.columns, columns, strict=True):
+        magnitude.append(form.magnitude if form else max(abs(exact(value)) for value in column.values or (0.0,)))
+        error.append(form.error if form else Fraction(0))
     return magnitude, error
 
 
@@ -92,6 +124,7 @@ def numbers(question: Question) -> Numbers:
     for place, column in enumerate(question.columns):
         columns[column.feature].append((place, column.values))
     weights = layers[0].weights
+    forms = columns_of(question)
     start_row = question.row(question.start).astype(np.longdouble)
     effects: list[Array] = []
     change: list[float] = []
@@ -101,7 +134,12 @@ def numbers(question: Question) -> Numbers:
             kind[j] = 1 if axis.grid.kind == "step" else 0
             if axis.grid.kind == "step":
                 offset[j], steps[j] = nearest(axis.start_value / axis.grid.step), nearest(axis.scale / axis.grid.step)
-            effects.append(float(axis.scale) * weights[columns[j][0][0]])
+            effect = np.zeros(weights.shape[1])
+            for place, _ in columns[j]:
+                form = forms[place]
+                assert form is not None
+                effect = effect + float(axis.scale * form.factor) * weights[place]
+            effects.append(effect)
             change.append(0.0)
         else:
             kind[j], count[j] = 2, axis.count
@@ -122,7 +160,7 @@ def numbers(question: Question) -> Numbers:
         B[k, : len(layer.bias)] = layer.bias
     shift = start_row @ weights.astype(np.longdouble) + layers[0].bias.astype(np.longdouble)
     B[0, : weights.shape[1]] = shift.astype(np.float64)
-    magnitude, error = column_bounds(question)
+    magnitude, error = column_bounds(question, forms)
     parts = []
     for part in question.goal.decision:
         C, than, slack = np.zeros((len(part), N)), np.zeros(len(part)), []
@@ -152,6 +190,7 @@ def numbers(question: Question) -> Numbers:
         np.array([layer.activation == "relu" for layer in layers[:-1]], dtype=np.bool_),
         np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64),
         tuple(parts),
+        tuple(forms),
     )
 
 

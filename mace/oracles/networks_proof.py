@@ -1,0 +1,194 @@
+"""Read a proof off a finished search: every leaf closes again, exactly, at the distance that is claimed.
+
+In:  a `Search` whose tree is complete.    Out: the claimed distance and the preorder list of nodes.
+Promise: a `Dual` is written only if `networks_exact` shows its bound for the bounds of hidden units that a checker
+derives at that place of the list, widened by more than a checker may widen them.
+How: multipliers are rounded to as few bits as still close the leaf; bounds of hidden units are derived anew (`Bounds`)
+only where a leaf needs it. A leaf that does not close is solved again at the final radius, and split if that fails.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mace.exact import exact
+from mace.oracles.networks_kernels import derive, dual_bound
+from mace.oracles.networks_model import Array
+from mace.proof import Bounds, Dual, Leaf, Multipliers, Phase, Proof
+
+if TYPE_CHECKING:
+    from mace.oracles.networks_search import Node, Search
+
+BITS = (8, 16, 26, 38, 53)
+LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
+ATTEMPTS = 4
+
+
+class Unproved(Exception):
+    """A leaf did not close at the distance claimed."""
+
+
+def prove(search: Search) -> tuple[Fraction, Proof | None]:
+    """The largest distance near the search's own that can be proved, and its proof."""
+    if search.anywhere:
+        try:
+            return Fraction(0), write(search, None)
+        except Unproved:
+            return Fraction(0), None
+    if search.best is None and search.radius is not None:
+        q = min(search.distance, search.radius)
+    else:
+        q = search.distance - search.slack * Fraction(3, 4)
+    if search.settled < q:
+        q = exact(search.settled) - Fraction(1, 2**40)
+    for attempt in range(ATTEMPTS):
+        if q <= 0:
+            break
+        # Short numbers make short certificates; rounding down is sound.
+        q = Fraction(math.floor(q * 2**48), 2**48) if search.best is not None or attempt else q
+        try:
+            return q, write(search, q)
+        except Unproved:
+            q -= (search.slack / 20 if attempt == 0 else q / 10**6) + Fraction(1, 2**47)
+    return Fraction(0), [Leaf("distance")]
+
+
+def write(search: Search, q: Fraction | None) -> Proof:
+    """The proof at distance q (None: that no point has the goal); raises Unproved."""
+    assert search.root is not None
+    proof: Proof = []
+    n = search.numbers
+    root_l, root_u = np.full_like(search.root.L, -1e300), np.full_like(search.root.U, 1e300)
+    first = search.first_node()
+    renew(search, first, q, root_l, root_u)
+    stack: list[tuple[Node, Array, Array]] = [(search.root, root_l, root_u)]
+    # Invariant: `proof`, followed by the trees of the stack from the top, is a proof of the whole box.
+    while stack:
+        node, low, high = stack.pop()
+        leaf = closed(search, node, q, low, high)
+        if leaf is not None:
+            proof += leaf
+            continue
+        if not node.children:
+            search.expand(node)
+            if not node.children:
+                raise Unproved
+        assert node.split is not None
+        proof.append(node.split)
+        states = []
+        for side in (0, 1):
+            l, u = low, high
+            if isinstance(node.split, Phase):
+                l, u = low.copy(), high.copy()
+                place = (node.split.layer, node.split.unit)
+                if side:
+                    l[place] = max(l[place], 0.0)
+                else:
+                    u[place] = min(u[place], 0.0)
+            states.append((node.children[side], l, u))
+        stack += reversed(states)
+        if len(proof) > 1_000_000:
+            raise Unproved
+    assert n is search.numbers
+    return proof
+
+
+def renew(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> bool:
+    """Derive the bounds of hidden units for a node's cut box, in place; False if it has no point."""
+    n = search.numbers
+    budget = -1.0
+    if q is not None:
+        if not search.cut_to(node, float(q) * (1 + 1e-12)):
+            return False
+        budget = float(q) * (1 + 1e-12)
+    return bool(derive(budget, *search.hull, node.lo, node.hi, node.on, *search.costs, n.change, n.W0, n.W, n.B, n.relu, n.size, low, high))
+
+
+def closed(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> Proof | None:
+    """The nodes that close a leaf, or None if it has to be split (or has children already)."""
+    if node.closed in ("empty", "avoid", "rule", "changes"):
+        return [Leaf(node.closed, node.number)]  # type: ignore[arg-type]
+    if q is not None:
+        least = search.exact.least_distance(node.box)
+        if least is None:
+            return [Leaf("empty")]
+        if least >= q:
+            return [Leaf("distance")]
+    if node.children:
+        return None
+    if node.duals:
+        dual = short(search, node, q, low, high)
+        if dual is not None:
+            return [dual]
+    low, high = low.copy(), high.copy()
+    if not renew(search, node, q, low, high) or bool((low > high + 1e-9).any()):
+        return [Bounds(), Leaf("empty")]
+    if node.duals:
+        dual = short(search, node, q, low, high)
+        if dual is not None:
+            return [Bounds(), dual]
+    node.L, node.U = low, high
+    node.duals = {k: search.solve(node, part) for k, part in enumerate(search.numbers.parts)}
+    weakest = min(node.duals.values(), key=lambda found: float(found[0]))
+    node.point, node.loss, node.scores = weakest[6], weakest[7], weakest[8]
+    dual = short(search, node, q, low, high)
+    return [Bounds(), dual] if dual is not None else None
+
+
+def short(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> Dual | None:
+    """The node's multipliers with as few bits as close it, or None if they do not."""
+    parts = []
+    for k in range(len(search.numbers.parts)):
+        found = one_part(search, node, k, q, low, high)
+        if found is None:
+            return None
+        parts.append(found)
+    return Dual(tuple(parts))
+
+
+def one_part(search: Search, node: Node, k: int, q: Fraction | None, low: Array, high: Array) -> Multipliers | None:
+    n, part = search.numbers, search.numbers.parts[k]
+    _, _, goal, slope, mu, share = node.duals[k][:6]
+    want = 0.0 if q is None else float(q)
+    weight = np.zeros_like(low)
+    none = np.full_like(low, -1.0)
+    for bits in BITS:
+        numbers = [rounded(values, bits) for values in (goal, slope, mu, share)]
+        value = dual_bound(q is not None, numbers[0], none, numbers[2], numbers[3] * n.peak, part.C, part.than, *search.hull, node.lo, node.hi, node.on, *search.costs, n.peak, n.change, n.W0, n.W, n.B, n.relu, n.size, low, high, node.phase, numbers[1].copy(), weight)
+        if value < want + 1e-14:
+            continue
+        multipliers = packed(search, node, numbers, low, high)
+        bound = search.exact.bound(k, multipliers, node.box, node.phase, low, high, q)
+        if bound is None or (bound >= q if q is not None else bound > 0):
+            return multipliers
+    return None
+
+
+def packed(search: Search, node: Node, numbers: list[Array], low: Array, high: Array) -> Multipliers:
+    """Multipliers as a proof holds them, without the zeros."""
+    goal, slope, mu, share = numbers
+    relu = search.numbers.relu[:, None]
+    needed = relu & (low < 0) & (high > 0) & (slope > 0)
+
+    def table(values: Array, where: Array) -> dict[Any, Fraction]:
+        return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}
+
+    total = sum((Fraction(float(s)) for s in share), Fraction(0))
+    scale = 1 if total <= 1 else Fraction(math.floor(2**40 / total), 2**40)
+    return Multipliers(
+        tuple(Fraction(float(g)) for g in goal),
+        table(slope, needed),
+        table(mu, (node.phase != 0) & (mu > 0)),
+        {j: Fraction(float(s)) * scale for j, s in enumerate(share) if s > 0},
+    )
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Each number with this many leading bits, and 0 for what is too small to matter."""
+    mantissa, exponent = np.frexp(values)
+    kept = np.ldexp(np.floor(np.ldexp(mantissa, bits)), exponent - bits)
+    return np.where(np.abs(values) < LEAST, 0.0, kept)

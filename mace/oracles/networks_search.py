@@ -1,0 +1,523 @@
+"""The search behind `networks`: nodes, their bounds, where they are split, and the proof that is read off the tree.
+
+In:  a question, a gap, limits, a radius.    Out: the best point, and a proof that nothing is closer than `lower`.
+Promise: see `mace.oracles.networks`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mace.axes import GridAxis, Point
+from mace.distance import Norm
+from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
+from mace.exact import below, exact, nearest
+from mace.oracles.networks_exact import Box, Exact, box_of
+from mace.oracles.networks_kernels import INFINITY, cut, derive
+from mace.oracles.networks_model import Array, Part, accepts, numbers
+from mace.oracles.networks_relax import relax
+from mace.oracles.protocol import Gap, Limits
+from mace.proof import Phase, Split
+from mace.question import Question
+
+SMALLEST_GAP = Fraction(1, 10**9)
+ROUNDS = 2000
+
+
+@dataclass(eq=False)
+class Node:
+    """A box and phases; what its relaxation said; how it was closed or split.
+
+    box: exact, for the proof. lo, hi, on: the same box cut to the ball, for the compiled loops.
+    closed: how the node ended, None while it is open or if it has children.
+    """
+
+    box: Box
+    lo: Array
+    hi: Array
+    on: Array
+    L: Array
+    U: Array
+    phase: Array
+    bound: float = 0.0
+    duals: dict[int, Any] = field(default_factory=dict)
+    point: Array | None = None
+    loss: Array | None = None
+    scores: Array | None = None
+    split: Split | Phase | None = None
+    children: list[Node] = field(default_factory=list)
+    closed: str = ""
+    number: int = 0
+
+
+class Search:
+    """One run of branch and bound; see the module's docstring."""
+
+    def __init__(self, question: Question, gap: Gap, limits: Limits, radius: Fraction | None, strict: bool) -> None:
+        assert isinstance(question.distance, Norm)
+        self.question, self.limits, self.radius, self.strict = question, limits, radius, strict
+        self.gap = gap
+        self.numbers = n = numbers(question)
+        self.exact = Exact(question, n)
+        self.best: Point | None = None
+        norm = question.distance
+        # No distance is larger than this.
+        self.widest = sum(((norm.alpha + norm.beta) * w for w in norm.weights), norm.gamma * max(norm.weights)) + 1
+        self.distance = self.widest
+        if radius is not None and radius < self.widest:
+            # A little more than was asked, so that what is proved reaches the radius after rounding.
+            self.distance = radius + SMALLEST_GAP
+        self.anywhere = False  # whether the claim is that no point has the goal at all
+        self.why = ""
+        self.settled = INFINITY  # the least bound of nodes that nothing can be done about
+        self.started = time.monotonic()
+        self.heap: list[tuple[float, float, int, Node]] = []
+        self.count = 0
+        self.tried: set[Point] = set()
+        self.hull = (n.kind, n.first, n.count)
+        self.costs = (n.jump, n.rate)
+        self.root: Node | None = None
+        self.seeds: set[Point] = set()
+        # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
+        self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
+
+    # ------------------------------------------------------------------------------------------ the target
+
+    @property
+    def slack(self) -> Fraction:
+        """How far the bounds may stay apart."""
+        return max(SMALLEST_GAP, self.gap.absolute, self.gap.relative * self.distance)
+
+    @property
+    def target(self) -> float:
+        """The bound from which a node need not be looked at any more."""
+        if self.anywhere:
+            return 1e-9
+        if self.best is None:
+            return float(self.distance) + (0.0 if self.radius is not None else 1.0) - 1e-10
+        return float(self.distance - self.slack / 2)
+
+    @property
+    def reach(self) -> float:
+        """The radius of the ball that boxes are cut to; slightly more, so that rounding keeps what is inside."""
+        if self.anywhere or (self.best is None and self.radius is None):
+            return INFINITY
+        return float(self.distance) * (1 + 1e-12) + 1e-15
+
+    def within(self, distance: Fraction) -> bool:
+        """Whether a distance is within the radius asked."""
+        return self.radius is None or distance < self.radius or distance == self.radius and not self.strict
+
+    def lower(self) -> Fraction:
+        """What the search has shown so far, not verified in exact arithmetic."""
+        least = min([self.settled, self.target, *(entry[3].bound for entry in self.heap)])
+        return max(Fraction(0), exact(below(exact(least) - Fraction(1, 2**40))))
+
+    # ------------------------------------------------------------------------------------------ the loop
+
+    def run(self) -> bool:
+        """Search until the gap is closed (True) or a limit is reached."""
+        ended = self._run()
+        if ended and self.best is None and self.radius is None and not self.anywhere:
+            # Every point is too far or has not the goal; the claim to be proved is the second.
+            self.anywhere, self.settled = True, INFINITY
+            ended = self._run()
+            if self.best is not None:
+                self.anywhere = False
+                return self.run()
+        return ended
+
+    def _run(self) -> bool:
+        self.heap, self.count = [], 0
+        self.root = self.first_node()
+        self.look(self.root)
+        self.push(self.root)
+        # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or in a settled one.
+        while self.heap:
+            if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds:
+                self.why = f"the limit of {self.limits.seconds} s was reached"
+                return False
+            node = heapq.heappop(self.heap)[3]
+            if node.bound >= self.target and node.duals:
+                node.closed = "dual"
+                continue
+            self.expand(node)
+        return True
+
+    def push(self, node: Node) -> None:
+        """Keep a node that is still open."""
+        if not node.closed:
+            self.count += 1
+            # Until there is a point, depth comes first; then the least bound.
+            order = node.bound if self.best is not None else -float(self.count)
+            heapq.heappush(self.heap, (order, node.bound, self.count, node))
+
+    def first_node(self) -> Node:
+        """The box of all allowed points."""
+        n, axes = self.numbers, self.question.axes
+        H, N = n.B.shape[0] - 1, n.B.shape[1]
+        box = box_of(self.question)
+        node = Node(
+            box,
+            np.zeros(len(axes)),
+            np.zeros(len(axes)),
+            np.ones(len(n.change), dtype=np.bool_),
+            np.full((H, N), -INFINITY),
+            np.full((H, N), INFINITY),
+            np.zeros((H, N), dtype=np.int64),
+        )
+        for j in range(len(axes)):
+            self.restrict(node, j, box[j])
+        return node
+
+    def restrict(self, node: Node, j: int, side: tuple[int, int] | int) -> None:
+        """Give one axis of a node another side, in the exact box and in the arrays."""
+        node.box = (*node.box[:j], side, *node.box[j + 1 :])
+        axis, first = self.question.axes[j], self.numbers.first[j]
+        if isinstance(axis, GridAxis):
+            assert isinstance(side, tuple)
+            node.lo[j], node.hi[j] = self.change(j, side[0]), self.change(j, side[1])
+        else:
+            assert isinstance(side, int)
+            for level in range(axis.count):
+                node.on[first + level] = bool(side >> level & 1)
+
+    def change(self, j: int, index: int) -> float:
+        """The signed scaled change of a grid axis."""
+        axis = self.question.axes[j]
+        assert isinstance(axis, GridAxis)
+        return nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
+
+    # ------------------------------------------------------------------------------------------ one node
+
+    def look(self, node: Node) -> None:
+        """Bound a node: close it, or leave what `expand` needs."""
+        n, question = self.numbers, self.question
+        least = self.exact.least_distance(node.box)
+        if least is None:
+            node.closed = "empty"
+            return
+        if not self.anywhere and least >= self.distance - self.slack / 2:
+            node.closed = "distance"
+            return
+        if self.ruled_out(node):
+            return
+        if self.reach < INFINITY and not self.cut_to(node, self.reach):
+            node.closed = "distance"
+            return
+        budget = self.reach if self.reach < INFINITY else -1.0
+        if not derive(budget, *self.hull, node.lo, node.hi, node.on, *self.costs, n.change, n.W0, n.W, n.B, n.relu, n.size, node.L, node.U):
+            node.closed = "bounds"
+            return
+        node.bound = INFINITY
+        node.duals = {}
+        for k, part in enumerate(n.parts):
+            found = self.solve(node, part)
+            node.duals[k] = found
+            if found[0] < node.bound:
+                node.bound = found[0]
+                node.point, node.loss, node.scores = found[6], found[7], found[8]
+            if found[0] < self.target and found[1] == 0:
+                self.propose(found[6])
+        if node.bound >= self.target:
+            node.closed = "dual"
+
+    def cut_to(self, node: Node, q: float) -> bool:
+        """Cut a node's arrays to the ball of radius q; False if nothing is left."""
+        n = self.numbers
+        return bool(cut(q, *self.hull, node.lo, node.hi, node.on, *self.costs, n.peak, n.change, n.offset, n.steps))
+
+    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Any:
+        """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
+        n = self.numbers
+        return relax(not self.anywhere, self.target, rounds, part.C, part.than if than is None else than, *self.hull, node.lo, node.hi, node.on, *self.costs, n.peak, n.change, n.W0, n.W, n.B, n.relu, n.size, node.L, node.U, node.phase)
+
+    def ruled_out(self, node: Node) -> bool:
+        """Close a node by the number of changes, an exclusion or a rule, if one of them does."""
+        question, axes = self.question, self.question.axes
+        moved = [not _holds(side, axis.start) for side, axis in zip(node.box, axes, strict=True)]
+        if question.most_changes is not None and sum(moved) > question.most_changes:
+            node.closed = "changes"
+            return True
+        for k, avoid in enumerate(question.avoid):
+            match avoid:
+                case AvoidPoint(point=point):
+                    inside = all(_only(side, i) for side, i in zip(node.box, point, strict=True))
+                case AvoidChanges(features=features):
+                    inside = all(moved[j] for j in features)
+                case AvoidNear(point=point, radius=radius):
+                    inside = self.farthest(node.box, point) < radius
+            if inside:
+                node.closed, node.number = "avoid", k
+                return True
+        for k, rule in enumerate(question.rules):
+            box = {name: _values(axes[j], node.box[j]) for name, j in rule.reads.items()}
+            if not rule.can_hold(box):
+                node.closed, node.number = "rule", k
+                return True
+        return False
+
+    def farthest(self, box: Box, point: Point) -> Fraction:
+        """At least the largest distance from a point to one of a box."""
+        deltas = []
+        for axis, side, index in zip(self.question.axes, box, point, strict=True):
+            around = replace(axis, start=index)
+            ends = side if isinstance(side, tuple) else _levels(side)
+            deltas.append(max(around.delta(i) for i in ends))
+        norm = self.question.distance
+        assert isinstance(norm, Norm)
+        return norm.of(deltas)
+
+    # ------------------------------------------------------------------------------------------ points
+
+    def offer(self, point: Point, *, trusted: bool = False) -> bool:
+        """Take a point as the best one if it is closer, allowed, and has the goal for certain (or is trusted to)."""
+        if point in self.tried:
+            return False
+        self.tried.add(point)
+        distance = self.question.distance_of(point)
+        if distance >= self.distance or not self.question.obeys(point):
+            return False
+        if not trusted and not accepts(self.question, self.numbers.parts, point):
+            return False
+        self.best, self.distance = point, distance
+        return True
+
+    def propose(self, x: Array) -> None:
+        """Try the points near a relaxed one: as it is, away from the start, and the nearest of its linear region."""
+        for outward in (False, True):
+            point = self.rounded(x, outward)
+            if point not in self.seeds:
+                self.seeds.add(point)
+                self.offer(point)
+                self.polish(point)
+
+    def polish(self, point: Point) -> None:
+        """Move the floats of a point as near to the start as its own linear region allows, several times."""
+        n = self.numbers
+        for _ in range(5):
+            node = self.first_node()
+            for j, axis in enumerate(self.question.axes):
+                if n.kind[j] == 0:
+                    continue
+                self.restrict(node, j, (point[j], point[j]) if isinstance(axis, GridAxis) else 1 << point[j])
+            if self.reach < INFINITY and not self.cut_to(node, self.reach):
+                return
+            self.fix_phases(node, point)
+            found = None
+            for part, than in zip(n.parts, self.certain, strict=True):
+                solved = self.solve(node, part, than, rounds=500)
+                if solved[1] == 0 and (found is None or solved[0] < found[0]):
+                    found = solved
+            if found is None:
+                return
+            moved = self.rounded(found[6], outward=False)
+            if not self.offer(moved):
+                return
+            point = moved
+
+    def fix_phases(self, node: Node, point: Point) -> None:
+        """Give a node the phases of every ReLU at a point."""
+        n = self.numbers
+        x = np.zeros(len(n.change))
+        for j, axis in enumerate(self.question.axes):
+            if isinstance(axis, GridAxis):
+                x[n.first[j]] = self.change(j, point[j])
+            else:
+                x[n.first[j] + point[j]] = 1.0
+        values = n.B[0] + x @ n.W0
+        for layer in range(len(n.size)):
+            if n.relu[layer]:
+                on = values > 0
+                node.phase[layer, : n.size[layer]] = np.where(on, 1, -1)[: n.size[layer]]
+                node.L[layer], node.U[layer] = np.where(on, 0.0, -1e9), np.where(on, 1e9, 0.0)
+                values = np.maximum(values, 0.0)
+            values = values @ n.W[layer + 1] + n.B[layer + 1]
+
+    def rounded(self, x: Array, outward: bool) -> Point:
+        """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
+        n, indices = self.numbers, []
+        for j, axis in enumerate(self.question.axes):
+            first = int(n.first[j])
+            if not isinstance(axis, GridAxis):
+                indices.append(int(np.argmax(x[first : first + axis.count])))
+                continue
+            change = float(x[first])
+            if change == 0.0:
+                indices.append(axis.start)
+                continue
+            value = axis.start_value + exact(change) * axis.scale
+            low = axis.grid.floor(value)
+            if axis.grid.value(low) == value:
+                index = low
+            elif outward:
+                index = low + 1 if change > 0 else low
+            else:
+                index = low if value - axis.grid.value(low) <= axis.grid.value(low + 1) - value else low + 1
+            indices.append(min(max(index, axis.lower), axis.upper))
+        return tuple(indices)
+
+    # ------------------------------------------------------------------------------------------ branching
+
+    def expand(self, node: Node) -> None:
+        """Split a node where its relaxation loses most."""
+        node.split = self.choose(node)
+        if node.split is None:
+            self.settled = min(self.settled, node.bound)
+            node.closed = "dual"
+            return
+        node.children = [self.child(node, side) for side in (0, 1)]
+        for child in node.children:
+            self.look(child)
+            child.bound = max(child.bound, node.bound)
+            self.push(child)
+
+    def child(self, node: Node, side: int) -> Node:
+        """One half of a split node."""
+        child = Node(
+            node.box, node.lo.copy(), node.hi.copy(), node.on.copy(), node.L.copy(), node.U.copy(), node.phase.copy()
+        )
+        split = node.split
+        if isinstance(split, Phase):
+            child.phase[split.layer, split.unit] = 1 if side else -1
+            if side:
+                child.L[split.layer, split.unit] = max(0.0, child.L[split.layer, split.unit])
+            else:
+                child.U[split.layer, split.unit] = min(0.0, child.U[split.layer, split.unit])
+        else:
+            assert split is not None
+            self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
+        return child
+
+    def choose(self, node: Node) -> Split | Phase | None:
+        """Where to split; None if the node is one point."""
+        assert node.point is not None and node.scores is not None and node.loss is not None
+        best, score = None, 1e-13
+        if node.scores.size:
+            place = int(np.argmax(node.scores))
+            if node.scores.flat[place] > score:
+                layer, unit = np.unravel_index(place, node.scores.shape)
+                best, score = Phase(int(layer), int(unit)), float(node.scores.flat[place])
+        n = self.numbers
+        for j, axis in enumerate(self.question.axes):
+            first, side = int(n.first[j]), node.box[j]
+            if isinstance(side, tuple):
+                assert isinstance(axis, GridAxis)
+                change = float(node.point[first])
+                if node.loss[first] > score and side[0] <= axis.start <= side[1] and side[0] < side[1]:
+                    at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
+                    best, score = Split(j, at), float(node.loss[first])
+                if axis.grid.kind == "step" and side[0] < side[1]:
+                    value = axis.start_value + exact(change) * axis.scale
+                    low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
+                    gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
+                    part = float((value - axis.grid.value(low)) / axis.scale)
+                    lost = min(part, gap - part) * float(n.rate[j] + n.peak[j]) + min(part / gap, 1 - part / gap) * 1e-6
+                    if lost > score and part > 1e-9 * gap and gap - part > 1e-9 * gap:
+                        best, score = Split(j, low), lost
+            else:
+                shares = node.point[first : first + n.count[j]]
+                for level in _levels(side):
+                    share = float(shares[level])
+                    lost = min(share, 1 - share) * float(n.jump[j] + (n.rate[j] + n.peak[j]) * max(n.change[first : first + n.count[j]]))
+                    if share > 1e-9 and 1 - share > 1e-9 and max(lost, 1e-6 * min(share, 1 - share)) > score:
+                        best, score = Split(j, 1 << level), max(lost, 1e-6 * min(share, 1 - share))
+        return best if best is not None else self.narrow(node)
+
+    def narrow(self, node: Node) -> Split | None:
+        """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
+        assert node.point is not None
+        point = self.rounded(node.point, outward=False)
+        question = self.question
+        wide = [j for j, side in enumerate(node.box) if not _single(side)]
+        if not wide:
+            return None
+        moved = [j for j in wide if point[j] != question.axes[j].start and _holds(node.box[j], question.axes[j].start)]
+        if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
+            return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)
+        for avoid in question.avoid:
+            if question.excluded(avoid, point):
+                match avoid:
+                    case AvoidPoint(point=other):
+                        for j in wide:
+                            if _holds(node.box[j], other[j]):
+                                return isolate(node.box[j], j, other[j])
+                    case AvoidChanges(features=features):
+                        for j in features:
+                            if j in wide and _holds(node.box[j], question.axes[j].start):
+                                return isolate(node.box[j], j, question.axes[j].start)
+                    case AvoidNear():
+                        return middle(node.box, max(wide, key=lambda j: self.width(node.box, j)))
+        for rule in question.rules:
+            if not rule.holds(question.axes, point):
+                reads = [j for j in rule.reads.values() if j in wide]
+                for j in reads:
+                    if _holds(node.box[j], question.axes[j].start):
+                        return isolate(node.box[j], j, question.axes[j].start)
+                if reads:
+                    return middle(node.box, max(reads, key=lambda j: self.width(node.box, j)))
+        # The point is allowed but its score lies within the rounding margin: nothing to gain by splitting floats.
+        steps = [j for j in wide if not isinstance(node.box[j], tuple) or self.numbers.kind[j] == 1]
+        return middle(node.box, steps[0]) if steps and self.settled >= INFINITY and False else None
+
+    def width(self, box: Box, j: int) -> Fraction:
+        """How much an axis of a box can still vary, in delta."""
+        side = box[j]
+        if isinstance(side, tuple):
+            axis = self.question.axes[j]
+            assert isinstance(axis, GridAxis)
+            return (axis.value(side[1]) - axis.value(side[0])) / axis.scale
+        return Fraction(side.bit_count() - 1)
+
+
+def halves(side: tuple[int, int] | int, at: int) -> tuple[tuple[int, int] | int, tuple[int, int] | int]:
+    """What a Split makes of one axis's side."""
+    if isinstance(side, tuple):
+        return (side[0], min(side[1], at)), (max(side[0], at + 1), side[1])
+    return side & at, side & ~at
+
+
+def isolate(side: tuple[int, int] | int, j: int, index: int) -> Split:
+    """A split towards the child that holds one value only."""
+    if isinstance(side, tuple):
+        return Split(j, index if side[0] == index else index - 1)
+    return Split(j, 1 << index)
+
+
+def middle(box: Box, j: int) -> Split:
+    """A split of one axis into halves."""
+    side = box[j]
+    if isinstance(side, tuple):
+        return Split(j, (side[0] + side[1]) // 2)
+    levels = _levels(side)
+    return Split(j, sum(1 << level for level in levels[: len(levels) // 2]))
+
+
+def _holds(side: tuple[int, int] | int, index: int) -> bool:
+    return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)
+
+
+def _only(side: tuple[int, int] | int, index: int) -> bool:
+    return side == (index, index) if isinstance(side, tuple) else side == 1 << index
+
+
+def _single(side: tuple[int, int] | int) -> bool:
+    return side[0] == side[1] if isinstance(side, tuple) else side.bit_count() == 1
+
+
+def _levels(mask: int) -> list[int]:
+    return [level for level in range(mask.bit_length()) if mask >> level & 1]
+
+
+def _values(axis: Any, side: tuple[int, int] | int) -> tuple[Fraction, Fraction]:
+    if isinstance(side, tuple):
+        return axis.value(side[0]), axis.value(side[1])
+    levels = _levels(side)
+    return Fraction(levels[0]), Fraction(levels[-1])
+

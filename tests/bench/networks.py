@@ -1,0 +1,142 @@
+"""How fast linear models and networks are taken to the proved optimum: CPU seconds, one core, compilation excluded.
+
+    python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
+    python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+
+from mace.compilers.read_sklearn_linear import read_linear
+from mace.compilers.read_sklearn_mlp import read_mlp
+from mace.distance import norm
+from mace.oracles.networks import NetworkOracle
+from mace.oracles.protocol import Found, Gap, Limits
+from mace.question import Goal, Question
+from mace.space import Feature, Space
+from mace.tables import decision_for
+
+MODELS = {
+    "logistic regression": lambda: LogisticRegression(max_iter=3000),
+    "MLP 10-10": lambda: MLPClassifier((10, 10), max_iter=400, random_state=1),
+    "MLP 1x50": lambda: MLPClassifier((50,), max_iter=400, random_state=1),
+    "MLP 32-32": lambda: MLPClassifier((32, 32), max_iter=400, random_state=1),
+}
+
+
+def mixed(rows: int = 2000, seed: int = 0) -> tuple[Space, pd.DataFrame, np.ndarray]:
+    """Six real, four integer, two binary, two categorical and one ordinal feature, and a rule of class 1 with noise."""
+    rng = np.random.default_rng(seed)
+    columns: dict[str, object] = {}
+    features = []
+    score = np.zeros(rows)
+    for k in range(6):
+        x = np.clip(rng.normal(size=rows), -4, 4)
+        columns[f"real{k}"] = x
+        features.append(Feature(f"real{k}", "real", -4, 4))
+        score += rng.normal() * x + 0.5 * rng.normal() * np.maximum(x, rng.normal())
+    for k in range(4):
+        n = rng.integers(0, 11, size=rows)
+        columns[f"int{k}"] = n
+        features.append(Feature(f"int{k}", "integer", 0, 10))
+        score += 0.3 * rng.normal() * n
+    for k in range(2):
+        b = rng.integers(0, 2, size=rows)
+        columns[f"bin{k}"] = b
+        features.append(Feature(f"bin{k}", "binary"))
+        score += rng.normal() * b
+    levels = ["a", "b", "c", "d"]
+    for k in range(2):
+        c = rng.integers(0, 4, size=rows)
+        columns[f"cat{k}"] = np.array(levels)[c]
+        features.append(Feature(f"cat{k}", "categorical", levels=levels))
+        score += rng.normal(size=4)[c]
+    o = rng.integers(0, 5, size=rows)
+    columns["ord"] = o
+    features.append(Feature("ord", "ordinal", levels=list(range(5))))
+    score += 0.4 * rng.normal() * o
+    y = (score + rng.normal(size=rows) * 0.3 > np.median(score)).astype(int)
+    return Space(features), pd.DataFrame(columns), y
+
+
+def questions(space: Space, frame: pd.DataFrame, model: Any, goal: int, spec: str, count: int) -> list[Question]:
+    """The first rejected rows as questions."""
+    table = read_linear(model) if isinstance(model, LogisticRegression) else read_mlp(model)
+    want = Goal(f"class {goal}", frozenset({goal}), decision_for(table, {goal}))
+    rejected = frame[model.predict(space.encode(frame).to_numpy()) != goal].head(count)
+    return [
+        Question(space, space.axes(row), table, want, norm(spec, len(space.features))) for _, row in rejected.iterrows()
+    ]
+
+
+def measure(name: str, asked: list[Question], limit: float) -> None:
+    """Print one line of the table."""
+    times, lengths, states = [], [], []
+    NetworkOracle(asked[0]).ask(None, Limits(limit))  # compiles
+    for question in asked:
+        oracle, before = NetworkOracle(question), time.process_time()
+        reply = oracle.ask(None, Limits(limit), gap=Gap(Fraction(1, 10**9)))
+        times.append(time.process_time() - before)
+        closed = False
+        if isinstance(reply, Found):
+            distance = question.distance_of(reply.point)
+            closed = reply.proof is not None and distance - (reply.lower or 0) <= Fraction(1, 10**9)
+            assert question.has_goal(reply.point) and question.obeys(reply.point)
+            lengths.append(len(reply.proof or []))
+        states.append(closed)
+        if not closed:
+            print(f"    {reply}"[:200])
+    print(
+        f"{name:42s} median {statistics.median(times):8.4f}  worst {max(times):8.4f}  optimal {sum(states)}/{len(states)}"
+        f"  proof nodes {statistics.median(lengths or [0]):6.0f} .. {max(lengths or [0])}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Parse the command line and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with the real data sets")
+    parser.add_argument("--rows", type=int, default=10)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds a question")
+    parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--norms", nargs="*", default=None)
+    parser.add_argument("--sets", nargs="*", default=["adult", "credit", "compas"])
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if given.data is None:
+        space, frame, y = mixed()
+        matrix = space.encode(frame).to_numpy()
+        for name in given.models:
+            model = MODELS[name]().fit(matrix, y)
+            for spec in given.norms or ["l1"]:
+                measure(f"{name}, {spec}", questions(space, frame, model, 1, spec, given.rows), given.limit)
+        return
+    from mace.datasets import load
+
+    for name in given.sets:
+        data = load(name, given.data)
+        space, frame = data.free_space, data.X.head(6000)
+        matrix = space.encode(frame).to_numpy()
+        for title in given.models:
+            if title not in ("logistic regression", "MLP 10-10"):
+                continue
+            model = MODELS[title]().fit(matrix, data.y.head(6000).to_numpy())
+            for spec in given.norms or ["l0", "l1", "linf"]:
+                asked = questions(space, frame, model, data.goal, spec, given.rows)
+                measure(f"{name}, {title}, {spec}", asked, given.limit)
+
+
+if __name__ == "__main__":
+    main()

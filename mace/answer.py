@@ -108,7 +108,7 @@ class Answer:
         if self.proof is None or self.question is None:
             raise CertificateError(
                 f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
-                hint="Certificates come from the provers (oracle=\"auto\", \"ensembles\" or \"networks\").",
+                hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
             )
         from mace.certificate import certificate
 

@@ -58,7 +58,9 @@ ModelOption = Annotated[
 ]
 SpaceOption = Annotated[
     str | None,
-    typer.Option("--space", help="A space file (TOML), or adult, credit, compas, german, loans. Default: that of --data."),
+    typer.Option(
+        "--space", help="A space file (TOML), or adult, credit, compas, german, loans. Default: that of --data."
+    ),
 ]
 DataOption = Annotated[
     str | None,
@@ -110,7 +112,8 @@ def explain(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer; 0 means no limit.")] = 60.0,
     memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", help="Write the proof of the bound to this file (.json or .json.gz).")
+        Path | None,
+        typer.Option("--certificate", help="Write the proof of the bound to this file (.json or .json.gz)."),
     ] = None,
     must_exist: Annotated[
         bool, typer.Option("--must-exist", help="Exit with 10 when it is proved that nothing reaches the goal.")
@@ -121,7 +124,7 @@ def explain(
     """Find the nearest input with the wanted decision, and prove that there is none nearer."""
     frame, chosen = _frame_and_space(data, space)
     explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)
-    with _progress() as watch:
+    with _Progress() as watch:
         answer = explainer.explain(
             _row_of(frame, row),
             goal=_label(goal, explainer),
@@ -209,7 +212,9 @@ def compile(
     if source.suffix == ".mace":
         program = parse_program(_text_of(source), str(source))
     else:
-        from mace.compilers import load_model, read, to_program
+        from mace.compilers import read
+        from mace.compilers.load import load_model
+        from mace.compilers.program import to_program
 
         table = read(load_model(source, trust_pickle))
         names = [column.name for column in _space(space).columns] if space else None
@@ -221,11 +226,10 @@ def compile(
     if to is Target.ssa:
         typer.echo(show(straight), nl=False)
         return
-    from mace.logic.paths import formula_of, path_list, to_smtlib
+    from mace.logic import formula_of, path_list, show_paths, to_smtlib
 
     if to is Target.paths:
-        for path in path_list(straight):
-            typer.echo(path.serialize())
+        typer.echo(show_paths(path_list(straight)), nl=False)
     else:
         typer.echo(to_smtlib(formula_of(straight)), nl=False)
 
@@ -268,7 +272,9 @@ def doctor(format: FormatOption = Format.text) -> None:
         for name, value in report["versions"].items():
             typer.echo(f"{name:14} {value}")
         for test in report["tests"]:
-            typer.echo(f"{'ok    ' if test['ok'] else 'FAILED'} {test['name']} ({test['seconds']:.2f} s) {test['note']}")
+            typer.echo(
+                f"{'ok    ' if test['ok'] else 'FAILED'} {test['name']} ({test['seconds']:.2f} s) {test['note']}"
+            )
     raise typer.Exit(DONE if all(test["ok"] for test in report["tests"]) else INTERNAL)
 
 
@@ -316,7 +322,7 @@ def _load(model: Path | None, trust_pickle: bool) -> object:
         raise MaceError("no model given", hint="--model model.joblib --trust-pickle, or --model rules.mace.")
     if model.suffix == ".mace":
         return model
-    from mace.compilers import load_model
+    from mace.compilers.load import load_model
 
     return load_model(model, trust_pickle)
 
@@ -405,7 +411,7 @@ def _console() -> Any:
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
-class _progress:
+class _Progress:
     """A line on stderr with the two bounds closing in; nothing where stderr is not a terminal."""
 
     def __enter__(self) -> Any:

@@ -62,7 +62,9 @@ def run_demo(as_json: bool) -> int:
     row = _rejected(trained, space, rows)
     shown = []
     for name, model in trained.items():
-        shown.append(_part(f"{name}: what would have had to be different?", Explainer(model, space, background=rows), row))
+        shown.append(
+            _part(f"{name}: what would have had to be different?", Explainer(model, space, background=rows), row)
+        )
         _print(shown[-1], as_json)
     shown.append(_part("three different ways (forest)", Explainer(forest, space, background=rows), row, count=3))
     _print(shown[-1], as_json)

@@ -70,7 +70,9 @@ def _describe(table: Table) -> dict[str, Any]:
         case Network():
             return {
                 "kind": table.name,
-                "layers": [f"{layer.weights.shape[0]} -> {layer.weights.shape[1]} {layer.activation}" for layer in table.layers],
+                "layers": [
+                    f"{layer.weights.shape[0]} -> {layer.weights.shape[1]} {layer.activation}" for layer in table.layers
+                ],
                 "columns": table.columns,
                 "classes": [str(label) for label in table.classes],
                 "decision": table.rule,
@@ -96,12 +98,16 @@ def render(report: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = []
     if "space" in report:
         space = report["space"]
-        parts.append(Text(f"space {space['name']}: {len(space['features'])} features, {space['columns']} columns", "bold"))
+        parts.append(
+            Text(f"space {space['name']}: {len(space['features'])} features, {space['columns']} columns", "bold")
+        )
         grid = Grid(box=None, pad_edge=False)
         for name in ("name", "kind", "values", "change", "encoding", "unit"):
             grid.add_column(name, overflow="fold")
         for feature in space["features"]:
-            grid.add_row(*(Text(str(feature[name])) for name in ("name", "kind", "values", "change", "encoding", "unit")))
+            grid.add_row(
+                *(Text(str(feature[name])) for name in ("name", "kind", "values", "change", "encoding", "unit"))
+            )
         parts.append(grid)
         parts += [Text(f"rule: {rule}") for rule in space["rules"]]
         parts += [Text(f"inferred: {note}", "dim") for note in space["notes"]]

@@ -95,7 +95,7 @@ def inputs_of(space: Space, start: bool = False) -> dict[str, Sort]:
 def rule_of(source: str | Path, space: Space) -> Rule:
     """A rule from an expression, a program's text, or the Path of a .mace file; raises ProgramError."""
     if isinstance(source, Path):
-        program = _read(source, inputs_of(space), space)
+        program = _read(source, inputs_of(space))
         shown = str(source)
     elif isinstance(source, str):
         shown = source.strip()
@@ -115,7 +115,7 @@ def distance_program(source: str | Path, space: Space) -> Program:
     inputs = inputs_of(space, start=True)
     path = Path(source) if isinstance(source, Path) or source.endswith(".mace") else None
     if path is not None:
-        return _read(path, inputs, space)
+        return _read(path, inputs)
     return _checked(parse_program(str(source), "<distance>", inputs), inputs)
 
 
@@ -124,7 +124,7 @@ def model_program(source: str | Path, space: Space) -> Formula:
     inputs = inputs_of(space)
     path = Path(source) if isinstance(source, Path) or source.endswith(".mace") else None
     if path is not None:
-        program, name = _read(path, inputs, space), path.name
+        program, name = _read(path, inputs), path.name
     else:
         program, name = _checked(parse_program(str(source), "<model>", inputs), inputs), "program"
     results: set[int] = set()
@@ -140,7 +140,7 @@ def model_program(source: str | Path, space: Space) -> Formula:
     return Formula(program, tuple(range(max(results | {1}) + 1)), name)
 
 
-def _read(path: Path, inputs: Mapping[str, Sort], space: Space) -> Program:
+def _read(path: Path, inputs: Mapping[str, Sort]) -> Program:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise FileError(f"{path}: larger than {MAX_BYTES} bytes")

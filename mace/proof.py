@@ -1,9 +1,9 @@
 """The shape of a proof that no point with the goal is closer than some distance (or exists at all).
 
 A proof is a tree, written in preorder as one list: an inner node is followed by its first child's tree, then by its
-second child's (`Bounds` has one child). The root stands for all allowed points. proofs/FORMAT.md defines every node and the rule by which each
-leaf closes; the provers build these, `mace.certificate` writes them, and `proofs/check.py`, which shares no code with
-this package, accepts or refuses them.
+second child's (`Bounds` has one child). The root stands for all allowed points. proofs/FORMAT.md defines every node
+and the rule by which each leaf closes; the provers build these, `mace.certificate` writes them, and `proofs/check.py`,
+which shares no code with this package, accepts or refuses them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Two children: the points whose index on `axis` is <= at (grid axis) or in the mask `at` (level axis), the rest."""
+    """Two children: the points whose index on `axis` is <= at (levels: lies in the mask `at`), and the rest."""
 
     axis: int
     at: int

@@ -92,7 +92,9 @@ class Question:
     def distance_between(self, one: Point, other: Point) -> Fraction:
         """The exact distance between two points, scaled and weighted as the distance from the start."""
         if isinstance(self.distance, DistanceProgram):
-            return program_distance(self.distance, tuple(_moved(a, i) for a, i in zip(self.axes, one, strict=True)), other)
+            return program_distance(
+                self.distance, tuple(_moved(a, i) for a, i in zip(self.axes, one, strict=True)), other
+            )
         deltas = [_moved(axis, i).delta(j) for axis, i, j in zip(self.axes, one, other, strict=True)]
         return self.distance.of(deltas)
 
@@ -106,7 +108,9 @@ class Question:
             return False
         if self.most_changes is not None and len(self.changed(point)) > self.most_changes:
             return False
-        return not any(self.excluded(a, point) for a in self.avoid) and all(r.holds(self.axes, point) for r in self.rules)
+        return not any(self.excluded(a, point) for a in self.avoid) and all(
+            r.holds(self.axes, point) for r in self.rules
+        )
 
     def excluded(self, avoid: Avoid, point: Point) -> bool:
         """Whether one exclusion rules a point out."""

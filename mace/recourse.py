@@ -339,7 +339,8 @@ def read_model(model: object, space: Space) -> Table:
             what = f"other columns (for instance `{odd[0]}`)"
         raise ModelError(
             f"the model was trained on {what} than the space encodes",
-            hint=f"Train it on space.encode(frame), or set encoding= and columns=. The space has: {', '.join(columns)}.",
+            hint="Train it on space.encode(frame), or set encoding= and columns=. "
+            f"The space has: {', '.join(columns)}.",
         )
     return table
 
@@ -413,7 +414,7 @@ def _exclusion(question: Question, point: Point, diversity: object) -> Avoid:
         radius = as_written(diversity)
     except (TypeError, ValueError):
         raise MaceError(
-            f"diversity must be \"features\", \"points\" or a least distance between answers, got {diversity!r}"
+            f'diversity must be "features", "points" or a least distance between answers, got {diversity!r}'
         ) from None
     if radius <= 0:
         raise MaceError(f"the least distance between answers must be > 0, got {diversity!r}")

@@ -40,7 +40,9 @@ def bounds(answer: Answer) -> str:
         held = f"{answer.distance_name} distance = lower bound = {answer.distance:.9g}, gap 0"
     else:
         gap = answer.distance - answer.lower_bound
-        held = f"{answer.distance_name} distance {answer.distance:.9g}, lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
+        held = (
+            f"{answer.distance_name} distance {answer.distance:.9g}, lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
+        )
     why = f": {answer.why}" if answer.why else ""
     return f"{answer.status} ({meaning}{why}): {held}"
 
@@ -66,7 +68,11 @@ def _rows(answer: Answer) -> list[list[str]]:
 
 def _head(answer: Answer) -> list[str]:
     many = len(answer.counterfactuals) > 1
-    return ["feature", "now", *(f"needed ({n})" if many else "needed" for n in range(1, len(answer.counterfactuals) + 1))]
+    return [
+        "feature",
+        "now",
+        *(f"needed ({n})" if many else "needed" for n in range(1, len(answer.counterfactuals) + 1)),
+    ]
 
 
 def _distances(answer: Answer) -> list[str] | None:
@@ -108,7 +114,9 @@ def as_text(answer: Answer) -> str:
     rows += [distances] if distances else []
     if answer.counterfactuals and len(rows) > 1:
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines += [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
     lines.append(bounds(answer))
     lines += [f"note: {note}" for note in answer.notes]
     return "\n".join(lines)

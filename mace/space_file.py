@@ -6,7 +6,6 @@ Promise: load(save(space)) == space; a wrong file names the file, the feature an
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from dataclasses import fields
 from fractions import Fraction
@@ -40,7 +39,9 @@ def loads(text: str, file: str = "<space>") -> Space:
         raise SpaceError(f"{file}: not valid TOML: {error}") from None
     if data.get("mace_space") != VERSION:
         found = data.get("mace_space", "nothing")
-        raise SpaceError(f"{file}: expected `mace_space = {VERSION}`, found {found!r}", hint="Add it as the first line.")
+        raise SpaceError(
+            f"{file}: expected `mace_space = {VERSION}`, found {found!r}", hint="Add it as the first line."
+        )
     unknown = set(data) - {"mace_space", "name", "rules", "feature"}
     if unknown:
         raise SpaceError(f"{file}: unknown key `{min(unknown)}`", hint="Known: name, rules, [[feature]].")
@@ -90,7 +91,9 @@ def dumps(space: Space) -> str:
         plain = Feature(**{key: getattr(feature, key) for key in KEYS if key not in ("columns", "encoding")})
         for key in KEYS:
             value = getattr(feature, key)
-            default = getattr(plain, key) if key in ("columns", "encoding") else Feature.__dataclass_fields__[key].default
+            default = (
+                getattr(plain, key) if key in ("columns", "encoding") else Feature.__dataclass_fields__[key].default
+            )
             if key in ("name", "kind") or value != default:
                 out.append(f"{key} = {_toml(value)}")
     return "\n".join(out) + "\n"
@@ -101,7 +104,7 @@ def save(space: Space, path: Path) -> None:
     draft = path.with_name(path.name + ".part")
     try:
         draft.write_text(dumps(space), encoding="utf-8")
-        os.replace(draft, path)
+        draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise FileError(f"{path}: cannot be written ({error})") from None

@@ -48,12 +48,16 @@ def infer(
     ):
         for column in given:
             if column not in frame.columns:
-                raise SpaceError(f"{what}: there is no column `{column}`", hint=f"Columns: {', '.join(map(str, frame))}.")
+                raise SpaceError(
+                    f"{what}: there is no column `{column}`", hint=f"Columns: {', '.join(map(str, frame))}."
+                )
     features: list[Feature] = []
     notes: list[str] = []
     for column in frame.columns:
         if not isinstance(column, str):
-            raise SpaceError(f"column names must be texts, got {column!r}", hint="frame.columns = frame.columns.map(str)")
+            raise SpaceError(
+                f"column names must be texts, got {column!r}", hint="frame.columns = frame.columns.map(str)"
+            )
         settings, note = _describe(frame[column], column, step, ordinal, column in categorical)
         settings["change"] = change.get(column, "any")
         if settings.get("lower") is not None and settings["lower"] == settings["upper"]:
@@ -76,7 +80,10 @@ def _describe(
     if len(values) == 0:
         raise SpaceError(f"column `{column}` has no rows to infer a range from")
     if column in ordinal:
-        return {"kind": "ordinal", "levels": list(ordinal[column])}, f"ordinal with {len(ordinal[column])} levels, as told"
+        return {
+            "kind": "ordinal",
+            "levels": list(ordinal[column]),
+        }, f"ordinal with {len(ordinal[column])} levels, as told"
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = values.cat.categories.tolist()
         kind = "ordinal" if values.cat.ordered else "categorical"

@@ -62,12 +62,14 @@ def random_space(rng: np.random.Generator) -> Space:
                 encodings = ["codes", "one-hot", "thermometer"] if kind == "ordinal" else ["codes", "one-hot"]
                 if kind == "categorical" and change in ("increase", "decrease"):
                     change = "any"
-                features.append(
-                    Feature(name, kind, levels=levels, change=change, encoding=str(rng.choice(encodings)))
-                )
+                features.append(Feature(name, kind, levels=levels, change=change, encoding=str(rng.choice(encodings))))
         size = 1
         for feature in features:
-            size *= len(feature.levels) if not feature.numeric else int((feature.bounds()[1] - feature.bounds()[0]) / Fraction(str(feature.step or 1))) + 1
+            size *= (
+                len(feature.levels)
+                if not feature.numeric
+                else int((feature.bounds()[1] - feature.bounds()[0]) / Fraction(str(feature.step or 1))) + 1
+            )
         if size <= LARGEST:
             return Space(features)
 
@@ -107,7 +109,9 @@ def random_tree(space: Space, outputs: int, depth: int, rng: np.random.Generator
             cut = float(rng.choice(chosen.values)) + float(rng.choice([0.0, 0.5, -0.5]))
         else:
             low, high = space.features[chosen.feature].bounds()
-            cut = float(low + (high - low) * Fraction(int(rng.integers(0, 21)), 20)) + float(rng.choice([0.0, 0.5, 0.01]))
+            cut = float(low + (high - low) * Fraction(int(rng.integers(0, 21)), 20)) + float(
+                rng.choice([0.0, 0.5, 0.01])
+            )
         column[node], threshold[node] = number, cut
         left[node] = grow(level + 1)
         right[node] = grow(level + 1)

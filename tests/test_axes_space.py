@@ -29,7 +29,9 @@ def test_ranks_are_ordered_as_doubles_are(x, y):
 
 
 @given(
-    st.sampled_from([Grid("step"), Grid("step", Fraction(1, 10)), Grid("step", Fraction(5), Fraction(13, 4)), Grid("float64")]),
+    st.sampled_from(
+        [Grid("step"), Grid("step", Fraction(1, 10)), Grid("step", Fraction(5), Fraction(13, 4)), Grid("float64")]
+    ),
     st.floats(-1e6, 1e6),
 )
 def test_floor_is_the_largest_grid_value_not_above(grid, x):
@@ -131,7 +133,9 @@ def test_a_point_encodes_as_its_row_does(frame):
 
 
 def test_a_saved_space_is_read_back_equal(frame, tmp_path):
-    space = Space.from_frame(frame, step={"income": "0.25"}, unit={"income": "EUR"}, rules=['job == "a" implies age > 3'])
+    space = Space.from_frame(
+        frame, step={"income": "0.25"}, unit={"income": "EUR"}, rules=['job == "a" implies age > 3']
+    )
     space.save(tmp_path / "space.toml")
     assert Space.load(tmp_path / "space.toml") == space
 
@@ -160,7 +164,7 @@ BAD_ROWS = [
 def test_a_wrong_row_is_refused_by_name(frame, change, message):
     space = Space.from_frame(frame)
     row = {**frame.iloc[0], **change}
-    with pytest.raises(RowError, match=".*") as error:
+    with pytest.raises(RowError, match="column") as error:
         space.axes(row)
     assert message in str(error.value)
 
@@ -171,17 +175,17 @@ def test_a_row_without_a_column_names_it(frame):
 
 
 BAD_FEATURES = [
-    (dict(name="x", kind="real"), "needs `lower`"),
-    (dict(name="x", kind="number"), "kind 'number' is not one of real, integer"),
-    (dict(name="x", kind="integer", lower=3, upper=1), "`lower` 3 is above `upper` 1"),
-    (dict(name="x", kind="integer", lower=0.5, upper=1), "must end in integers"),
-    (dict(name="x", kind="real", lower=0, upper=1, step=0), "`step` must be a number > 0"),
-    (dict(name="x", kind="binary", levels=["a"]), "needs two `levels`"),
-    (dict(name="x", kind="categorical", levels=["a", "a"]), "stands twice"),
-    (dict(name="x", kind="categorical", levels=["a", "b"], change="increase"), "needs an order"),
-    (dict(name="x", kind="categorical", levels=["a", "b"], encoding="as-is"), "needs levels that are numbers"),
-    (dict(name="x", kind="real", lower=0, upper=float("inf")), "must be a finite number"),
-    (dict(name="x", kind="real", lower=0, upper=1, columns=["a", "b"]), "needs 1 column names, got 2"),
+    ({"name": "x", "kind": "real"}, "needs `lower`"),
+    ({"name": "x", "kind": "number"}, "kind 'number' is not one of real, integer"),
+    ({"name": "x", "kind": "integer", "lower": 3, "upper": 1}, "`lower` 3 is above `upper` 1"),
+    ({"name": "x", "kind": "integer", "lower": 0.5, "upper": 1}, "must end in integers"),
+    ({"name": "x", "kind": "real", "lower": 0, "upper": 1, "step": 0}, "`step` must be a number > 0"),
+    ({"name": "x", "kind": "binary", "levels": ["a"]}, "needs two `levels`"),
+    ({"name": "x", "kind": "categorical", "levels": ["a", "a"]}, "stands twice"),
+    ({"name": "x", "kind": "categorical", "levels": ["a", "b"], "change": "increase"}, "needs an order"),
+    ({"name": "x", "kind": "categorical", "levels": ["a", "b"], "encoding": "as-is"}, "needs levels that are numbers"),
+    ({"name": "x", "kind": "real", "lower": 0, "upper": float("inf")}, "must be a finite number"),
+    ({"name": "x", "kind": "real", "lower": 0, "upper": 1, "columns": ["a", "b"]}, "needs 1 column names, got 2"),
 ]
 
 
@@ -196,8 +200,14 @@ BAD_FILES = [
     ("name = 3 = 4", "not valid TOML"),
     ("[[feature]]\nname = 'a'", "expected `mace_space = 1`"),
     ("mace_space = 1\n\n[[feature]]\nname = 'a'\nkind = 'binary'\ncolour = 3", ":3: feature `a`: unknown key `colour`"),
-    ("mace_space = 1\n[[feature]]\nname='a'\nkind='binary'\n[[feature]]\nname='b'\nkind='real'", ":5: feature `b`: a real"),
-    ("mace_space = 1\n[[feature]]\nname='a'\nkind='binary'\n[[feature]]\nname='a'\nkind='binary'", "`a` is declared twice"),
+    (
+        "mace_space = 1\n[[feature]]\nname='a'\nkind='binary'\n[[feature]]\nname='b'\nkind='real'",
+        ":5: feature `b`: a real",
+    ),
+    (
+        "mace_space = 1\n[[feature]]\nname='a'\nkind='binary'\n[[feature]]\nname='a'\nkind='binary'",
+        "`a` is declared twice",
+    ),
     ("mace_space = 1", "needs [[feature]] tables"),
 ]
 

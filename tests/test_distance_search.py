@@ -56,7 +56,7 @@ class Enumeration:
             (question.distance_of(p), p) for p in points(question) if question.obeys(p) and question.has_goal(p)
         ]
 
-    def ask(self, radius, limits, *, strict=False, best=None, gap=None):
+    def ask(self, radius, limits, *, strict=False, **known):  # noqa: ARG002
         inside = [p for d, p in self.known if radius is None or d < radius or (d == radius and not strict)]
         return Found(inside[len(inside) // 2]) if inside else Refuted()
 
@@ -83,7 +83,9 @@ def test_the_driver_closes_the_bracket_on_the_true_distance(seed):
 def test_a_witness_that_the_deployed_model_refuses_is_never_returned(seed):
     question = random_question(seed, extras=False)
     refused = nearest(question)
-    bracket = squeeze(question, Enumeration(question), lambda p: refused is None or p != refused[1], gap=Gap(), limits=Limits())
+    bracket = squeeze(
+        question, Enumeration(question), lambda p: refused is None or p != refused[1], gap=Gap(), limits=Limits()
+    )
     assert refused is None or bracket.point != refused[1]
     assert bracket.status in ("optimal", "infeasible")
 

@@ -70,7 +70,9 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=list(CLASSES))
     parser.add_argument("--norms", nargs="*", default=list(NORMS))
     arguments = parser.parse_args()
-    print("| data | model | norm | status | mean distance | mean lower bound | largest gap | CPU s median | CPU s worst |")
+    print(
+        "| data | model | norm | status | mean distance | mean lower bound | largest gap | CPU s median | CPU s worst |"
+    )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     began = time.time()
     total: Counter[str] = Counter()

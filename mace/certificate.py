@@ -1,0 +1,437 @@
+"""Write what was proved so that anyone can check it without mace.
+
+In:  a Question, the bound, the witness, and the proof that an oracle built.
+Out: a `Certificate`: the JSON object that proofs/FORMAT.md defines, and a file of it, plain or gzip.
+Promise: this file writes and never judges; `proofs/check.py`, which shares no code with it, does. Numbers are written
+as exact text. A file appears whole or not at all, and the same question gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, assert_never
+
+from mace.axes import Axis, GridAxis, LevelAxis, Point
+from mace.distance import Norm
+from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.errors import CertificateError
+from mace.exact import exact, text
+from mace.language.run import evaluate
+from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
+from mace.margins import compare_slack, exact_margin, exact_scores, surely
+from mace.plausibility import Rule
+from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
+from mace.question import Question
+from mace.tables import Compare, Ensemble, Formula, Network, Tree
+
+if TYPE_CHECKING:
+    from mace.proofs.check import Verdict
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A statement, a witness where there is one, and a proof, as plain JSON values."""
+
+    data: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of FORMAT.md."""
+        return self.data
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the statement: two certificates with one digest speak of the same question and claim."""
+        return hashlib.sha256(_json(self.data["statement"])).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole certificate, gzipped; most of it is the model."""
+        return len(_zip(_json(self.data)))
+
+    @property
+    def proof_size(self) -> int:
+        """Bytes of the proof alone, gzipped."""
+        return len(_zip(_json(self.data["proof"])))
+
+    def check(self) -> Verdict:
+        """What the checker says: see `mace.proofs.check`."""
+        from mace.proofs.check import check
+
+        # By way of the text, so that the checker sees what a file would hold.
+        return check(json.loads(_json(self.data)))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the certificate as JSON, gzipped if the name ends in `.gz`.
+
+        Raises CertificateError if the file cannot be written; then nothing is left behind.
+        """
+        path = Path(path)
+        raw = _json(self.data)
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_zip(raw) if path.suffix == ".gz" else raw)
+                Path(temporary).chmod(0o644)
+                Path(temporary).replace(path)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise CertificateError(f"{path}: cannot be written ({error})") from None
+        return path
+
+
+def load(path: str | Path) -> Certificate:
+    """Read a certificate, without checking it; raises CertificateError for a file that is none."""
+    from mace.proofs.check import Unusable
+    from mace.proofs.check import load as load_data
+
+    try:
+        data = load_data(path)
+    except (OSError, Unusable) as error:
+        raise CertificateError(f"{path}: {error}", hint="Give a file that `save` or `mace explain` wrote.") from None
+    if not isinstance(data, dict) or not isinstance(data.get("statement"), dict):
+        raise CertificateError(f"{path}: this is JSON, but no certificate")
+    return Certificate(data)
+
+
+def certifiable(question: Question) -> str | None:
+    """Why no certificate can be written for a question, whatever its answer; None if one can."""
+    if isinstance(question.model, Formula):
+        return "the model is a program; certificates speak of trees, linear models and networks"
+    if not isinstance(question.distance, Norm):
+        return "the distance is a program; certificates speak of mixtures of l0, l1 and linf"
+    for rule in question.rules:
+        try:
+            expression_of(rule)
+        except CertificateError as error:
+            return error.message
+    return None
+
+
+def certificate(question: Question, lower: Fraction | None, witness: Point | None, proof: Proof) -> Certificate:
+    """The certificate of a bound.
+
+    lower:   no allowed point with the goal is closer; None if there is none at all.
+    witness: an allowed point with the goal, if one is known. It is left out where only the deployed library, and no
+             checker, can tell that it has the goal: when its last bits depend on the order of summation.
+    Raises CertificateError if the question cannot be written, with the reason.
+    """
+    about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
+    return Certificate(
+        {
+            "mace_certificate": FORMAT,
+            "about": about,
+            "statement": statement(question, lower),
+            "witness": None
+            if witness is None or not _certain(question, witness)
+            else {"point": [int(i) for i in witness], "distance": text(question.distance_of(witness))},
+            "proof": [_node(node) for node in proof],
+        }
+    )
+
+
+def statement(question: Question, claim: Fraction | None) -> dict[str, Any]:
+    """The question and the claim in plain values: "nothing closer than `claim`", or "nothing at all" for None.
+
+    Raises CertificateError if the question cannot be written, with the reason.
+    """
+    reason = certifiable(question)
+    if reason is not None:
+        raise CertificateError(f"no certificate can be written: {reason}")
+    distance = question.distance
+    assert isinstance(distance, Norm)
+    assert not isinstance(question.model, Formula)
+    return {
+        "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
+        "columns": [[c.feature, None if c.values is None else _floats(c.values)] for c in question.columns],
+        "model": _model(question.model),
+        "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
+        "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
+        "rules": [expression_of(rule) for rule in question.rules],
+        "avoid": [_avoid(avoid) for avoid in question.avoid],
+        "most_changes": question.most_changes,
+        "claim": {"anywhere": True} if claim is None else {"closer_than": text(claim)},
+    }
+
+
+def same_statement(data: Any, question: Question) -> list[str]:
+    """How the statement of a certificate (its dict) differs from a question, the claim aside; empty if it does not."""
+    found = data.get("statement") if isinstance(data, dict) else None
+    if not isinstance(found, dict):
+        return ["this is no certificate: it has no statement"]
+    # By way of the text, so that both sides hold lists and plain numbers.
+    expected = json.loads(_json(statement(question, None)))
+    differences: list[str] = []
+    for key, value in expected.items():
+        if key == "claim" or found.get(key) == value:
+            continue
+        other = found.get(key)
+        if key == "features" and isinstance(other, list) and len(other) == len(value):
+            differences += [f"feature `{a['name']}` differs" for a, b in zip(value, other, strict=True) if a != b]
+        elif key == "model" and isinstance(other, dict):
+            differences += [f"the model's {part} differ" for part in value if other.get(part) != value[part]]
+            differences += [f"the model has {part}" for part in other if part not in value]
+        else:
+            differences.append(f"{key} differ: {_short(other)} in the certificate, {_short(value)} in the question")
+    return differences
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+_TESTS = {Op.LT: "<", Op.LE: "<=", Op.EQ: "==", Op.NE: "!="}
+_TURNED = {Op.GT: "<", Op.GE: "<="}
+_SIMPLE = {Op.ADD: "+", Op.NEGATE: "neg", Op.ABS: "abs", Op.MIN: "min", Op.MAX: "max"}
+_LOGIC = {Op.AND: "and", Op.OR: "or", Op.NOT: "not"}
+_TRUTHS = frozenset({"true", "false", "and", "or", "not", "<", "<=", "==", "!="})
+
+
+def expression_of(rule: Rule) -> list[Any]:
+    """A rule as an expression of FORMAT.md.
+
+    Raises CertificateError for a rule that is no single expression, or that multiplies or chooses between numbers.
+    """
+    program = rule.program
+    if len(program.body) != 1 or not isinstance(program.body[0], Return):
+        raise CertificateError(f"the rule `{rule.source}` is a program of several statements")
+    consts: dict[str, Value] = {}
+    for const in program.consts:
+        consts[const.name] = evaluate(const.value, consts)
+    bools = {declared.name for declared in program.inputs if isinstance(declared.sort, Bool)}
+
+    def combine(node: Expr, parts: Sequence[list[Any]]) -> list[Any]:
+        match node:
+            case Name(name=name) if name in consts:
+                return _constant(consts[name])
+            case Name(name=name):
+                value = ["x", rule.reads[name]]
+                return ["!=", value, ["c", "0"]] if name in bools else value
+            case Number(value=number):
+                return _constant(number)
+            case Truth(value=truth):
+                return _constant(truth)
+            case Text():
+                raise CertificateError(f"the rule `{rule.source}` has a text without a level beside it")
+            case Apply(op=op):
+                return _applied(op, list(parts), rule)
+            case _:
+                assert_never(node)
+
+    return fold(program.body[0].value, combine, levels_of(program.inputs))
+
+
+def _constant(value: Value) -> list[Any]:
+    if isinstance(value, bool):
+        return ["true"] if value else ["false"]
+    return ["c", text(Fraction(value))]
+
+
+def _applied(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
+    if op in (Op.TIMES, Op.DIVIDE):
+        return _product(op, parts, rule)
+    if op is Op.NEGATE and parts[0][0] == "c":
+        return _constant(-exact(parts[0][1]))
+    if op in (Op.EQ, Op.NE) and parts[0][0] in _TRUTHS:
+        one, two = parts
+        same = ["or", ["and", one, two], ["not", ["or", one, two]]]
+        return same if op is Op.EQ else ["not", same]
+    if op in _TURNED:
+        return [_TURNED[op], parts[1], parts[0]]
+    if op is Op.IMPLIES:
+        return ["or", ["not", parts[0]], parts[1]]
+    if op is Op.IF:
+        test, then, other = parts
+        if then[0] not in _TRUTHS:
+            raise CertificateError(f"the rule `{rule.source}` chooses between numbers with `if`")
+        return ["or", ["and", test, then], ["and", ["not", test], other]]
+    return [{**_TESTS, **_SIMPLE, **_LOGIC}[op], *parts]
+
+
+def _product(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
+    """A product has one factor that is no constant, at most; it may be divided by a constant."""
+    factor, varied = Fraction(1), []
+    for place, part in enumerate(parts):
+        if part[0] != "c":
+            varied.append((place, part))
+        elif op is Op.DIVIDE and place == 1:
+            factor /= exact(part[1])
+        else:
+            factor *= exact(part[1])
+    if len(varied) > 1 or (op is Op.DIVIDE and any(place == 1 for place, _ in varied)):
+        raise CertificateError(f"the rule `{rule.source}` multiplies or divides features by each other")
+    return ["*", text(factor), varied[0][1]] if varied else _constant(factor)
+
+
+# --- parts of the statement ------------------------------------------------------------------------------------------
+
+
+def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:
+    match axis:
+        case GridAxis(grid=grid):
+            return {
+                "name": axis.name,
+                "weight": text(weight),
+                "kind": "grid",
+                "grid": grid.kind,
+                "step": text(Fraction(grid.step)),
+                "extra": None if grid.extra is None else text(grid.extra),
+                "lower": int(axis.lower),
+                "upper": int(axis.upper),
+                "start": int(axis.start),
+                "scale": text(Fraction(axis.scale)),
+            }
+        case LevelAxis():
+            return {
+                "name": axis.name,
+                "weight": text(weight),
+                "kind": "levels",
+                "count": axis.count,
+                "allowed": int(axis.allowed),
+                "start": int(axis.start),
+                "ordered": bool(axis.ordered),
+            }
+        case _:
+            assert_never(axis)
+
+
+def _model(table: Ensemble | Network) -> dict[str, Any]:
+    if isinstance(table, Ensemble):
+        return {
+            "kind": "ensemble",
+            "rule": table.rule,
+            "cast": table.cast,
+            "test": table.test,
+            "dtype": table.dtype,
+            "ordered": bool(table.ordered),
+            "divide": int(table.divide),
+            "start": _floats(table.start.tolist()),
+            "trees": [_tree(tree) for tree in table.trees],
+        }
+    return {
+        "kind": "network",
+        "rule": table.rule,
+        "dtype": table.dtype,
+        "layers": [
+            {
+                "weights": [_floats(row) for row in layer.weights.tolist()],
+                "bias": _floats(layer.bias.tolist()),
+                "activation": layer.activation,
+            }
+            for layer in table.layers
+        ],
+    }
+
+
+def _tree(tree: Tree) -> dict[str, list[Any]]:
+    """A tree with its nodes in preorder, as a checker wants them: children after their parents."""
+    column, left, right = tree.column.tolist(), tree.left.tolist(), tree.right.tolist()
+    order: list[int] = []
+    todo = [0]
+    while todo:
+        node = todo.pop()
+        order.append(node)
+        if column[node] >= 0:
+            todo += [right[node], left[node]]
+    place = {node: index for index, node in enumerate(order)}
+    threshold, value = tree.threshold.tolist(), tree.value.tolist()
+    inner = [column[node] >= 0 for node in order]
+    pairs = list(zip(order, inner, strict=True))
+    return {
+        "column": [column[node] if test else -1 for node, test in pairs],
+        "threshold": [_float(threshold[node]) if test else 0 for node, test in pairs],
+        "left": [place[left[node]] if test else 0 for node, test in pairs],
+        "right": [place[right[node]] if test else 0 for node, test in pairs],
+        "value": [None if test else _floats(value[node]) for node, test in pairs],
+    }
+
+
+def _compare(compare: Compare) -> list[Any]:
+    return [compare.plus, compare.minus, _float(compare.than), bool(compare.strict)]
+
+
+def _avoid(avoid: Avoid) -> dict[str, Any]:
+    match avoid:
+        case AvoidPoint(point=point):
+            return {"point": [int(i) for i in point]}
+        case AvoidChanges(features=features):
+            return {"changes": [int(j) for j in features]}
+        case AvoidNear(point=point, radius=radius):
+            return {"near": [int(i) for i in point], "radius": text(radius)}
+        case _:
+            assert_never(avoid)
+
+
+def _node(node: Node) -> list[Any]:
+    match node:
+        case Split(axis=axis, at=at):
+            return ["split", int(axis), int(at)]
+        case Phase(layer=layer, unit=unit):
+            return ["phase", int(layer), int(unit)]
+        case Bounds():
+            return ["bounds"]
+        case Leaf(rule=rule, number=number):
+            return [rule, int(number)] if rule in ("avoid", "rule") else [rule]
+        case Dual(parts=parts):
+            return ["dual", *map(_multipliers, parts)]
+        case _:
+            assert_never(node)
+
+
+def _multipliers(part: Multipliers) -> dict[str, Any]:
+    return {
+        "goal": [text(q) for q in part.goal],
+        "slopes": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.slopes.items())],
+        "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
+        "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
+    }
+
+
+def _float(number: float) -> str:
+    if not math.isfinite(number):
+        raise CertificateError(f"the model holds {number}, which is not a finite number")
+    return float(number).hex()
+
+
+def _floats(numbers: Iterable[float]) -> list[str]:
+    return [_float(number) for number in numbers]
+
+
+def _certain(question: Question, point: Point) -> bool:
+    """Whether a point has the goal whatever the order of summation, or the order is known."""
+    table = question.model
+    assert not isinstance(table, Formula)
+    if isinstance(table, Ensemble) and table.ordered and table.rule not in ("sigmoid", "softmax"):
+        return question.has_goal(point)
+    row = question.row(point)
+    scores = exact_scores(table, row)
+    size = [abs(exact(value)) for value in row]
+    return any(
+        all(surely(c, exact_margin(table, c, scores), compare_slack(table, c, size)) for c in part)
+        for part in question.goal.decision
+    )
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
+
+
+def _zip(raw: bytes) -> bytes:
+    return gzip.compress(raw, mtime=0)
+
+
+def _short(value: Any) -> str:
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import assert_never
 
 from mace.errors import ProgramError, Span
@@ -70,7 +71,9 @@ class Kinds:
         match node:
             case Name(name=name):
                 return self.names[name]
-            case Number():
+            case Number(value=value):
+                if not isinstance(value, Fraction):
+                    raise self.wrong(f"{value!r} is not exact", node.span, "Give a Fraction, such as Fraction(1, 10).")
                 return Kind(NUMBER, constant=True)
             case Truth():
                 return Kind(BOOL, constant=True)

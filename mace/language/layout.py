@@ -59,6 +59,7 @@ class Layout(PostLex):
             if len(open_blocks) > MAX_NESTING + 1:
                 raise too_deep(self._span(token, width), self.source)
             yield Token.new_borrow_pos("_INDENT", "", token)
+        known = list(open_blocks)
         while width < open_blocks[-1]:
             open_blocks.pop()
             yield Token.new_borrow_pos("_DEDENT", "", token)
@@ -66,7 +67,7 @@ class Layout(PostLex):
             raise ProgramError(
                 f"this line is indented by {width} spaces, which fits no block above it",
                 span=self._span(token, width), text=self.source,
-                hint="Open blocks are indented by " + ", ".join(map(str, open_blocks)) + " spaces.",
+                hint="Open blocks are indented by " + ", ".join(map(str, known)) + " spaces.",
             )  # fmt: skip
 
     def _span(self, token: Token, width: int | None = None) -> Span:

@@ -24,8 +24,13 @@ from pysmt.typing import BOOL, INT, REAL, PySMTType
 
 from mace import language
 from mace.errors import ProgramError
-from mace.language import Assign, Block, If, Input, Level, Program, Return, Stmt, Straight, check, to_ssa
+from mace.language import Assign, Block, If, Input, Level, Program, Return, Stmt, Straight, statements_of, to_ssa
+from mace.logic.show import show_paths, to_smtlib
 from mace.logic.terms import as_real, is_bool, term_of
+
+__all__ = [
+    "PathFormula", "count_paths", "formula_of", "path_list", "ranges_of", "show_paths", "to_smtlib", "translate",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,8 @@ def formula_of(program: Straight | Program) -> PathFormula:
     Source:  Karimi et al. 2020, appendix A.
     """
     walk = _walk(program)
-    return PathFormula(walk.inputs, walk.result, walk.formula(walk.straight.body), walk.ranges())
+    formula = walk.formula(walk.straight.body)
+    return PathFormula(walk.inputs, walk.returned(), formula, walk.ranges())
 
 
 def path_list(program: Straight | Program, limit: int = 1000) -> list[FNode]:
@@ -91,8 +97,8 @@ def translate(program: Straight | Program, terms: Mapping[str, FNode], fresh_pre
         case (Return(value=value),):
             return TRUE(), term_of(value, terms)
         case _:
-            walk = _Walk(straight, terms, _fresh("result", straight, fresh_prefix), fresh_prefix)
-            return walk.formula(straight.body), walk.result
+            walk = _Walk(straight, terms, "result", fresh_prefix)
+            return walk.formula(straight.body), walk.returned()
 
 
 def count_paths(body: Block) -> int:
@@ -121,12 +127,22 @@ def ranges_of(inputs: Sequence[Input], terms: Mapping[str, FNode]) -> FNode:
 class _Walk:
     """Statements to formulae: `terms` holds the inputs and, as they are defined, the variables."""
 
-    def __init__(self, straight: Straight, inputs: Mapping[str, FNode], result: FNode, prefix: str) -> None:
+    def __init__(self, straight: Straight, inputs: Mapping[str, FNode], result: str, prefix: str) -> None:
         self.straight = straight
         self.inputs = inputs
         self.terms: dict[str, FNode] = dict(inputs)
-        self.result = result
         self.prefix = prefix
+        self.result: FNode | None = None  # made at the first `return`, whose sort it has
+        taken = {declared.name for declared in straight.inputs}
+        taken |= {stmt.name for stmt in statements_of(straight.body) if isinstance(stmt, Assign)}
+        while result in taken:
+            result += "_"
+        self.result_name = f"{prefix}{result}"
+
+    def returned(self) -> FNode:
+        """The symbol of the result, once the body was walked."""
+        assert self.result is not None
+        return self.result
 
     def ranges(self) -> FNode:
         return ranges_of(self.straight.inputs, self.inputs)
@@ -167,7 +183,10 @@ class _Walk:
                     self.terms[name] = _symbol(f"{self.prefix}{name}", BOOL if is_bool(term) else REAL)
                 return _same(self.terms[name], term)
             case Return(value=value):
-                return _same(self.result, term_of(value, self.terms))
+                term = term_of(value, self.terms)
+                if self.result is None:
+                    self.result = _symbol(self.result_name, BOOL if is_bool(term) else REAL)
+                return _same(self.result, term)
             case _:
                 raise AssertionError(f"{type(stmt).__name__} in a program in single assignment form")
 
@@ -175,16 +194,7 @@ class _Walk:
 def _walk(program: Straight | Program) -> _Walk:
     straight = program if isinstance(program, Straight) else to_ssa(program)
     inputs = {declared.name: _symbol(declared.name, _type_of(declared)) for declared in straight.inputs}
-    return _Walk(straight, inputs, _fresh("y", straight, ""), "")
-
-
-def _fresh(name: str, straight: Straight, prefix: str) -> FNode:
-    """A symbol for the result, with a name that the program does not use."""
-    taken = {declared.name for declared in straight.inputs}
-    taken |= {stmt.name for stmt in language.statements_of(straight.body) if isinstance(stmt, Assign)}
-    while name in taken:
-        name += "_"
-    return _symbol(f"{prefix}{name}", _result_type(straight))
+    return _Walk(straight, inputs, "y", "")
 
 
 def _type_of(declared: Input) -> PySMTType:
@@ -199,26 +209,16 @@ def _type_of(declared: Input) -> PySMTType:
             assert_never(declared.sort)
 
 
-def _result_type(straight: Straight) -> PySMTType:
-    program = Program(straight.inputs, (), straight.body, straight.name)
-    return BOOL if check(program) == language.Bool() else REAL
-
-
 def _symbol(name: str, sort: PySMTType) -> FNode:
     """The symbol of that name.
 
     pySMT keeps one sort for each name in a process. Where another program has taken the name with another sort, the
-    sort is added after a backquote, which no name of the language contains; `plain_name` takes it off again.
+    sort is added after a backquote, which no name of the language contains; `terms.plain_name` takes it off again.
     """
     try:
         return Symbol(name, sort)
     except PysmtTypeError:
         return Symbol(f"{name}`{sort}", sort)
-
-
-def plain_name(symbol: FNode) -> str:
-    """The name in the program that a symbol stands for."""
-    return str(symbol.symbol_name()).split("`")[0]
 
 
 def _same(symbol: FNode, term: FNode) -> FNode:

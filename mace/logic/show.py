@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from pysmt.fnode import FNode
 from pysmt.printers import HRPrinter
 from pysmt.shortcuts import get_env
 from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter, quote
 
-from mace.logic.paths import PathFormula, plain_name
+from mace.logic.terms import plain_name
+
+if TYPE_CHECKING:
+    from mace.logic.paths import PathFormula
 
 LARGEST_TREE = 2000
 """Nodes, counted with repetition, up to which an assertion is printed without `let`, for people."""

@@ -60,6 +60,11 @@ def as_real(term: FNode) -> FNode:
     return Real(term.constant_value()) if term.is_int_constant() else ToReal(term)
 
 
+def plain_name(symbol: FNode) -> str:
+    """The name in the program that a symbol stands for: `paths` may have added a backquote and the sort."""
+    return str(symbol.symbol_name()).split("`")[0]
+
+
 def _term(terms: Mapping[str, FNode], node: Expr, parts: Sequence[FNode]) -> FNode:
     match node:
         case Name(name=name):

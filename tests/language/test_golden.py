@@ -82,7 +82,7 @@ def test_figure_2_has_the_formula_of_the_paper() -> None:
 )
 def test_figure_3_is_the_network_of_the_paper(x1: Fraction, x2: Fraction, x3: Fraction, result: int) -> None:
     program = parse_program((FOLDER / "figure3.mace").read_text(encoding="utf-8"))
-    t1, t2 = max(x1 - x2, 0), max(2 * x1 - x3, 0)
+    t1, t2 = max(x1 - x2, Fraction(0)), max(2 * x1 - x3, Fraction(0))
     assert result == (1 if -t1 + t2 >= 0 else 0)
     assert run(program, {"x1": x1, "x2": x2, "x3": x3}) == result
 

@@ -820,7 +820,7 @@ class Ensemble:
         for values in leaves:
             scores = [to_dtype(s + v, self.dtype) for s, v in zip(scores, values, strict=True)]
         if self.divide > 1:
-            scores = [rounded(s, self.divide, self.dtype) for s in scores]
+            scores = [rounded(s, self.divide * ONE, self.dtype) for s in scores]
         return scores
 
     def slack(self, compare: Compare) -> tuple[Fraction, Fraction]:

@@ -26,7 +26,7 @@ import numpy as np
 from mace.axes import GridAxis, LevelAxis, Point
 from mace.distance import Norm
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
-from mace.oracles.ensembles_cells import Array, Grounded, ground, moved, with_cut
+from mace.oracles.ensembles_cells import Grounded, ground, has_goal_for_certain, moved, with_cut
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
 from mace.proof import Leaf, Node, Proof, Split
 from mace.question import Question
@@ -100,10 +100,12 @@ class EnsembleOracle:
                 if isinstance(reply, Refuted):
                     assert ball.distance is not None
                     refuted = ball.distance
-                elif isinstance(reply, Unknown):
-                    return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
-                else:
+                elif isinstance(reply, Found):
                     return reply
+                else:  # out of time, or a doubtful cell that keeps every larger ball from being refuted
+                    if search.why:
+                        return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
+                    break
         search = _Search(self.question, self.grounded, bound, point, gap, deadline, room)
         reply = search.reply()
         self._keep(search)
@@ -129,7 +131,7 @@ class EnsembleOracle:
         question, grounded = self.question, self.grounded
         points: list[Point] = []
         given = np.zeros(0, np.int64)
-        if best is not None and question.obeys(best) and question.has_goal(best):
+        if best is not None and question.obeys(best):
             points.append(best)
             given = grounded.cells(best)
         changes = -1 if question.most_changes is None else question.most_changes
@@ -138,7 +140,7 @@ class EnsembleOracle:
             low = np.where(grounded.ground.grid, cells, np.int64(1) << np.where(grounded.ground.grid, 0, cells))
             points.append(grounded.nearest(low, cells))
         allowed = [p for p in points if question.obeys(p) and not bound.excludes(question.distance_of(p))]
-        allowed = [p for p in allowed if question.has_goal(p)]
+        allowed = [p for p in allowed if has_goal_for_certain(question, p)]
         return min(allowed, key=lambda p: (question.distance_of(p), p), default=None)
 
 
@@ -192,16 +194,26 @@ class _Search:
     def reply(self) -> Reply:
         """Search to the end, a limit or the gap, and say what was found."""
         finished = self._search()
-        if finished and self.point is None:
-            return Refuted(self.proof())
-        if finished:
-            assert self.point is not None
+        doubtful = self._doubtful()
+        if finished and doubtful is None:
+            if self.point is None:
+                return Refuted(self.proof())
             return Found(self.point, self.bound.distance, self.proof())
-        lower = self._lower()
+        open_, why = [] if finished else [self._lower()], self.why
+        if doubtful is not None:
+            open_.append(doubtful)
+            why = why or f"at a distance of {float(doubtful):.6g} the order in which the model adds decides its last bit"
         if self.point is None:
-            return Unknown(self.why, lower)
+            return Unknown(why, min(open_))
         assert self.bound.distance is not None
-        return Found(self.point, min(lower, self.bound.distance), self.proof(), self.why)
+        return Found(self.point, min(self.bound.distance, *open_), self.proof(), why)
+
+    def _doubtful(self) -> Fraction | None:
+        """The least distance of a cell that may or may not have the goal, if it is nearer than the point found."""
+        used = slice(0, int(self.book.count[self.kernel.NODES]))
+        nodes = np.flatnonzero(self.book.state[used] == self.kernel.DOUBTFUL).tolist()
+        distances = [self.question.distance_of(self._load(node)) for node in nodes]
+        return min((d for d in distances if not self.bound.excludes(d)), default=None)
 
     def _search(self) -> bool:
         """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met)."""
@@ -277,7 +289,11 @@ class _Search:
             return
         distance = self.question.distance_of(point)
         if not self.bound.excludes(distance):
-            assert self.question.has_goal(point), "the compiled sums differ from the model's own"
+            if not has_goal_for_certain(self.question, point):
+                assert self.grounded.aim.fuzzy, "the compiled sums differ from the model's own"
+                self.book.settled[node] = self.kernel.DOUBTED
+                self.kernel.push(self.book, node)
+                return
             self.point, self.bound = point, _Bound(distance)
             self.book.settled[:] = 0
         self.book.state[node] = self.kernel.DISTANCE
@@ -350,10 +366,14 @@ class _Search:
 
     def _broken(self, number: int, box: list[tuple[int, int]]) -> bool:
         """Whether no point of a box obeys a rule, by interval evaluation."""
-        rule, values = self.question.rules[number], {}
+        rule = self.question.rules[number]
+        values: dict[str, tuple[Fraction, Fraction] | frozenset[int]] = {}
         for name, j in rule.reads.items():
-            indices = self._indices(j, box[j])
-            values[name] = (self.question.axes[j].value(indices[0]), self.question.axes[j].value(indices[-1]))
+            indices, axis = self._indices(j, box[j]), self.question.axes[j]
+            if isinstance(axis, LevelAxis):
+                values[name] = frozenset(indices)
+            else:
+                values[name] = (axis.value(indices[0]), axis.value(indices[1]))
         return not rule.can_hold(values)
 
     def _divide(self, node: int, point: Point, box: list[tuple[int, int]], axes: list[int], closed: Any) -> None:
@@ -446,6 +466,7 @@ class _Search:
         """The tree of all nodes, in preorder. Open nodes are at least as far as the bound that is claimed."""
         kernel, book = self.kernel, self.book
         rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
+        rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
         rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
         used = int(book.count[kernel.NODES])
         child, state, note = (array[:used].tolist() for array in (book.child, book.state, book.note))
@@ -475,8 +496,3 @@ class _Search:
 def bound_key(bound: _Bound, grounded: Grounded) -> int:
     """The scaled limit of a bound."""
     return bound.scaled(grounded.scale)
-
-
-def warm(arrays: Array | None = None) -> None:
-    """Compile, or load from disk, everything that a question will need."""
-    del arrays

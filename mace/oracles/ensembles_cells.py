@@ -28,8 +28,9 @@ from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.distance import Norm
 from mace.errors import ModelError
 from mace.exact import exact, nearest
-from mace.margins import compare_slack
+from mace.margins import compare_slack, exact_margin, exact_scores, surely
 from mace.question import Question
+from mace.space import Column
 from mace.tables import Compare, Ensemble
 
 Array: TypeAlias = NDArray[Any]
@@ -90,6 +91,8 @@ class Aim(NamedTuple):
     plus, minus (-1: absent), than, strict: (C,) the comparison of floats.
     start: (K,) float scores before the first tree.
     single: whether sums are float32; divide: by how much sums are divided.
+    fuzzy:  whether the library's last bits are not known (trees added in any order, a squashed score): then sums within
+            the slack of a comparison are in doubt.
     """
 
     need: Array
@@ -102,6 +105,7 @@ class Aim(NamedTuple):
     start: Array
     single: bool
     divide: float
+    fuzzy: bool
 
 
 @dataclass
@@ -198,7 +202,9 @@ def _tests(question: Question, model: Ensemble) -> tuple[Array, Array, Array, Ar
         distinct, back = np.unique(threshold[here], return_inverse=True)
         if source.values is None:
             assert isinstance(axis, GridAxis)
-            found = _cut_indices(axis, distinct, model)
+            found = _cut_indices(axis, source, distinct, model)
+            if _decreasing(source):  # what passes are the large values: index <= cut fails, so the children change places
+                test[here[:, None], [2, 3]] = test[here[:, None], [3, 2]]
         else:
             assert isinstance(axis, LevelAxis)
             passed = _passes(np.array(source.values)[None, :], distinct[:, None], model)
@@ -236,31 +242,58 @@ def _passes(values: Array, thresholds: Array, model: Ensemble) -> Array:
     return passed
 
 
-def _cut_indices(axis: GridAxis, thresholds: Array, model: Ensemble) -> Array:
-    """`axis.cut` for many thresholds: a guess for each, kept if the library's test confirms it at both neighbours."""
-    guess = np.clip(_guess(axis, _last_passing(thresholds, model)), axis.lower, max(axis.upper - 1, axis.lower))
+def _seen(axis: GridAxis, source: Column, indices: Array) -> Array:
+    """The column's float64 for each index of its feature's axis."""
+    values = _values(axis, indices)
+    with np.errstate(over="ignore"):
+        return np.asarray(source.of(values)) if source.chain else values  # type: ignore[arg-type]
+
+
+def _decreasing(source: Column) -> bool:
+    """Whether the column falls where the feature rises."""
+    return sum(operation in ("mul", "div") and operand < 0 for operation, operand in source.chain) % 2 == 1
+
+
+def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensemble) -> Array:
+    """For each threshold the largest index on the low side of the test; lower - 1 or upper if all are on one side.
+
+    A guess for each, kept if the library's test confirms it at both neighbours; bisection for the others.
+    """
+    flip = _decreasing(source)
+
+    def low_side(indices: Array, which: Array) -> Array:
+        return _passes(_seen(axis, source, indices), thresholds[which], model) ^ flip
+
     found = np.full(len(thresholds), axis.lower - 1, np.int64)
-    none = ~_passes(_values(axis, np.array([axis.lower])), thresholds, model)
-    every = _passes(_values(axis, np.array([axis.upper])), thresholds, model)
-    found[every] = axis.upper
-    open_ = ~none & ~every
+    every = np.arange(len(thresholds))
+    first = low_side(np.full(len(thresholds), axis.lower), every)
+    last = low_side(np.full(len(thresholds), axis.upper), every)
+    found[last] = axis.upper
+    open_ = first & ~last
+    guess = _guess(axis, _back(source, _last_passing(thresholds, model)))
     for offset in (0, -1, 1):
-        place = np.flatnonzero(open_)
-        if not len(place):
-            break
-        index = np.clip(guess[place] + offset, axis.lower, axis.upper - 1)
-        right = _passes(_values(axis, index), thresholds[place], model)
-        right &= ~_passes(_values(axis, index + 1), thresholds[place], model)
-        found[place[right]] = index[right]
-        open_[place[right]] = False
-    for place in np.flatnonzero(open_):
-        threshold = float(thresholds[place])
-
-        def passes(value: float, threshold: float = threshold) -> bool:
-            return bool(_passes(np.array([value]), np.array([threshold]), model)[0])
-
-        found[place] = axis.cut(passes, threshold)
+        which = np.flatnonzero(open_)
+        index = np.clip(guess[which] + offset, axis.lower, axis.upper - 1)
+        right = low_side(index, which) & ~low_side(index + 1, which)
+        found[which[right]] = index[right]
+        open_[which[right]] = False
+    which = np.flatnonzero(open_)
+    low, high = np.full(len(which), axis.lower), np.full(len(which), axis.upper)
+    while len(which) and (high - 1 > low).any():  # Invariant: low is on the low side, high is not.
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)  # ranks of doubles: the sum would overflow
+        side = low_side(middle, which)
+        low, high = np.where(side, middle, low), np.where(side, high, middle)
+    found[which] = low
     return found
+
+
+def _back(source: Column, numbers: Array) -> Array:
+    """About the feature's value for a column's value."""
+    undo = {"add": np.subtract, "sub": np.add, "mul": np.divide, "div": np.multiply}
+    with np.errstate(all="ignore"):
+        for operation, operand in reversed(source.chain):
+            numbers = undo[operation](numbers, operand)
+    return np.nan_to_num(numbers)
 
 
 def _last_passing(thresholds: Array, model: Ensemble) -> Array:
@@ -485,8 +518,32 @@ def _aim(question: Question, model: Ensemble, test: Array, up: Array, value: Arr
         model.start.astype(model.dtype).astype(np.float64),
         model.dtype == "float32",
         float(model.divide),
+        is_fuzzy(question),
     )
     return aim, gain
+
+
+def is_fuzzy(question: Question) -> bool:
+    """Whether some comparison of the goal cannot be decided by repeating the sums in the order of the trees."""
+    model = question.model
+    assert isinstance(model, Ensemble)
+    if model.ordered and model.rule not in ("sigmoid", "softmax"):
+        return False
+    compares = {compare for part in question.goal.decision for compare in part}
+    return any(any(compare_slack(model, compare)) for compare in compares)
+
+
+def has_goal_for_certain(question: Question, point: Point) -> bool:
+    """Whether the deployed model has the goal at a point, in whatever order it adds its trees."""
+    if not is_fuzzy(question):
+        return question.has_goal(point)
+    model = question.model
+    assert isinstance(model, Ensemble)
+    scores = exact_scores(model, question.row(point))
+    return any(
+        all(surely(c, exact_margin(model, c, scores), compare_slack(model, c)) for c in part)
+        for part in question.goal.decision
+    )
 
 
 def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:

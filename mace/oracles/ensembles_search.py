@@ -21,8 +21,9 @@ from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
 from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, measure
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5
-OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE = 0, 1, 2, 3, 4, 5, 6
+OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6, 7
 NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
+NEAR_ENOUGH, DOUBTED = 1, 2
 NO_LIMIT = 2**62
 
 
@@ -33,7 +34,8 @@ class Book(NamedTuple):
     child:   the first of two children, -1 if there are none.
     state:   how it was closed; note: which exclusion or rule did it.
     key:     scaled distance of the box, rounded down.
-    settled: whether its exact distance was found to be within the present limit.
+    settled: NEAR_ENOUGH: its exact distance was found to be within the present limit; DOUBTED: and its nearest point may
+             have the goal, for all that is known of the order of sums, but not for certain.
     heap:    node numbers, by key, the younger first.
     pending: nodes whose key is too near to the limit to tell.
     count:   NODES, HEAP, WAITING .. as above.
@@ -209,6 +211,23 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
+def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
+    """Whether the sums of these leaves, with all their rounding slack, allow the goal."""
+    for p in range(len(aim.begin) - 1):
+        every = True
+        for i in range(aim.begin[p], aim.begin[p + 1]):
+            total = np.int64(0)
+            for t in range(len(near)):
+                total += forest.gain[aim.part_of[i], near[t]]
+            if total < aim.need[aim.part_of[i]]:
+                every = False
+                break
+        if every:
+            return True
+    return False
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
 def choose(
     ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: int, key: int, limit: int
 ) -> tuple[int, int]:
@@ -381,7 +400,9 @@ def run(
             near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
             leaves[t] = forest.leaf[near[t]]
         count[WORK] += trees
-        if has_goal(aim, whole.value, leaves):
+        if book.settled[node] != DOUBTED and (
+            may_have_goal(forest, aim, near) if aim.fuzzy else has_goal(aim, whole.value, leaves)
+        ):
             count[WITNESS] = node
             return GOAL
         part = 0
@@ -427,7 +448,7 @@ def run(
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.
                 axis, cut = undecided(ground, whole, box, leaves)
                 if axis < 0:
-                    book.state[node] = CELL
+                    book.state[node] = DOUBTFUL if aim.fuzzy else CELL
                     break
             if count[NODES] + 2 > len(book.key):
                 push(book, node)

@@ -232,5 +232,8 @@ def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kin
         for i in range(size[layer]):
             if hidden[layer, i] >= 0:
                 z = zs[layer, i, :n] @ values + zo[layer, i]
-                scores[layer, i] = abs(weight[layer, i]) * abs(values[hidden[layer, i]] - max(z, 0.0))
+                wrong = abs(values[hidden[layer, i]] - max(z, 0.0))
+                if wrong > 1e-9 * (U[layer, i] - L[layer, i]):
+                    # The small share counts where the goal costs nothing yet, so that no multiplier is positive.
+                    scores[layer, i] = (abs(weight[layer, i]) + 1e-9) * wrong
     return bound, status, goal, slope, mu, share, point, loss, scores, weight

@@ -28,6 +28,7 @@ from mace.question import Question
 
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
+RENEW = Fraction(999, 1000)
 
 
 @dataclass(eq=False)
@@ -46,6 +47,7 @@ class Node:
     U: Array
     phase: Array
     bound: float = 0.0
+    radius: Fraction = Fraction(0)
     duals: dict[int, Any] = field(default_factory=dict)
     point: Array | None = None
     loss: Array | None = None
@@ -147,6 +149,10 @@ class Search:
             if node.bound >= self.target and node.duals:
                 node.closed = "dual"
                 continue
+            if self.distance < node.radius * RENEW:  # the ball has shrunk since: look again
+                self.look(node)
+                self.push(node)
+                continue
             self.expand(node)
         return True
 
@@ -215,6 +221,7 @@ class Search:
         if not derive(budget, *self.hull, node.lo, node.hi, node.on, *self.costs, n.change, n.W0, n.W, n.B, n.relu, n.size, node.L, node.U):
             node.closed = "bounds"
             return
+        node.radius = self.distance
         node.bound = INFINITY
         node.duals = {}
         for k, part in enumerate(n.parts):
@@ -398,12 +405,13 @@ class Search:
     def choose(self, node: Node) -> Split | Phase | None:
         """Where to split; None if the node is one point."""
         assert node.point is not None and node.scores is not None and node.loss is not None
-        best, score = None, 1e-13
+        best, score = None, 0.0
         if node.scores.size:
             place = int(np.argmax(node.scores))
             if node.scores.flat[place] > score:
                 layer, unit = np.unravel_index(place, node.scores.shape)
                 best, score = Phase(int(layer), int(unit)), float(node.scores.flat[place])
+        score = max(score, 1e-13)
         n = self.numbers
         for j, axis in enumerate(self.question.axes):
             first, side = int(n.first[j]), node.box[j]

@@ -79,7 +79,8 @@ def sort_of(feature: Feature) -> Sort:
     """The sort of a feature in programs: a number, or one of its levels."""
     if feature.kind == "real":
         return Real()
-    if feature.kind == "integer" or list(feature.levels) == list(range(len(feature.levels))):
+    present = [level for level in feature.levels if level is not None]
+    if feature.kind == "integer" or present == list(range(len(present))):
         return Int()
     return Level(tuple(str(level) for level in feature.levels))
 

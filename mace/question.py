@@ -65,10 +65,11 @@ class Question:
                 hint=f"The space's columns are {', '.join(c.name for c in self.columns)}.",
             )
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The model's columns, as functions of features."""
-        return self.space.columns if self.inputs is None else self.inputs
+        """The model's columns, as functions of features; of a number that the row lacks, as one level."""
+        columns = self.space.columns if self.inputs is None else self.inputs
+        return tuple(column.on(self.axes[column.feature]) for column in columns)
 
     @cached_property
     def start(self) -> Point:

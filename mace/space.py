@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, Grid, GridAxis, LevelAxis, Point
+from mace.columns import Column as Column
+from mace.columns import Step as Step
 from mace.errors import RowError, SpaceError
 from mace.exact import as_written, exact, nearest
 
@@ -57,6 +59,8 @@ class Feature:
     columns:  names of the model's columns, if not the usual ones.
     unit:     shown beside values.
     grid:     the floats on which a real feature without `step` lives.
+    missing:  whether a value may be missing. For binary and categorical features this is one more level, None, at the
+              end. A missing number, or rank of an ordinal, stays missing, and one that is there stays there.
     Raises SpaceError for a declaration that contradicts itself.
     """
 
@@ -71,6 +75,7 @@ class Feature:
     columns: Sequence[str] = ()
     unit: str = ""
     grid: GridName = "float64"
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -129,14 +134,19 @@ class Feature:
                 raise self._wrong(f"a {self.kind} feature has levels, not `{key}`")
         if isinstance(self.levels, str):
             raise self._wrong("`levels` must be a list")
-        levels = tuple(_plain(level) for level in self.levels) or ((0, 1) if self.kind == "binary" else ())
+        levels = tuple(_plain(level) for level in self.levels)
+        if self.missing:
+            levels = tuple(level for level in levels if level is not None)
+        levels = levels or ((0, 1) if self.kind == "binary" else ())
         if len(levels) < 1 or self.kind == "binary" and len(levels) != 2:
             raise self._wrong(f"needs {'two' if self.kind == 'binary' else 'at least one'} `levels`, got {len(levels)}")
         if len(set(levels)) != len(levels):
             raise self._wrong(f"the same level stands twice in {list(levels)}")
         if any(isinstance(level, float) and not np.isfinite(level) or level is None for level in levels):
-            raise self._wrong("a level is missing (NaN or None)")
-        object.__setattr__(self, "levels", levels)
+            raise self._wrong("a level is missing (NaN or None)", "Declare the feature with missing=True.")
+        if self.missing and self.encoding in ("as-is", "thermometer"):
+            raise self._wrong(f"encoding `{self.encoding}` has no place for what is missing", "Use `one-hot`.")
+        object.__setattr__(self, "levels", (*levels, None) if self.missing else levels)
         if self.change in ("increase", "decrease") and self.kind == "categorical":
             raise self._wrong(f"change `{self.change}` needs an order", "Use kind `ordinal`, or a rule.")
         object.__setattr__(self, "encoding", self.encoding or DEFAULT_ENCODING[self.kind])
@@ -173,14 +183,17 @@ class Feature:
         """The exact range of a numeric feature."""
         return self._number("lower"), self._number("upper")
 
-    def read(self, value: object) -> Fraction | int:
-        """The exact number, or the index of the level, that a cell of a row holds.
+    def read(self, value: object) -> Fraction | int | None:
+        """The exact number, or the index of the level, that a cell of a row holds; None for a missing number.
 
         Raises RowError for a missing value, a wrong type, an unknown level, or a number out of range.
         """
         value = _plain(value)
         if value is None or isinstance(value, float) and not np.isfinite(value):
-            raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})")
+            if self.missing and (value is None or np.isnan(value)):
+                return None if self.numeric else len(self.levels) - 1
+            hint = "" if isinstance(value, float) and np.isinf(value) else "Features may be declared with missing=True."
+            raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})", hint=hint)
         if not self.numeric:
             for index, level in enumerate(self.levels):
                 if level == value and isinstance(level, str) == isinstance(value, str):
@@ -203,8 +216,15 @@ class Feature:
     def axis(self, value: object) -> Axis:
         """The values this feature may take when it starts from `value`; raises RowError as `read`."""
         start = self.read(value)
+        if start is None:
+            return LevelAxis(self.name, 1, 1, 0)
         if not self.numeric:
             index = int(start)
+            if self.missing and self.kind == "ordinal":
+                if self.levels[index] is None:
+                    return LevelAxis(self.name, len(self.levels), 1 << index, index)
+                # The ranks are those of the levels that are there: they also scale the distance.
+                return replace(self, missing=False, levels=self.levels[:-1]).axis(value)
             everything = (1 << len(self.levels)) - 1
             allowed = {
                 "any": everything,
@@ -234,45 +254,9 @@ class Feature:
     def show(self, axis: Axis, index: int) -> Any:
         """The value with this index, in the feature's own type: a level, an int, or a float."""
         if isinstance(axis, LevelAxis):
-            return self.levels[index]
+            return None if self.numeric else self.levels[index]
         value = axis.value(index)
         return int(value) if self.kind == "integer" else nearest(value)
-
-
-Step: TypeAlias = tuple[Literal["add", "sub", "mul", "div"], float]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the model's matrix, as a function of one feature.
-
-    values: for a feature with levels: the float64 that each level becomes; None for a number.
-    chain:  what happens to a number before the model sees it: float64 operations in this order, each rounded once
-            (a scaler in a pipeline is `sub` then `div`). Empty: the number as it is.
-    """
-
-    name: str
-    feature: int
-    values: tuple[float, ...] | None
-    chain: tuple[Step, ...] = ()
-
-    def of(self, number: float) -> float:
-        """The column's value for a number."""
-        for operation, operand in self.chain:
-            match operation:
-                case "add":
-                    number = number + operand
-                case "sub":
-                    number = number - operand
-                case "mul":
-                    number = number * operand
-                case "div":
-                    number = number / operand
-        return number
-
-    def at(self, axis: Axis, index: int) -> float:
-        """The column's value at an index of its feature's axis."""
-        return self.of(nearest(axis.value(index))) if self.values is None else self.values[index]
 
 
 def _plain(value: Any) -> Any:
@@ -399,7 +383,9 @@ class Space:
                     raise RowError(f"row {frame.index[place]!r}, {error.message}", hint=error.hint) from None
             read = [unique[type(value), value] for value in values.tolist()]
             if feature.numeric:
-                out[feature.columns[0]] = np.array([nearest(Fraction(number)) for number in read])
+                if any(number is None for number in read):
+                    raise RowError(f"column `{feature.name}` lacks numbers", hint="Only a pipeline may impute them.")
+                out[feature.columns[0]] = np.array([nearest(Fraction(number)) for number in read if number is not None])
             else:
                 for name, table in zip(feature.columns, feature.column_values, strict=True):
                     out[name] = np.asarray(table)[np.asarray(read, dtype=np.intp)]

@@ -91,6 +91,8 @@ def dumps(space: Space) -> str:
         plain = Feature(**{key: getattr(feature, key) for key in KEYS if key not in ("columns", "encoding")})
         for key in KEYS:
             value = getattr(feature, key)
+            if key == "levels":  # TOML has no None; `missing` says that it is a level
+                value = tuple(level for level in value if level is not None)
             default = (
                 getattr(plain, key) if key in ("columns", "encoding") else Feature.__dataclass_fields__[key].default
             )

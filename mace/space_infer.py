@@ -75,8 +75,12 @@ def _describe(
     """Keyword arguments for `Feature`, and a sentence that says why."""
     import pandas as pd
 
-    if values.isna().any():
-        raise SpaceError(f"column `{column}` has {int(values.isna().sum())} missing values", hint="Fill or drop them.")
+    absent = int(values.isna().sum())
+    if absent and absent < len(values):
+        settings, note = _describe(values.dropna(), column, step, ordinal, nominal)
+        return {**settings, "missing": True}, f"{note}; {absent} values are missing, so a value may be"
+    if absent:
+        raise SpaceError(f"column `{column}` has missing values only", hint="Drop it.")
     if len(values) == 0:
         raise SpaceError(f"column `{column}` has no rows to infer a range from")
     if column in ordinal:

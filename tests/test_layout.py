@@ -24,6 +24,7 @@ FLOORS = {
     "mace.logic": 3,
     "mace.axes": 4,
     "mace.background": 4,
+    "mace.columns": 4,
     "mace.distance": 4,
     "mace.diversity": 4,
     "mace.margins": 4,
@@ -61,6 +62,7 @@ COMPILERS_MAY_IMPORT = {
     "mace.margins",
     "mace.tables",
     "mace.axes",
+    "mace.columns",
     "mace.space",
 }
 HEAVY = {

@@ -1,0 +1,141 @@
+"""One column of the model's matrix, as a function of one feature.
+
+In:  a feature's value: the index of a level, or a number.
+Out: the float64 that the model is given: looked up for a level; for a number, computed by a chain of operations.
+Promise: `of` and `of_many` repeat a library's preprocessing operation by operation, each rounded once. `affine` and
+`error` say what an arithmetic chain is without rounding, and how far rounding may take it from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.axes import Axis, LevelAxis
+from mace.errors import ModelError
+from mace.exact import UNIT_ROUNDOFF, exact, nearest
+
+# (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.
+Steps: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
+Step: TypeAlias = (
+    tuple[Literal["add", "sub", "mul", "div"], float]
+    | tuple[Literal["log1p", "sqrt"], None]
+    | tuple[Literal["clip"], tuple[float, float]]
+    | tuple[Literal["steps"], Steps]
+)
+Floats: TypeAlias = NDArray[np.float64]
+
+ARITHMETIC = ("add", "sub", "mul", "div")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the model's matrix, as a function of one feature.
+
+    values:  for a feature with levels: the float64 that each level becomes, NaN if the model cannot take that level;
+             None for a number.
+    chain:   what happens to a number before the model sees it: float64 operations in this order, each rounded once
+             (a scaler in a pipeline is `sub` then `div`). Empty: the number as it is.
+    missing: what a missing number becomes; None if the model cannot take one.
+    """
+
+    name: str
+    feature: int
+    values: tuple[float, ...] | None
+    chain: tuple[Step, ...] = ()
+    missing: float | None = None
+
+    def of(self, number: float) -> float:
+        """The column's value for a number."""
+        for step in self.chain:
+            if step[0] == "add":
+                number = number + step[1]
+            elif step[0] == "sub":
+                number = number - step[1]
+            elif step[0] == "mul":
+                number = number * step[1]
+            elif step[0] == "div":
+                number = number / step[1]
+            else:
+                number = float(apply(step, np.array([number]))[0])
+        return number
+
+    def of_many(self, numbers: Floats) -> Floats:
+        """The column's values for numbers of shape (n,); shape (n,). Outside a function's domain: NaN."""
+        with np.errstate(all="ignore"):
+            for step in self.chain:
+                numbers = apply(step, numbers)
+        return numbers
+
+    def at(self, axis: Axis, index: int) -> float:
+        """The column's value at an index of its feature's axis."""
+        return self.of(nearest(axis.value(index))) if self.values is None else self.values[index]
+
+    def on(self, axis: Axis) -> Column:
+        """The column in a question whose row lacks this number: its axis has one level, "missing"."""
+        if self.values is not None or not isinstance(axis, LevelAxis):
+            return self
+        return Column(self.name, self.feature, (float("nan") if self.missing is None else self.missing,))
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the chain is arithmetic only."""
+        return all(step[0] in ARITHMETIC for step in self.chain)
+
+    def affine(self) -> tuple[Fraction, Fraction]:
+        """(a, b): without rounding, the column is a * number + b.
+
+        Raises ModelError when it is not of that form.
+        """
+        a, b = Fraction(1), Fraction(0)
+        for step in self.chain:
+            if step[0] == "add" or step[0] == "sub":
+                b += exact(step[1]) if step[0] == "add" else -exact(step[1])
+            elif step[0] == "mul" or step[0] == "div":
+                by = exact(step[1]) if step[0] == "mul" else 1 / exact(step[1])
+                a, b = a * by, b * by
+            else:
+                raise ModelError(f"column `{self.name}` is not a linear function of its feature: it uses {step[0]!r}")
+        return a, b
+
+    def error(self, magnitude: Fraction, given: Fraction = Fraction(0)) -> Fraction:
+        """How far the float64 of the column may be from its `affine` value, for |number| <= magnitude.
+
+        given: how far the float64 that enters the chain may be from the number itself.
+        """
+        size, error = magnitude, given  # |exact value so far| <= size, |float - exact| <= error
+        for step in self.chain:
+            if step[0] == "add" or step[0] == "sub":
+                size += abs(exact(step[1]))
+            elif step[0] == "mul" or step[0] == "div":
+                by = abs(exact(step[1])) if step[0] == "mul" else 1 / abs(exact(step[1]))
+                size, error = size * by, error * by
+            else:
+                self.affine()  # raises
+            # The operation rounds once, relative to a result that is off by what came before.
+            error += UNIT_ROUNDOFF * (size + error) + Fraction(1, 2**1074)
+        return error
+
+
+def apply(step: Step, numbers: Floats) -> Floats:
+    """One operation on numbers of shape (n,)."""
+    if step[0] == "add":
+        return numbers + step[1]
+    if step[0] == "sub":
+        return numbers - step[1]
+    if step[0] == "mul":
+        return numbers * step[1]
+    if step[0] == "div":
+        return numbers / step[1]
+    if step[0] == "log1p":
+        return np.log1p(numbers)
+    if step[0] == "sqrt":
+        return np.sqrt(numbers)
+    if step[0] == "clip":
+        return np.clip(numbers, *step[1])
+    edges, values = step[1]
+    return np.asarray(values)[np.searchsorted(np.asarray(edges), numbers, side="right")]

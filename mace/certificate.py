@@ -32,6 +32,7 @@ from mace.margins import compare_slack, exact_margin, exact_scores, surely
 from mace.plausibility import Rule
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
 from mace.question import Question
+from mace.space import Column
 from mace.tables import Compare, Ensemble, Formula, Network, Tree
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def statement(question: Question, claim: Fraction | None) -> dict[str, Any]:
     assert not isinstance(question.model, Formula)
     return {
         "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
-        "columns": [[c.feature, None if c.values is None else _floats(c.values)] for c in question.columns],
+        "columns": [_column(column) for column in question.columns],
         "model": _model(question.model),
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
@@ -305,6 +306,13 @@ def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:
             }
         case _:
             assert_never(axis)
+
+
+def _column(column: Column) -> list[Any]:
+    """The feature, a float for each level, and the operations on a number; where there are levels, they are applied."""
+    if column.values is not None:
+        return [column.feature, _floats(column.values), []]
+    return [column.feature, None, [[operation, _float(operand)] for operation, operand in column.chain]]
 
 
 def _model(table: Ensemble | Network) -> dict[str, Any]:

@@ -598,6 +598,62 @@ class Compare(NamedTuple):
         )
 
 
+class Column:
+    """One column of the model: a feature's float value after a chain of operations, or a float for each level."""
+
+    def __init__(self, data: Any, axes: Sequence[Axis], where: str) -> None:
+        j, table, chain = items(data, where, 3)
+        self.feature = integer(j, 0, len(axes) - 1, where)
+        self.axis = axes[self.feature]
+        self.table: list[int] | None = None
+        self.chain: list[tuple[str, int]] = []
+        self.factor, self.shift, self.falling = Fraction(1), Fraction(0), False
+        if isinstance(self.axis, Levels):
+            self.table = [floating(x, where) for x in items(table, where, self.axis.count)]
+            items(chain, where, 0)
+            return
+        need(table is None, f"{where}: a grid has no table of levels")
+        for step in items(chain, where):
+            name, operand = items(step, where, 2)
+            name, x = text(name, ("add", "sub", "mul", "div"), where), floating(operand, where)
+            self.chain.append((name, x))
+            if name in ("add", "sub"):
+                self.shift += Fraction(x if name == "add" else -x, ONE)
+            else:
+                need(x, f"{where}: multiplies or divides by zero")
+                by = Fraction(x, ONE) if name == "mul" else Fraction(ONE, x)
+                self.factor, self.shift = self.factor * by, self.shift * by
+                self.falling ^= x < 0
+            need(self.factor.denominator.bit_length() < MAX_BITS, f"{where}: its operations are too many")
+        for index in self.axis.full:  # every operation is monotone: what does not overflow at the ends never does
+            self.at(index)
+
+    def at(self, index: int) -> int:
+        """What the model is given for an index of the feature."""
+        if self.table is not None:
+            return self.table[index]
+        assert isinstance(self.axis, Grid)
+        x = self.axis.float_at(index)
+        for name, operand in self.chain:
+            if name in ("add", "sub"):
+                x = to_dtype(x + operand if name == "add" else x - operand, "float64")
+            elif name == "mul":
+                x = rounded(x * operand, ONE * ONE, "float64")
+            else:
+                x = rounded(x, operand, "float64") if operand > 0 else rounded(-x, -operand, "float64")
+            need(abs(x) < INFINITE, "statement: columns: a value overflows")
+        return x
+
+    def back(self, x: int) -> int:
+        """About the value of the feature, times 2^1074, for which the column is x * 2^-1074."""
+        for name, operand in reversed(self.chain):
+            if name in ("add", "sub"):
+                x = x - operand if name == "add" else x + operand
+            else:
+                x = x * ONE // operand if name == "mul" else (x * operand) >> 1074
+        return x
+
+
 class State:
     """What is known at a node of the proof. `leaves`: per tree, those that are reached; None if not worked out."""
 
@@ -627,16 +683,10 @@ class Problem:
             need(type(entry) is dict, f"{where}: expected an object")
             kind = text(entry.get("kind"), ("grid", "levels"), f"{where}: kind")
             self.axes.append(Grid(entry, where) if kind == "grid" else Levels(entry, where))
-        self.columns: list[tuple[int, list[int] | None]] = []
-        for c, entry in enumerate(items(data["columns"], "statement: columns")):
-            where = f"statement: column {c}"
-            j, table = items(entry, where, 2)
-            axis = self.axes[integer(j, 0, len(self.axes) - 1, where)]
-            if isinstance(axis, Levels):
-                self.columns.append((j, [floating(x, where) for x in items(table, where, axis.count)]))
-            else:
-                need(table is None, f"{where}: a grid has no table of levels")
-                self.columns.append((j, None))
+        self.columns = [
+            Column(entry, self.axes, f"statement: column {c}")
+            for c, entry in enumerate(items(data["columns"], "statement: columns"))
+        ]
         self._measure(data["distance"], data["claim"])
         model = data["model"]
         kind = text(model.get("kind") if type(model) is dict else None, MODELS, "statement: model: kind")
@@ -699,11 +749,7 @@ class Problem:
 
     def row(self, point: Sequence[int]) -> list[int]:
         """The floats that the model is given at a point."""
-        row = []
-        for j, table in self.columns:
-            axis = self.axes[j]
-            row.append(axis.float_at(point[j]) if isinstance(axis, Grid) else table[point[j]] if table else 0)
-        return row
+        return [column.at(point[column.feature]) for column in self.columns]
 
 
 # ------------------------------------------------------------------------------------------------ ensembles
@@ -734,7 +780,7 @@ class Ensemble:
             self.trees.append(self._tree(tree, f"{where}: tree {t}"))
             room -= len(self.trees[-1][0])
             need(room >= 0, f"{where}: too many nodes")
-        self.cuts: dict[tuple[int, int], Span] = {}
+        self.cuts: dict[tuple[int, int], tuple[Span, Span]] = {}
         self.compares: dict[Compare, int] = {}
 
     def _stored(self, data: Any, where: str) -> int:
@@ -767,43 +813,52 @@ class Ensemble:
         need(parents.count(1) == count - 1, f"{where}: not every node is reached")
         return column, threshold, left, right, value
 
-    def passing(self, column: int, threshold: int) -> Span:
-        """The indices that go left: a grid's largest one, or a mask of levels."""
-        found = self.cuts.get((column, threshold))
+    def passing(self, c: int, threshold: int) -> tuple[Span, Span]:
+        """The indices of the column's feature that go left, and those that go right."""
+        found = self.cuts.get((c, threshold))
         if found is None:
-            j, table = self.problem.columns[column]
-            axis = self.problem.axes[j]
-            if isinstance(axis, Grid):
-                found = self._cut(axis, threshold)
+            column = self.problem.columns[c]
+            if column.table is not None:
+                mask = sum(1 << level for level, x in enumerate(column.table) if self._passes(x, threshold))
+                found = (mask, ~mask)
             else:
-                assert table is not None
-                found = sum(1 << level for level, x in enumerate(table) if self._passes(x, threshold))
-            self.cuts[column, threshold] = found
+                low, high = column.axis.full
+                cut = self._cut(column, threshold)
+                found = ((low, cut), (cut + 1, high))
+                found = found[::-1] if column.falling else found
+            self.cuts[c, threshold] = found
         return found
 
     def _passes(self, number: int, threshold: int) -> bool:
         seen = to_dtype(number, "float32") if self.cast == "float32" else number
         return seen < threshold if self.strict else seen <= threshold
 
-    def _cut(self, axis: Grid, threshold: int) -> int:
-        """The largest index of the axis that goes left; lower - 1 if none does."""
+    def _cut(self, column: Column, threshold: int) -> int:
+        """The last index before the one where the test changes its answer; lower - 1 or upper if it never does."""
+        axis = column.axis
+        assert isinstance(axis, Grid)
         boundary = threshold
         if self.cast == "float32":  # Halfway to the next float32 is where the rounding of the input turns.
             rank = rank_floor(threshold, "float32")
             boundary = (rank_value(rank, "float32") + rank_value(rank + 1, "float32")) // 2
+        boundary = column.back(boundary)
         guess = axis.index(boundary if axis.grid != "step" else (boundary * axis.unit) >> 1074)
-        # Invariant: low goes left (or is below the axis), high does not (or is above it). Rounding, casting and
-        # comparing are monotone, so these two tests are all that matters, and the guess needs no trust.
+        # Invariant: low is before the change (or below the axis), high is not (or above it). Rounding, the chain, the
+        # cast and the comparison are monotone, so these two tests are all that matters, and the guess needs no trust.
         low, high = axis.full[0] - 1, axis.full[1] + 1
-        for probe in (guess, guess + 1, guess - 1):
-            if low < probe < high:
-                if self._passes(axis.float_at(probe), threshold):
-                    low = probe
-                else:
-                    high = probe
+        guess, reach = min(max(guess, low), high), 1
         while high - low > 1:
-            probe = (low + high) // 2
-            low, high = (probe, high) if self._passes(axis.float_at(probe), threshold) else (low, probe)
+            if low < guess < high:
+                probe = guess
+            elif guess <= low:
+                probe = min(low + reach, (low + high + 1) // 2)
+            else:
+                probe = max(high - reach, (low + high) // 2)
+            reach = 1 if probe == guess else 2 * reach
+            if self._passes(column.at(probe), threshold) != column.falling:
+                low = probe
+            else:
+                high = probe
         return int(low)
 
     def leaf(self, tree: int, row: Sequence[int]) -> tuple[int, ...]:
@@ -885,15 +940,12 @@ class Ensemble:
                 margins = tuple([compare.margin(value[n]) for compare in self.compares])
                 found.append((total, largest, spans, margins, value[n]))
                 continue
-            j = self.problem.columns[c][0]
-            axis, at = axes[j], self.passing(c, threshold[n])
+            j = self.problem.columns[c].feature
+            axis = axes[j]
             span: Span = spans.get(j, root[j])
-            if isinstance(axis, Grid):
-                halves: tuple[Span, Span] = (span[0], min(span[1], at)), (max(span[0], at + 1), span[1])
-            else:
-                halves = span & at, span & ~at
             before = axis.cost(span)
-            for child, half in zip((left[n], right[n]), halves, strict=True):
+            for child, side in zip((left[n], right[n]), self.passing(c, threshold[n]), strict=True):
+                half = axis.meet(span, side)
                 if half == span:
                     todo.append((child, total, largest, spans))
                 elif not axis.empty(half):
@@ -1025,10 +1077,15 @@ class Network:
         need(self.layers, f"{where}: has no layer")
         need(not self.layers[-1].relu, f"{where}: the last layer is the identity")
         self.outputs = width
-        common = gcd(*(x for _, table in problem.columns for x in table or ())) or ONE
+        common = gcd(*(x for column in problem.columns for x in column.table or ())) or ONE
         drop = min((common & -common).bit_length() - 1, 1074)
         self.grain = 1074 - drop
-        self.tables = [None if table is None else [x >> drop for x in table] for _, table in problem.columns]
+        self.tables = [[x >> drop for x in column.table or ()] for column in problem.columns]
+        # Coefficients of a grid's value are integers over this denominator, because a chain may divide.
+        self.below = [1] * len(problem.axes)
+        for column in problem.columns:
+            self.below[column.feature] = lcm(self.below[column.feature], column.factor.denominator)
+        self.factors = [int(column.factor * self.below[column.feature]) for column in problem.columns]
         self.parts: dict[tuple[int, int], int] = {}
 
     # -------------------------------------------------------------------- rounding
@@ -1062,21 +1119,34 @@ class Network:
     def _domain(self) -> tuple[list[Fraction], list[Fraction]]:
         """For every column a bound on its values, and on how far the float that the model is given is from them."""
         sizes, moved = [], []
-        for j, table in self.problem.columns:
-            axis = self.problem.axes[j]
-            if table is not None:
-                held = [table[level] for level in levels(axis.full)]
+        for column in self.problem.columns:
+            axis, error = column.axis, Fraction(0)
+            if column.table is not None:
+                held = [column.table[level] for level in levels(axis.full)]
                 size = Fraction(max(map(abs, held)), ONE)
                 same = all(to_dtype(x, self.dtype) == x for x in held)
             else:
                 assert isinstance(axis, Grid)
                 size = Fraction(max(abs(axis.number(i)) for i in axis.full), axis.unit)
-                whole = axis.unit == 1 and size <= 2 ** DIGITS[self.dtype]
-                same = whole or axis.grid in ("float32", self.dtype)
+                whole = axis.unit == 1 and size <= 2**53
+                if axis.grid == "step" and not whole:
+                    error = size * UNIT["float64"] + Fraction(1, ONE)
+                same = axis.grid == "float32" or (whole and size <= 2**24)
+                factor, shift = Fraction(1), Fraction(0)
+                for name, operand in column.chain:
+                    if name in ("add", "sub"):
+                        shift += Fraction(operand if name == "add" else -operand, ONE)
+                    else:
+                        by = Fraction(operand, ONE) if name == "mul" else Fraction(ONE, operand)
+                        factor, shift, error = factor * by, shift * by, error * abs(by)
+                    # Each operation rounds once, relative to a result that is off by what came before.
+                    error += (abs(factor) * size + abs(shift) + error) * UNIT["float64"] + Fraction(1, ONE)
+                    same = False
+                size = abs(factor) * size + abs(shift)
+            if self.dtype == "float32" and not same:
+                error += (size + error) * UNIT["float32"] + Fraction(1, 2**149)
             sizes.append(size)
-            moved.append(Fraction(0) if same else size * UNIT[self.dtype] + Fraction(1, 1 << -LOWEST[self.dtype]))
-            if not same and self.dtype == "float32":  # first the nearest double, then the nearest float32
-                moved[-1] += size * UNIT["float64"]
+            moved.append(error)
         return sizes, moved
 
     def witness(self, point: Sequence[int]) -> None:
@@ -1191,19 +1261,23 @@ class Network:
     def _gather(self, coefficients: Sequence[int], constant: int, shift: int) -> tuple[list[Any], int, int]:
         """Coefficients by feature: one number for a grid, one for each level."""
         gathered: list[Any] = [[0] * axis.count if isinstance(axis, Levels) else 0 for axis in self.problem.axes]
-        for (j, _), table, v in zip(self.problem.columns, self.tables, coefficients, strict=True):
-            if table is None:
-                gathered[j] += v << self.grain
+        constant <<= self.grain
+        for c, (column, v) in enumerate(zip(self.problem.columns, coefficients, strict=True)):
+            j = column.feature
+            if column.table is None:
+                gathered[j] += (v << self.grain) * self.factors[c]
+                if column.shift:
+                    constant += (v << self.grain) * column.shift.numerator // column.shift.denominator
             elif v:
-                gathered[j] = [old + v * x for old, x in zip(gathered[j], table, strict=True)]
-        return gathered, constant << self.grain, shift + self.grain
+                gathered[j] = [old + v * x for old, x in zip(gathered[j], self.tables[c], strict=True)]
+        return gathered, constant, shift + self.grain
 
     def _term(self, j: int, gathered: Any, index: int) -> int:
         axis = self.problem.axes[j]
         if isinstance(axis, Levels):
             return int(gathered[index])
         number = gathered * axis.number(index)
-        return int(number >> 1074 if axis.unit == ONE else number // axis.unit)
+        return int(number >> 1074 if axis.unit * self.below[j] == ONE else number // (axis.unit * self.below[j]))
 
     def _part(self, j: int, index: int) -> int:
         """What an index adds to the sum of the distance, times 2^160, rounded down."""

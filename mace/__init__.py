@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mace import datasets as datasets
-    from mace.recourse import Answer as Answer
+    from mace.answer import Answer as Answer
+    from mace.recourse import Explainer as Explainer
     from mace.recourse import explain as explain
     from mace.space import Feature as Feature
     from mace.space import Space as Space
@@ -20,14 +21,15 @@ __version__ = "0.1.0"
 
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 PUBLIC = {
-    "Answer": "mace.recourse",
+    "Answer": "mace.answer",
+    "Explainer": "mace.recourse",
     "Feature": "mace.space",
     "Space": "mace.space",
     "datasets": "mace.datasets",
     "explain": "mace.recourse",
 }
 
-__all__ = ["Answer", "Feature", "Space", "__version__", "datasets", "explain"]
+__all__ = ["Answer", "Explainer", "Feature", "Space", "__version__", "datasets", "explain"]
 
 
 def __getattr__(name: str) -> object:

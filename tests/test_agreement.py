@@ -1,0 +1,83 @@
+"""All roads to one answer: provers, z3, cvc5 and enumeration agree on random small questions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from mace.certificate import certifiable, certificate
+from mace.oracles.protocol import Gap, Limits
+from mace.oracles.smt import SmtOracle
+from mace.recourse import choose
+from mace.search import Bracket, squeeze
+from tests.reference import nearest, random_question
+
+ZERO = Gap(Fraction(0), Fraction(0))
+CLOSE = Fraction(1, 10**9)
+
+
+def solve(question, oracle, gap=ZERO) -> Bracket:
+    try:
+        return squeeze(question, oracle, question.has_goal, gap=gap, limits=Limits(60.0, 4 * 2**30))
+    finally:
+        oracle.close()
+
+
+def agrees(question, bracket: Bracket, best, tolerance=Fraction(0)) -> None:
+    """The bracket is closed on the true distance, or proves that there is none."""
+    if best is None:
+        assert bracket.status == "infeasible", bracket.why
+        return
+    assert bracket.point is not None, (bracket.status, bracket.why)
+    assert bracket.lower <= best[0] <= bracket.upper, (bracket.lower, best, bracket.upper)
+    assert bracket.upper - bracket.lower <= tolerance, (bracket.status, bracket.why)
+    assert question.obeys(bracket.point) and question.has_goal(bracket.point)
+    assert question.distance_of(bracket.point) == bracket.upper
+
+
+def check_prover(seed: int) -> None:
+    question = random_question(seed)
+    best = nearest(question)
+    oracle = choose(question)
+    network = oracle.name == "networks"
+    bracket = solve(question, oracle, Gap(CLOSE) if network else ZERO)
+    agrees(question, bracket, best, CLOSE if network else Fraction(0))
+    if certifiable(question) is None:
+        assert bracket.proof is not None
+        lower = None if bracket.status == "infeasible" else bracket.lower
+        verdict = certificate(question, lower, bracket.point, bracket.proof).check()
+        assert verdict.accepted, verdict.reason
+
+
+def check_solver(seed: int, solver: str) -> None:
+    question = random_question(seed)
+    bracket = solve(question, SmtOracle(question, solvers=(solver,)))
+    agrees(question, bracket, nearest(question))
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_the_provers_agree_with_enumeration_and_their_proofs_are_accepted(block):
+    for seed in range(1000 + 10 * block, 1010 + 10 * block):
+        check_prover(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(24))
+def test_the_provers_agree_with_enumeration_on_more_questions(block):
+    for seed in range(2000 + 10 * block, 2010 + 10 * block):
+        check_prover(seed)
+
+
+@pytest.mark.parametrize("solver", ["z3", "cvc5"])
+def test_the_solvers_agree_with_enumeration(solver):
+    for seed in range(1000, 1006):
+        check_solver(seed, solver)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["z3", "cvc5"])
+@pytest.mark.parametrize("block", range(20))
+def test_the_solvers_agree_with_enumeration_on_more_questions(block, solver):
+    for seed in range(2000 + 10 * block, 2010 + 10 * block):
+        check_solver(seed, solver)

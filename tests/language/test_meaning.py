@@ -95,14 +95,15 @@ def test_the_enclosure_of_a_point_is_its_result(p: Program, x: Point) -> None:
 
 
 @quick(120)
-@given(programs(), points, points, st.booleans())
-def test_the_enclosure_of_a_box_holds_every_result(p: Program, x: Point, y: Point, sets: bool) -> None:
-    low_high = {name: sorted((x[name], y[name])) for name in x}
-    box = {name: frozenset(ends) if sets else tuple(ends) for name, ends in low_high.items()}
-    inside = possible(p, box)  # type: ignore[arg-type]  # sorted() forgets that there are two
+@given(programs(), points, points, points, st.booleans())
+def test_the_enclosure_of_a_box_holds_every_result(p: Program, x: Point, y: Point, z: Point, sets: bool) -> None:
+    ends = {name: (min(x[name], y[name]), max(x[name], y[name])) for name in x}
+    box = {name: frozenset(pair) if sets else pair for name, pair in ends.items()}
+    inside = possible(p, box)
+    between = {name: min(max(z[name], low), high) for name, (low, high) in ends.items()}
     corners: list[Point] = [x, y, {**x, "age": y["age"]}, {**y, "owns": x["owns"], "net income": x["net income"]}]
-    for corner in corners:
-        result = run(p, corner)
+    for point in corners if sets else [*corners, between]:
+        result = run(p, point)
         if isinstance(inside, frozenset):
             assert result in inside
         else:

@@ -37,15 +37,23 @@ class Terms:
         self.make = self.environment.formula_manager
         self.true, self.false = self.make.TRUE(), self.make.FALSE()
         self.asserted: list[Term] = []
+        self.assumptions: list[Term] = []
 
-    def bool(self, name: str) -> Term:
+    def truth(self, name: str) -> Term:
         return self.make.Symbol(name, self.environment.type_manager.BOOL())
 
-    def int(self, name: str) -> Term:
+    def integer(self, name: str) -> Term:
         return self.make.Symbol(name, self.environment.type_manager.INT())
 
     def real(self, name: str) -> Term:
         return self.make.Symbol(name, self.environment.type_manager.REAL())
+
+    def assumption(self, name: str) -> Term:
+        """A Bool that is declared even where no assertion mentions it: a goal may hold everywhere."""
+        symbol = self.truth(name)
+        if symbol not in self.assumptions:
+            self.assumptions.append(symbol)
+        return symbol
 
     def number(self, value: Fraction | int) -> Term:
         return self.make.Real(Fraction(value))
@@ -231,7 +239,7 @@ class GridTerm(AxisTerm):
             terms.add(terms.at_least(self._symbol, lower))
             terms.add(terms.at_most(self._symbol, upper))
             return self._symbol
-        self._symbol = terms.int(f"x{self.place}")
+        self._symbol = terms.integer(f"x{self.place}")
         terms.add(make.GE(self._symbol, make.Int(int(lower // grid.step))))
         terms.add(make.LE(self._symbol, make.Int(int(upper // grid.step))))
         if whole:
@@ -240,7 +248,7 @@ class GridTerm(AxisTerm):
         if grid.extra is None:
             return multiple
         # One value lies off the multiples: the start, as it was observed.
-        self._stays = terms.bool(f"x{self.place}_stays")
+        self._stays = terms.truth(f"x{self.place}_stays")
         number = terms.real(f"v{self.place}")
         terms.when(self._stays, make.Equals(number, terms.number(grid.extra)))
         terms.when(terms.no(self._stays), make.Equals(number, multiple))
@@ -249,7 +257,7 @@ class GridTerm(AxisTerm):
         return number
 
     def _cut(self, index: int) -> Term:
-        return self.terms.bool(f"x{self.place}_le_{index}".replace("-", "m"))
+        return self.terms.truth(f"x{self.place}_le_{index}".replace("-", "m"))
 
     def _link(self, index: int) -> None:
         """The literal of a cut and the number agree."""
@@ -331,9 +339,9 @@ class LevelTerm(AxisTerm):
         if len(levels) == 1:
             return {levels[0]: terms.true}
         if len(levels) == 2:
-            literal = terms.bool(f"x{self.place}_is_{levels[1]}")
+            literal = terms.truth(f"x{self.place}_is_{levels[1]}")
             return {levels[0]: terms.no(literal), levels[1]: literal}
-        literals = {level: terms.bool(f"x{self.place}_is_{level}") for level in levels}
+        literals = {level: terms.truth(f"x{self.place}_is_{level}") for level in levels}
         terms.add(terms.any(list(literals.values())))
         for number, one in enumerate(levels):
             for other in levels[number + 1 :]:
@@ -367,7 +375,7 @@ class LevelTerm(AxisTerm):
             if self.fixed:
                 self._number = make.Int(self.levels[0])
             else:
-                self._number = self.terms.int(f"x{self.place}")
+                self._number = self.terms.integer(f"x{self.place}")
                 for level in self.levels:
                     self.terms.when(self._literals[level], make.Equals(self._number, make.Int(level)))
         return self._number

@@ -8,6 +8,7 @@ child from the kept text. A child that dies is an unknown, never an exception.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -94,10 +95,8 @@ class SolverProcess:
         child.kill()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(OSError):  # What was buffered for a dead child is of no use.
                     pipe.close()
-                except OSError:
-                    pass  # What was buffered for a dead child is of no use.
         child.wait()
 
     @property

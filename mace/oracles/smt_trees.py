@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor
+from math import ceil
 from typing import TypeAlias
 
 import numpy as np
@@ -75,10 +75,8 @@ class EnsembleTerms:
              for i, part in enumerate(self.lattices)]
         )  # fmt: skip
 
-    def settled(self, point: Point) -> bool:
-        """Whether `question.has_goal(point)` is beyond doubt, in whatever order the library adds."""
-        if self.model.ordered:
-            return True
+    def exact(self, point: Point) -> bool:
+        """Whether no sum of the leaves of a point is rounded, in whatever order the library adds."""
         row = self.question.row(point)
         values = [tree.value[self.model.leaf(tree, row)] for tree in self.model.trees]
         return all(lattice.holds(value) for part in self.lattices for lattice in part for value in values)
@@ -164,7 +162,9 @@ class EnsembleTerms:
             source = self.question.columns[column]
             axis = self.axes[source.feature]
             if isinstance(axis, GridTerm):
-                ball = GridAxis(axis.axis.name, axis.axis.grid, axis.lower, axis.upper, axis.axis.start, axis.axis.scale)
+                ball = GridAxis(
+                    axis.axis.name, axis.axis.grid, axis.lower, axis.upper, axis.axis.start, axis.axis.scale
+                )
                 self._tests[key] = ball.cut(passes, threshold)
             else:
                 assert source.values is not None
@@ -172,7 +172,7 @@ class EnsembleTerms:
         return self._tests[key]
 
     def _drop_hopeless(self) -> None:
-        """Drop leaves with which no sum can have the goal; with several parts in the goal this is left to the solver."""
+        """Drop leaves with which no sum can have the goal; where it has several parts, this is left to the solver."""
         if len(self.lattices) != 1:
             return
         tops = [[max(lattice.units(leaf.value) for leaf in _leaves(root)) for lattice in self.lattices[0]]
@@ -181,7 +181,7 @@ class EnsembleTerms:
 
         def hopeless(leaf: Leaf, top: list[int]) -> bool:
             return any(
-                total - best + lattice.units(leaf.value) < lattice.least
+                lattice.constant + total - best + lattice.units(leaf.value) < lattice.least
                 for lattice, total, best in zip(self.lattices[0], sums, top, strict=True)
             )
 
@@ -211,7 +211,7 @@ class EnsembleTerms:
                     self._rough.append(reached)
                 continue
             for test, child in ((node.test, node.left), (terms.no(node.test), node.right)):
-                below = terms.bool(f"t{number}_{count}")
+                below = terms.truth(f"t{number}_{count}")
                 count += 1
                 terms.add(terms.any([terms.no(reached), terms.no(test), below]))
                 terms.when(below, reached)
@@ -265,9 +265,8 @@ class _Lattice:
         start = tuple(model.start.tolist())
         offset = self._margin(start) - exact(compare.than) * model.divide
         self.constant = ceil(offset / self.unit)
-        bare = compare.than == 0 and self.holds(start)
-        relaxed = floor(-self.slack.possible / self.unit) if self.slack.possible >= self.unit else 0
-        self.least = min(relaxed, 0)
+        bare = compare.than == 0 and self.holds(start) and model.rule not in ("softmax", "sigmoid")
+        self.least = ceil(-self.slack.possible / self.unit)
         # Without rounding a comparison with zero, or of two sums, is decided by the sign of whole units.
         self.certain = 1 if bare and compare.strict else 0 if bare else self.least
 

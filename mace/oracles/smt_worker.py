@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 SEED = 1
@@ -79,16 +79,18 @@ class Cvc5:
             self.solver.setOption(option, value)
         self.solver.setLogic("QF_LIRA")
         self.symbols = cvc5.SymbolManager(terms)
-        self.parser = cvc5.InputParser(self.solver, self.symbols)
-        self.parser.setIncrementalStringInput(cvc5.InputLanguage.SMT_LIB_2_6, "question")
+        self.language = cvc5.InputLanguage.SMT_LIB_2_6
+        self.parse = cvc5.InputParser
         self.constants: dict[str, Any] = {}
 
     def add(self, declare: Declared, text: str) -> None:
         """Assert a text; symbols that are new are declared first."""
         new = [(name, sort) for name, sort in declare if name not in self.constants]
         lines = [f"(declare-const {name} {sort})" for name, sort in new]
-        self.parser.appendIncrementalStringInput("\n".join([*lines, text]))
-        while not (command := self.parser.nextCommand()).isNull():
+        # A parser each time, with one table of symbols: a parser that has seen its end does not always take more.
+        parser = self.parse(self.solver, self.symbols)
+        parser.setStringInput(self.language, "\n".join([*lines, text]), "question")
+        while not (command := parser.nextCommand()).isNull():
             command.invoke(self.solver, self.symbols)
         if new:
             self.constants |= {str(term): term for term in self.symbols.getDeclaredTerms()}
@@ -107,7 +109,7 @@ class Cvc5:
         return {"verdict": "sat", "values": values}
 
 
-SOLVERS = {"z3": Z3, "cvc5": Cvc5}
+SOLVERS: dict[str, Callable[[int | None], Solver]] = {"z3": Z3, "cvc5": Cvc5}
 
 
 def end_with_parent() -> None:

@@ -1,0 +1,263 @@
+"""Any question, answered by z3 and cvc5: the reference that the provers are tested against, and the fallback.
+
+In:  a `Question`.    Out: an `Oracle`; `export`, the question as SMT-LIB 2 text; `cross_check`, both verdicts.
+Promise: `Refuted` only where the formula that admits every possible rounding is unsatisfiable; `Found` only after the
+point was checked exactly: allowed, within the radius, and with the goal whatever the last bits of a score. What
+cannot be settled is `Unknown`, with the reason. Limits of time and memory stop the solver's process.
+
+One incremental solver a question: the model is asserted once, the radius is an assumption. The question is restricted
+to the ball of the best known distance; when that has halved, it is encoded again, smaller.
+With two solvers, the second one starts only when the first has worked for `PATIENCE` seconds: easy questions cost one
+processor and give the same witness every time. Whichever refutes first, refutes. A witness is the first solver's,
+unless it stays behind for as long again as the second one took: verdicts and bounds never depend on who was faster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from mace.axes import Point
+from mace.distance import Norm
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
+from mace.question import Question
+
+if TYPE_CHECKING:
+    from mace.oracles.smt_encode import Encoding
+
+ZERO = Fraction(0)
+SOLVERS: tuple[SolverName, ...] = ("z3", "cvc5")
+BITS = 24  # of a network's weights, at first
+PATIENCE = 5.0  # seconds
+CANDIDATES = 2000  # that exact arithmetic did not confirm, before a question is given up
+UNCLEAR = 3  # candidates too near a boundary, before witnesses are asked for by the strict reading
+
+
+class SmtOracle:
+    """An oracle that asks SMT solvers; see the module's docstring.
+
+    solvers: one name, or two for a race.
+    Raises ValueError for an unknown or missing name.
+    """
+
+    name = "smt"
+    optimises = False
+
+    def __init__(self, question: Question, solvers: Sequence[SolverName] = SOLVERS) -> None:
+        if not solvers or any(solver not in SOLVERS for solver in solvers):
+            raise ValueError(f"solvers must be some of z3 and cvc5, got {tuple(solvers)!r}")
+        self.question = question
+        self.solvers: tuple[SolverName, ...] = tuple(dict.fromkeys(solvers))
+        self._processes = [SolverProcess(solver) for solver in self.solvers]
+        self._encoding: Encoding | None = None
+        self._forbidden: list[Point] = []
+        self._bits: int | None = BITS
+
+    def ask(
+        self,
+        radius: Fraction | None,
+        limits: Limits = Limits(),  # noqa: B008
+        *,
+        strict: bool = False,
+        best: Point | None = None,
+        gap: Gap = Gap(),  # noqa: ARG002, B008
+    ) -> Reply:
+        """See `Oracle.ask`; `best` also restricts the question to the ball of its distance."""
+        if radius is not None and isinstance(self.question.distance, Norm) and not _inside(ZERO, radius, strict=strict):
+            return Refuted()
+        clock = _Clock(limits)
+        self._limit_memory(limits.memory)
+        ball = radius
+        if best is not None and best not in self._forbidden:
+            known = self.question.distance_of(best)
+            if radius is None or _inside(known, radius, strict=strict):
+                return Found(best)
+            ball = known
+        while True:
+            reply = self._search(self._encoded(ball, radius), radius, clock, strict=strict)
+            if reply is not None:
+                return reply
+            # Rounded weights leave too many candidates: encode them exactly.
+            self._bits, self._encoding = None, None
+
+    def forbid(self, point: Point) -> None:
+        """Exclude a point that the deployed model refused."""
+        self._forbidden.append(point)
+        if self._encoding is not None:
+            self._encoding.forbid(point)
+
+    def close(self) -> None:
+        """End the solvers' processes."""
+        for process in self._processes:
+            process.stop()
+
+    def _limit_memory(self, memory: int | None) -> None:
+        for process in self._processes:
+            if process.memory != memory:
+                process.stop()
+                process.memory = memory
+
+    def _encoded(self, ball: Fraction | None, radius: Fraction | None) -> Encoding:
+        """The encoding in use, or a new one if it does not cover the radius or the ball has halved."""
+        from mace.oracles.smt_encode import Encoding
+
+        old = self._encoding
+        if old is not None:
+            covers = old.ball is None or (radius is not None and radius <= old.ball)
+            large = ball is not None and (old.ball is None or 2 * ball <= old.ball)
+            if covers and not large:
+                return old
+        self._encoding = encoding = Encoding(self.question, ball, self._bits)
+        for point in self._forbidden:
+            encoding.forbid(point)
+        for process in self._processes:
+            process.reset()
+        return encoding
+
+    def _search(self, encoding: Encoding, radius: Fraction | None, clock: _Clock, *, strict: bool) -> Reply | None:
+        """Ask for candidates until one is confirmed or there are none; None to try again with exact weights."""
+        within = [] if radius is None else [encoding.within(radius, strict=strict)]
+        reading, candidates, unclear = encoding.possible, 0, 0
+        # Invariant: whatever was excluded for good is not allowed or does not have the goal, for certain.
+        while True:
+            skipping = [encoding.skip] if unclear else []
+            answer = self._solve(encoding, [reading, *within, *skipping], clock)
+            if answer.verdict == "unknown":
+                return Unknown(answer.why)
+            if answer.verdict == "unsat":
+                if reading == encoding.possible and not unclear:
+                    return Refuted()
+                if self._bits is not None and encoding.rounds:
+                    return None
+                return Unknown("within the radius are only points that the rounding of the model's scores decides")
+            point = encoding.point(answer.values)
+            near = radius is None or _inside(self.question.distance_of(point), radius, strict=strict)
+            goal = encoding.has_goal(point)
+            if near and goal and self.question.obeys(point):
+                return Found(point)
+            candidates += 1
+            if goal is False:
+                encoding.exclude(point)
+            elif not self.question.obeys(point):
+                encoding.forbid(point)
+            elif not near:
+                encoding.forbid(point, under=within[0])
+            else:
+                encoding.forbid(point, under=encoding.skip)
+                unclear += 1
+            if candidates >= (CANDIDATES if encoding.finite else UNCLEAR) and reading != encoding.sure:
+                reading, candidates = encoding.sure, 0
+            elif candidates >= CANDIDATES:
+                return Unknown(f"exact arithmetic confirmed none of {candidates} candidates of the solver")
+
+    # ------------------------------------------------------------------ solvers
+
+    def _solve(self, encoding: Encoding, assume: list[str], clock: _Clock) -> Answer:
+        """One check: the first solver, and with patience over, the second one beside it."""
+        text = encoding.text()
+        if text.lines:
+            for process in self._processes:
+                process.add(text)
+        wanted = encoding.wanted
+        running: list[SolverProcess] = []
+        waiting = list(self._processes)
+        reasons: list[str] = []
+        second: Answer | None = None
+        wait: float | None = None
+        while running or waiting:
+            if waiting:
+                process = waiting.pop(0)
+                process.ask(assume, wanted)
+                running.append(process)
+            began = time.monotonic()
+            if second is None:
+                wait = PATIENCE if waiting else None
+            answered, answer = first_answer(running, clock.least(wait))
+            if clock.over and answer is None:
+                break
+            if second is not None and (answer is None or answer.verdict == "unknown"):
+                break
+            if answered is None or answer is None:
+                continue
+            running.remove(answered)
+            if answer.verdict == "unknown":
+                reasons.append(answer.why)
+            elif answer.verdict == "unsat" or answered is self._processes[0] or not running:
+                _stop(running)
+                return answer
+            else:  # A witness of the second solver: wait as long again for the first one's.
+                second, wait = answer, PATIENCE + time.monotonic() - began
+        _stop(running)
+        if second is not None:
+            return second
+        if clock.over:
+            return Answer("unknown", why="; ".join([*reasons, clock.why]))
+        return Answer("unknown", why="; ".join(reasons))
+
+
+class _Clock:
+    """How much time is left."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.seconds = limits.seconds
+        self.end = None if limits.seconds is None else time.monotonic() + limits.seconds
+
+    def least(self, seconds: float | None) -> float | None:
+        """The time left, and at most `seconds`."""
+        left = None if self.end is None else max(0.0, self.end - time.monotonic())
+        return min((t for t in (left, seconds) if t is not None), default=None)
+
+    @property
+    def over(self) -> bool:
+        return self.end is not None and time.monotonic() >= self.end
+
+    @property
+    def why(self) -> str:
+        return f"timed out after {self.seconds:g} s"
+
+
+def _stop(processes: Sequence[SolverProcess]) -> None:
+    """A solver that still works on a question of the past must not answer the next one."""
+    for process in processes:
+        process.stop()
+
+
+def _inside(distance: Fraction, radius: Fraction, *, strict: bool) -> bool:
+    return distance < radius if strict else distance <= radius
+
+
+def export(question: Question, radius: Fraction | None = None, *, strict: bool = False) -> str:
+    """The question "is there a point with the goal within the radius?" as an SMT-LIB 2 script.
+
+    "unsat" is a proof that there is none, for the deployed float model; a model of "sat" is a candidate.
+    """
+    from mace.oracles.smt_encode import Encoding
+
+    encoding = Encoding(question, radius, bits=None)
+    assumed = [encoding.possible] + ([] if radius is None else [encoding.within(radius, strict=strict)])
+    text = encoding.whole()
+    lines = ["(set-logic QF_LIRA)"]
+    lines += [f"(declare-const {name} {sort})" for name, sort in text.declare]
+    lines += [*text.lines, *(f"(assert {name})" for name in assumed), "(check-sat)"]
+    return "\n".join(lines) + "\n"
+
+
+def cross_check(
+    question: Question,
+    radius: Fraction | None,
+    limits: Limits = Limits(),  # noqa: B008
+    *,
+    strict: bool = False,
+) -> dict[SolverName, Reply]:
+    """What each solver says on its own; two that do not agree on Found or Refuted are a bug."""
+    replies: dict[SolverName, Reply] = {}
+    for solver in SOLVERS:
+        oracle = SmtOracle(question, (solver,))
+        try:
+            replies[solver] = oracle.ask(radius, limits, strict=strict)
+        finally:
+            oracle.close()
+    return replies

@@ -112,14 +112,14 @@ def closed(search: Search, node: Node, q: Fraction | None, low: Array, high: Arr
     """The nodes that close a leaf, or None if it has to be split (or has children already)."""
     if node.closed in ("empty", "avoid", "rule", "changes"):
         return [Leaf(node.closed, node.number)]  # type: ignore[arg-type]
+    if node.children:
+        return None
     if q is not None:
         least = search.exact.least_distance(node.box)
         if least is None:
             return [Leaf("empty")]
         if least >= q:
             return [Leaf("distance")]
-    if node.children:
-        return None
     if node.duals:
         dual = short(search, node, q, low, high)
         if dual is not None:

@@ -28,6 +28,7 @@ from mace.question import Question
 
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
+TRIED = 5  # splits that are tried before one is chosen
 RENEW = Fraction(999, 1000)
 
 
@@ -86,6 +87,7 @@ class Search:
         self.costs = (n.jump, n.rate)
         self.root: Node | None = None
         self.seeds: set[Point] = set()
+        self.conditions = bool(question.rules or question.avoid or question.most_changes is not None)
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
         self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
 
@@ -204,15 +206,11 @@ class Search:
 
     def look(self, node: Node) -> None:
         """Bound a node: close it, or leave what `expand` needs."""
-        n, question = self.numbers, self.question
-        least = self.exact.least_distance(node.box)
-        if least is None:
+        n = self.numbers
+        if any(side[0] > side[1] if isinstance(side, tuple) else not side for side in node.box):
             node.closed = "empty"
             return
-        if not self.anywhere and least >= self.distance - self.slack / 2:
-            node.closed = "distance"
-            return
-        if self.ruled_out(node):
+        if self.conditions and self.ruled_out(node):
             return
         if self.reach < INFINITY and not self.cut_to(node, self.reach):
             node.closed = "distance"
@@ -373,24 +371,33 @@ class Search:
     # ------------------------------------------------------------------------------------------ branching
 
     def expand(self, node: Node) -> None:
-        """Split a node where its relaxation loses most."""
-        node.split = self.choose(node)
-        if node.split is None:
+        """Split a node where its relaxation loses most: the likeliest splits are tried, the best one is kept."""
+        candidates = self.candidates(node)
+        if not candidates:
             self.settled = min(self.settled, node.bound)
             node.closed = "dual"
             return
-        node.children = [self.child(node, side) for side in (0, 1)]
+        most = -1.0
+        for split in candidates[:TRIED]:
+            children = [self.child(node, split, side) for side in (0, 1)]
+            gains = []
+            for child in children:
+                self.look(child)
+                child.bound = max(child.bound, node.bound)
+                gains.append(self.target - node.bound if child.closed else child.bound - node.bound)
+            gain = max(gains[0], 1e-9) * max(gains[1], 1e-9)
+            if gain > most:
+                most, node.split, node.children = gain, split, children
+            if all(child.closed for child in children):
+                break
         for child in node.children:
-            self.look(child)
-            child.bound = max(child.bound, node.bound)
             self.push(child)
 
-    def child(self, node: Node, side: int) -> Node:
+    def child(self, node: Node, split: Split | Phase, side: int) -> Node:
         """One half of a split node."""
         child = Node(
             node.box, node.lo.copy(), node.hi.copy(), node.on.copy(), node.L.copy(), node.U.copy(), node.phase.copy()
         )
-        split = node.split
         if isinstance(split, Phase):
             child.phase[split.layer, split.unit] = 1 if side else -1
             if side:
@@ -398,54 +405,56 @@ class Search:
             else:
                 child.U[split.layer, split.unit] = min(0.0, child.U[split.layer, split.unit])
         else:
-            assert split is not None
             self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
         return child
 
-    def choose(self, node: Node) -> Split | Phase | None:
-        """Where to split; None if the node is one point."""
+    def candidates(self, node: Node) -> list[Split | Phase]:
+        """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
         assert node.point is not None and node.scores is not None and node.loss is not None
-        best, score = None, 0.0
+        found: list[tuple[float, Split | Phase]] = []
         if node.scores.size:
-            place = int(np.argmax(node.scores))
-            if node.scores.flat[place] > score:
-                layer, unit = np.unravel_index(place, node.scores.shape)
-                best, score = Phase(int(layer), int(unit)), float(node.scores.flat[place])
-        score = max(score, 1e-13)
+            flat = node.scores.ravel()
+            for place in np.argsort(-flat, kind="stable")[:TRIED]:
+                if flat[place] > 0.0:
+                    layer, unit = divmod(int(place), node.scores.shape[1])
+                    found.append((float(flat[place]), Phase(layer, unit)))
         n = self.numbers
         for j, axis in enumerate(self.question.axes):
             first, side = int(n.first[j]), node.box[j]
             if isinstance(side, tuple):
                 assert isinstance(axis, GridAxis)
+                if side[0] == side[1]:
+                    continue
                 change = float(node.point[first])
-                if node.loss[first] > score and side[0] <= axis.start <= side[1] and side[0] < side[1]:
+                if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
                     at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
-                    best, score = Split(j, at), float(node.loss[first])
-                if axis.grid.kind == "step" and side[0] < side[1]:
+                    found.append((float(node.loss[first]), Split(j, at)))
+                if n.kind[j] == 1 and change != 0.0:
                     value = axis.start_value + exact(change) * axis.scale
                     low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
                     gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
                     part = float((value - axis.grid.value(low)) / axis.scale)
-                    lost = min(part, gap - part) * float(n.rate[j] + n.peak[j]) + min(part / gap, 1 - part / gap) * 1e-6
-                    if lost > score and part > 1e-9 * gap and gap - part > 1e-9 * gap:
-                        best, score = Split(j, low), lost
-            else:
-                shares = node.point[first : first + n.count[j]]
-                for level in _levels(side):
-                    share = float(shares[level])
-                    lost = min(share, 1 - share) * float(n.jump[j] + (n.rate[j] + n.peak[j]) * max(n.change[first : first + n.count[j]]))
-                    if share > 1e-9 and 1 - share > 1e-9 and max(lost, 1e-6 * min(share, 1 - share)) > score:
-                        best, score = Split(j, 1 << level), max(lost, 1e-6 * min(share, 1 - share))
-        return best if best is not None else self.narrow(node)
+                    if 1e-9 * gap < part < (1 - 1e-9) * gap:
+                        lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
+                        found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
+            elif side & (side - 1):
+                shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
+                worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
+                level = int(np.argmax(np.minimum(shares, 1 - shares)))
+                if 1e-9 < shares[level] < 1 - 1e-9 and side >> level & 1:
+                    found.append((float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level)))
+        if found:
+            found.sort(key=lambda pair: -pair[0])
+            return [split for _, split in found]
+        last = self.narrow(node)
+        return [last] if last is not None else []
 
-    def narrow(self, node: Node) -> Split | None:
+    def narrow(self, node: Node) -> Split | Phase | None:
         """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
         assert node.point is not None
         point = self.rounded(node.point, outward=False)
         question = self.question
         wide = [j for j, side in enumerate(node.box) if not _single(side)]
-        if not wide:
-            return None
         moved = [j for j in wide if point[j] != question.axes[j].start and _holds(node.box[j], question.axes[j].start)]
         if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
             return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)
@@ -470,9 +479,13 @@ class Search:
                         return isolate(node.box[j], j, question.axes[j].start)
                 if reads:
                     return middle(node.box, max(reads, key=lambda j: self.width(node.box, j)))
-        # The point is allowed but its score lies within the rounding margin: nothing to gain by splitting floats.
-        steps = [j for j in wide if not isinstance(node.box[j], tuple) or self.numbers.kind[j] == 1]
-        return middle(node.box, steps[0]) if steps and self.settled >= INFINITY and False else None
+        undecided = (node.L < 0) & (node.U > 0) & self.numbers.relu[:, None] & (np.abs(node.U) < INFINITY)
+        if undecided.any():
+            place = int(np.argmax(np.where(undecided, np.minimum(-node.L, node.U), -1.0)))
+            return Phase(*divmod(place, node.L.shape[1]))
+        # Splitting floats gains nothing: the point's score lies within the rounding margin.
+        steps = [j for j in wide if self.numbers.kind[j] != 0]
+        return middle(node.box, steps[0]) if steps else None
 
     def width(self, box: Box, j: int) -> Fraction:
         """How much an axis of a box can still vary, in delta."""

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import GridAxis, Point
+from mace.axes import GridAxis
 from mace.distance import Norm
 from mace.exact import exact, nearest
-from mace.margins import compare_slack, exact_margin, exact_scores
+from mace.margins import compare_slack
 from mace.question import Question
 from mace.space import Column
 from mace.tables import Network
@@ -191,18 +191,4 @@ def numbers(question: Question) -> Numbers:
         np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64),
         tuple(parts),
         tuple(forms),
-    )
-
-
-def accepts(question: Question, parts: tuple[Part, ...], point: Point) -> bool:
-    """Whether the deployed model gives the goal at a point for certain, whatever its order of summation."""
-    model = question.model
-    assert isinstance(model, Network)
-    scores = exact_scores(model, question.row(point))
-    return any(
-        all(
-            exact_margin(model, compare, scores) >= slack + SURELY
-            for compare, slack in zip(compares, part.slack, strict=True)
-        )
-        for compares, part in zip(question.goal.decision, parts, strict=True)
     )

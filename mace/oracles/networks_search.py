@@ -20,7 +20,7 @@ from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.exact import below, exact, nearest
 from mace.oracles.networks_exact import Box, Exact, box_of
 from mace.oracles.networks_kernels import INFINITY, cut, derive
-from mace.oracles.networks_model import Array, Part, accepts, numbers
+from mace.oracles.networks_model import Array, Part, numbers
 from mace.oracles.networks_relax import relax
 from mace.oracles.protocol import Gap, Limits
 from mace.proof import Phase, Split
@@ -141,6 +141,7 @@ class Search:
         self.heap, self.count = [], 0
         self.root = self.first_node()
         self.look(self.root)
+        self.propose(self.root)
         self.push(self.root)
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or in a settled one.
         while self.heap:
@@ -153,6 +154,8 @@ class Search:
                 continue
             if self.distance < node.radius * RENEW:  # the ball has shrunk since: look again
                 self.look(node)
+                if not node.closed:
+                    self.propose(node)
                 self.push(node)
                 continue
             self.expand(node)
@@ -228,8 +231,6 @@ class Search:
             if found[0] < node.bound:
                 node.bound = found[0]
                 node.point, node.loss, node.scores = found[6], found[7], found[8]
-            if found[0] < self.target and found[1] == 0:
-                self.propose(found[6])
         if node.bound >= self.target:
             node.closed = "dual"
 
@@ -289,13 +290,16 @@ class Search:
         distance = self.question.distance_of(point)
         if distance >= self.distance or not self.question.obeys(point):
             return False
-        if not trusted and not accepts(self.question, self.numbers.parts, point):
+        if not trusted and not self.exact.accepts(point):
             return False
         self.best, self.distance = point, distance
         return True
 
-    def propose(self, x: Array) -> None:
+    def propose(self, node: Node) -> None:
         """Try the points near a relaxed one: as it is, away from the start, and the nearest of its linear region."""
+        if node.point is None:
+            return
+        x = node.point
         for outward in (False, True):
             point = self.rounded(x, outward)
             if point not in self.seeds:
@@ -391,6 +395,8 @@ class Search:
             if all(child.closed for child in children):
                 break
         for child in node.children:
+            if not child.closed:
+                self.propose(child)
             self.push(child)
 
     def child(self, node: Node, split: Split | Phase, side: int) -> Node:

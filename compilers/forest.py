@@ -32,7 +32,7 @@ def forest_program(table: Ensemble, asked: Asked) -> Program:
         def assigned(leaf: int, votes: dict[Side, str] = votes, values: list[list[Fraction]] = values) -> Block:
             return tuple(Assign(name, Number(difference(side, values[leaf]))) for side, name in votes.items())
 
-        body.append(nested(tree, number, asked.names, table.cast, table.test, assigned))
+        body.append(nested(table, number, asked.names, assigned))
         for side, name in votes.items():
             parts[side].append(Name(name))
     sums = {side: asked.fresh(_called("score", place)) for place, side in enumerate(wanted)}

@@ -57,7 +57,7 @@ def to_program(
         None if input_error is None else tuple(input_error),
     )
     if isinstance(table, Ensemble):
-        one_class = goal is None and (table.rule == "argmax")
+        one_class = goal is None and table.rule == "argmax" and table.decisions is None
         single = len(table.trees) == 1 and (goal is not None or one_class)
         return tree_program(table, asked) if single else forest_program(table, asked)
     return linear_program(table, asked) if len(table.layers) == 1 else mlp_program(table, asked)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal
 
 from mace.compilers.thresholds import largest_passing
-from mace.compilers.verdict import Asked, decide
+from mace.compilers.verdict import Asked, decide, joined
 from mace.errors import ModelError
 from mace.exact import exact
-from mace.language.syntax import MAX_NESTING, Apply, Block, If, Name, Number, Op, Program, Return
+from mace.language.syntax import MAX_NESTING, Apply, Block, Expr, If, Name, Number, Op, Program, Return, Truth
 from mace.tables import Ensemble, Tree
 
 DEEPEST = MAX_NESTING - 10
@@ -31,19 +30,13 @@ def tree_program(table: Ensemble, asked: Asked) -> Program:
     def returned(leaf: int) -> Block:
         return (Return(decide(table, asked, [s + exact(v) for s, v in zip(start, tree.value[leaf], strict=True)])),)
 
-    body = nested(tree, 0, asked.names, table.cast, table.test, returned)
+    body = nested(table, 0, asked.names, returned)
     return Program(asked.inputs(), (), body, table.name)
 
 
-def nested(
-    tree: Tree,
-    number: int,
-    names: Sequence[str],
-    cast: Literal["float32", "float64"],
-    test: Literal["<=", "<"],
-    at_leaf: Callable[[int], Block],
-) -> Block:
-    """A tree as nested conditionals with the given statements at its leaves; `number` is for messages."""
+def nested(table: Ensemble, number: int, names: Sequence[str], at_leaf: Callable[[int], Block]) -> Block:
+    """The tree with this number as nested conditionals, with the given statements at its leaves."""
+    tree = table.trees[number]
     order, depth = [0], {0: 0}
     for node in order:  # grows: every node after its parent
         if tree.column[node] >= 0:
@@ -61,12 +54,30 @@ def nested(
             blocks[node] = at_leaf(node)
             continue
         then, other = blocks.pop(int(tree.left[node])), blocks.pop(int(tree.right[node]))
-        last = largest_passing(float(tree.threshold[node]), cast, test)
-        if abs(last) == float("inf"):  # every finite double goes the same way
-            blocks[node] = then if last > 0 else other
+        passes = _passes(table, tree, node, Name(names[int(tree.column[node])]))
+        if isinstance(passes, Truth):
+            blocks[node] = then if passes.value else other
         elif then == other and len(then) == 1 and isinstance(then[0], Return):
             blocks[node] = then
         else:
-            passes = Apply(Op.LE, (Name(names[int(tree.column[node])]), Number(Fraction(last))))
             blocks[node] = (If(passes, then, other),)
     return blocks[0]
+
+
+def _passes(table: Ensemble, tree: Tree, node: int, column: Name) -> Expr:
+    """The test of an inner node on an exact number; programs have no NaN."""
+    if node in tree.members:
+        # A number that the cast rounds to a category counts as that category.
+        return joined(Op.OR, [_equals(table, column, code) for code in sorted(tree.members[node])])
+    last = largest_passing(float(tree.threshold[node]), table.cast, table.test)
+    if abs(last) == float("inf"):  # every finite double goes the same way
+        return Truth(last > 0)
+    return Apply(Op.LE, (column, Number(Fraction(last))))
+
+
+def _equals(table: Ensemble, column: Name, code: int) -> Expr:
+    """Whether the cast of a column is a whole number."""
+    last = largest_passing(float(code), table.cast, "<=")
+    before = largest_passing(float(code), table.cast, "<")
+    above, below = (Apply(op, (column, Number(Fraction(x)))) for op, x in ((Op.GT, before), (Op.LE, last)))
+    return Apply(Op.AND, (above, below))

@@ -19,7 +19,7 @@ from mace.errors import ModelError
 from mace.exact import exact
 from mace.language.syntax import Apply, Assign, Block, Expr, If, Input, Name, Number, Op, Real, Return, Truth
 from mace.margins import Slack
-from mace.tables import Compare, Decision, Ensemble, Network, class_decision
+from mace.tables import Compare, Decision, Ensemble, Network, decision_of
 
 Reading: TypeAlias = Literal["possible", "sure", "exact"]
 Side: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
@@ -69,6 +69,8 @@ def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Side, ...]:
     """The differences of scores that decide, each once: all that a program has to compute."""
     if goal is not None:
         return tuple(dict.fromkeys((compare.plus, compare.minus) for part in goal for compare in part))
+    if table.decisions is not None:
+        return sides(table, tuple(part for decision in table.decisions for part in decision))
     if table.rule not in ("argmax", "softmax"):
         return ((0, None),)
     return ((1, 0),) if table.outputs == 2 else tuple((output, None) for output in range(table.outputs))
@@ -84,14 +86,13 @@ def verdict(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr])
     """The statements that return; `of` gives the expression of a side, not divided."""
     if asked.goal is not None:
         return (Return(_met(table, asked, of, asked.goal)),)
-    if table.rule == "value":
+    if not table.classes:
         raise ModelError(f"{table.name} has no classes: give a goal")
     exactly = Asked(asked.names)
-    if table.rule not in ("argmax", "softmax") or table.outputs == 2:
-        first = class_decision(table.rule, table.outputs, 1)
-        return (_returns(_met(table, exactly, of, first), 1, 0),)
-    if table.outputs == 1:
+    if len(table.classes) == 1:
         return (Return(Number(Fraction(0))),)
+    if len(table.classes) == 2:
+        return (_returns(_met(table, exactly, of, decision_of(table, 1)), 1, 0),)
     best, winner = asked.fresh("best"), asked.fresh("winner")
     block: list[Assign | If | Return] = [Assign(best, of((0, None))), Assign(winner, Number(Fraction(0)))]
     for output in range(1, table.outputs):

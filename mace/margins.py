@@ -74,6 +74,8 @@ def compare_slack(
     """
     if isinstance(table, Ensemble):
         slack = _ensemble_slack(table, compare)
+        moved = exact(table.error) * sum(side is not None for side in (compare.plus, compare.minus))
+        slack = Slack(slack.possible + moved, slack.sure + moved)
     else:
         if magnitude is None:
             raise ModelError("the rounding margin of a network needs a bound on every input column")
@@ -81,6 +83,8 @@ def compare_slack(
         total = sum((errors[side] for side in (compare.plus, compare.minus) if side is not None), Fraction(0))
         slack = Slack(total, total)
     squashed = _SQUASHED.get(table.rule, 0) * _UNIT[table.dtype]
+    if isinstance(table, Ensemble):
+        squashed *= table.divide  # The margins of ensembles are not divided.
     return Slack(slack.possible + squashed, slack.sure + squashed)
 
 

@@ -12,7 +12,8 @@ K classes; "anything but class 0" is a disjunction; a regression interval is two
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ Label: TypeAlias = Any
 Rule: TypeAlias = Literal["argmax", "softmax", "positive", "nonnegative", "sigmoid", "value"]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
+Bools: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class Tree:
     threshold: (nodes,) compared with the column, see `Ensemble.test`.
     left, right: (nodes,) where a passed and a failed test lead, -1 for a leaf.
     value:     (nodes, outputs) what a leaf adds to the scores, exactly as the library adds it.
+    missing_left: (nodes,) whether NaN goes left; None: it fails every test, so it goes right.
+    members:   nodes that test a category instead: a row goes left if the column is one of these whole numbers. Where a
+               library sends categories that it never saw to the left, the reader swaps the branches.
     """
 
     column: Ints
@@ -74,6 +79,8 @@ class Tree:
     left: Ints
     right: Ints
     value: Floats
+    missing_left: Bools | None = None
+    members: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     @property
     def nodes(self) -> int:
@@ -89,7 +96,10 @@ class Ensemble:
     test:   "<=" or "<": a row goes left if cast(x) test threshold.
     divide: the number of trees for a mean, 1 for a sum.
     ordered: False if the library may add the trees in another order (threads): the last bits of `scores` may differ.
+    error:  how far a score of the library, times `divide`, may lie from what is added here beyond the rounding of these
+            sums: for models that average, scale or squash on the way. 0: `scores` are the library's own.
     rule:   how scores give a class, see `class_decision`.
+    decisions: one decision a class where `rule` does not say it (a calibrated model); None: the rule's.
     """
 
     trees: tuple[Tree, ...]
@@ -103,11 +113,18 @@ class Ensemble:
     divide: int = 1
     name: str = "ensemble"
     ordered: bool = True
+    error: float = 0.0
+    decisions: tuple[Decision, ...] | None = None
 
     @property
     def outputs(self) -> int:
         """How many scores the model has."""
         return len(self.start)
+
+    @property
+    def certain(self) -> bool:
+        """Whether `scores` are the library's own to the last bit, and compare as its decisions do."""
+        return self.ordered and not self.error and self.rule not in ("sigmoid", "softmax")
 
     @property
     def leaves(self) -> int:
@@ -116,14 +133,34 @@ class Ensemble:
 
     def leaf(self, tree: Tree, row: Floats) -> int:
         """The leaf of `tree` that a row of shape (columns,) reaches."""
-        with np.errstate(over="ignore"):
-            seen = row.astype(np.float32).astype(np.float64) if self.cast == "float32" else row
-        node = 0
+        seen, node = self.seen(row), 0
         while tree.column[node] >= 0:
-            value, threshold = seen[tree.column[node]], tree.threshold[node]
-            passed = value <= threshold if self.test == "<=" else value < threshold
+            passed = self._passes(tree, node, float(seen[tree.column[node]]))
             node = int(tree.left[node] if passed else tree.right[node])
         return node
+
+    def seen(self, values: Floats) -> Floats:
+        """What the tests see of float64 inputs: each one cast, as float64 again."""
+        with np.errstate(over="ignore"):
+            return values.astype(np.float32).astype(np.float64) if self.cast == "float32" else values
+
+    def goes_left(self, tree: Tree, node: int, value: float) -> bool:
+        """Whether a float64 value of the column that an inner node tests goes to its left."""
+        return self._passes(tree, node, float(self.seen(np.array([value], dtype=np.float64))[0]))
+
+    def _passes(self, tree: Tree, node: int, seen: float) -> bool:
+        if seen != seen:  # NaN
+            return tree.missing_left is not None and bool(tree.missing_left[node])
+        if node in tree.members:
+            return seen in tree.members[node]
+        threshold = float(tree.threshold[node])
+        return seen <= threshold if self.test == "<=" else seen < threshold
+
+    def passes(self, values: Floats, thresholds: Floats, missing_left: Bools | bool = False) -> Bools:
+        """The tests of thresholds on float64 values; the three shapes are broadcast together."""
+        seen = self.seen(values)
+        passed = seen <= thresholds if self.test == "<=" else seen < thresholds
+        return np.asarray(np.where(np.isnan(seen), missing_left, passed), dtype=np.bool_)
 
     def scores(self, row: Floats) -> Floats:
         """The library's own float scores of a row of shape (columns,); shape (outputs,), as float64."""
@@ -153,6 +190,7 @@ class Network:
     """Dense layers, the last with activation "identity"; a linear model is the case of one layer.
 
     dtype: "float32" if the library may compute in float32 (weights stored so); margins then use that precision.
+    decisions: one decision a class where `rule` does not say it; None: the rule's.
     """
 
     layers: tuple[Layer, ...]
@@ -161,6 +199,7 @@ class Network:
     classes: tuple[Label, ...]
     name: str = "network"
     dtype: Literal["float32", "float64"] = "float64"
+    decisions: tuple[Decision, ...] | None = None
 
     @property
     def outputs(self) -> int:
@@ -210,6 +249,13 @@ def class_decision(rule: Rule, outputs: int, index: int) -> Decision:
     return ((Compare(None, 0, -than, not strict),),)
 
 
+def decision_of(table: Ensemble | Network, index: int) -> Decision:
+    """When a model decides for the class with this index, as comparisons of its scores."""
+    if table.decisions is not None:
+        return table.decisions[index]
+    return class_decision(table.rule, table.outputs, index)
+
+
 def decision_for(table: Ensemble | Network, labels: frozenset[Label] | set[Label]) -> Decision:
     """The decision "one of these classes", in the order of the model's classes.
 
@@ -222,5 +268,5 @@ def decision_for(table: Ensemble | Network, labels: frozenset[Label] | set[Label
     parts: list[tuple[Compare, ...]] = []
     for index, label in enumerate(table.classes):
         if label in labels:
-            parts.extend(class_decision(table.rule, table.outputs, index))
+            parts.extend(decision_of(table, index))
     return tuple(parts)

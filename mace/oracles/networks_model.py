@@ -72,7 +72,7 @@ class Numbers:
     forms: tuple[Affine | None, ...]
 
 
-def affine(axis: GridAxis, column: Column) -> Affine:
+def affine(axis: GridAxis, column: Column, dtype: str) -> Affine:
     """What a column is, exactly, as a function of its feature, and how far the model's float64 may be from it."""
     largest = max(abs(axis.value(axis.lower)), abs(axis.value(axis.upper)))
     whole = axis.grid.step.denominator == 1 and (axis.grid.extra is None or axis.grid.extra.denominator == 1)
@@ -89,15 +89,19 @@ def affine(axis: GridAxis, column: Column) -> Affine:
                 factor, shift, error = factor * by, shift * by, error * abs(by)
         # Each operation rounds once, relative to a result that is off by what came before.
         error += (abs(factor) * largest + abs(shift) + error) / 2**53 + Fraction(1, 2**1074)
-    return Affine(factor, shift, abs(factor) * largest + abs(shift), error)
+    size = abs(factor) * largest + abs(shift)
+    if dtype == "float32":
+        error += (size + error) / 2**24 + Fraction(1, 2**149)
+    return Affine(factor, shift, size, error)
 
 
 def columns_of(question: Question) -> list[Affine | None]:
     """Per column its affine form; None for columns of features with levels."""
+    assert isinstance(question.model, Network)
     found: list[Affine | None] = []
     for column in question.columns:
         axis = question.axes[column.feature]
-        found.append(affine(axis, column) if isinstance(axis, GridAxis) and column.values is None else None)
+        found.append(affine(axis, column, question.model.dtype) if isinstance(axis, GridAxis) and column.values is None else None)
     return found
 
 

@@ -1,0 +1,118 @@
+"""The networks oracle: the same answers as enumeration, and proofs that the checker accepts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mace.certificate import certificate
+from mace.distance import norm
+from mace.oracles.networks import NetworkOracle
+from mace.oracles.protocol import Found, Limits, Refuted
+from mace.proofs.check import check
+from mace.question import Goal, Question
+from mace.space import Feature, Space
+from mace.tables import Layer, Network, decision_for
+from tests.reference import nearest, random_question
+
+CLOSE = Fraction(1, 10**9)
+
+
+def agree(question: Question) -> None:
+    """The oracle's answer, its point and its proof against enumeration and the checker."""
+    expected = nearest(question)
+    reply = NetworkOracle(question).ask(None, Limits(60))
+    if expected is None:
+        assert isinstance(reply, Refuted)
+        assert reply.proof is not None
+        verdict = check(certificate(question, None, None, reply.proof).data)
+        assert verdict.accepted, verdict
+        return
+    assert isinstance(reply, Found), reply
+    assert question.obeys(reply.point)
+    assert question.has_goal(reply.point)
+    assert question.distance_of(reply.point) == expected[0]
+    assert reply.lower is not None
+    assert expected[0] - CLOSE <= reply.lower <= expected[0]
+    assert reply.proof is not None
+    verdict = check(certificate(question, reply.lower, reply.point, reply.proof).data)
+    assert verdict.accepted, verdict
+
+
+@pytest.mark.parametrize("kind", ["linear", "network"])
+@pytest.mark.parametrize("block", range(8))
+def test_same_optimum_as_enumeration_and_accepted_proof(kind: str, block: int) -> None:
+    for seed in range(block * 10, block * 10 + 10):
+        agree(random_question(seed, kind))
+
+
+def floats(layers: tuple[int, ...], seed: int, spec: str) -> Question:
+    """A question over four features on the float64 grid and a categorical one."""
+    rng = np.random.default_rng(seed)
+    features = [Feature(f"x{k}", "real", -3, 3) for k in range(4)]
+    space = Space([*features, Feature("c", "categorical", levels=["a", "b", "c"])])
+    width, made = 7, []
+    for size in (*layers, 1):
+        made.append(Layer(rng.normal(size=(width, size)), rng.normal(size=size), "relu"))
+        width = size
+    made[-1] = replace(made[-1], activation="identity")
+    model = Network(tuple(made), 7, "sigmoid", (0, 1))
+    row = {f"x{k}": float(rng.normal()) for k in range(4)} | {"c": "b"}
+    axes = space.axes(row)
+    start = tuple(axis.start for axis in axes)
+    probe = Question(space, axes, model, Goal("", frozenset([1]), decision_for(model, {1})), norm(spec, 5))
+    goal = 0 if probe.has_goal(start) else 1
+    return replace(probe, goal=Goal("", frozenset([goal]), decision_for(model, {goal})))
+
+
+@pytest.mark.parametrize("spec", ["l0", "l1", "linf"])
+@pytest.mark.parametrize("layers", [(), (6,), (6, 5), (5, 4, 4)])
+def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers: tuple[int, ...], spec: str) -> None:
+    for seed in range(3):
+        question = floats(layers, seed, spec)
+        reply = NetworkOracle(question).ask(None, Limits(60))
+        assert isinstance(reply, (Found, Refuted))
+        lower = reply.lower if isinstance(reply, Found) else None
+        point = reply.point if isinstance(reply, Found) else None
+        assert reply.proof is not None
+        assert check(certificate(question, lower, point, reply.proof).data).accepted
+        if point is None:
+            continue
+        assert question.has_goal(point)
+        assert lower is not None
+        assert question.distance_of(point) - lower <= CLOSE
+        rng = np.random.default_rng(seed)
+        for _ in range(300):
+            shrunk = tuple(
+                axis.grid.floor(axis.start_value + (axis.value(i) - axis.start_value) * Fraction(rng.random()))
+                if hasattr(axis, "grid")
+                else i
+                for axis, i in zip(question.axes, point, strict=True)
+            )
+            assert question.distance_of(shrunk) >= lower or not question.has_goal(shrunk)
+
+
+def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:
+    question = floats((6,), 0, "l1")
+    reply = NetworkOracle(question).ask(None, Limits(60))
+    assert isinstance(reply, Found)
+    distance = question.distance_of(reply.point)
+    below, above = distance * Fraction(99, 100), distance * Fraction(101, 100)
+    refuted = NetworkOracle(question).ask(below, Limits(60))
+    assert isinstance(refuted, Refuted)
+    assert refuted.proof is not None
+    assert check(certificate(question, below, None, refuted.proof).data).accepted
+    assert isinstance(NetworkOracle(question).ask(above, Limits(60)), Found)
+
+
+def test_a_forbidden_point_is_not_found_again() -> None:
+    question = random_question(3, "network", extras=False)
+    oracle = NetworkOracle(question)
+    first = oracle.ask(None, Limits(60))
+    assert isinstance(first, Found)
+    oracle.forbid(first.point)
+    second = oracle.ask(None, Limits(60))
+    assert not isinstance(second, Found) or second.point != first.point

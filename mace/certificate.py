@@ -115,6 +115,13 @@ def certifiable(question: Question) -> str | None:
         return "the model is a program; certificates speak of trees, linear models and networks"
     if not isinstance(question.distance, Norm):
         return "the distance is a program; certificates speak of mixtures of l0, l1 and linf"
+    if isinstance(question.model, Ensemble):
+        for tree in question.model.trees:
+            if any(question.columns[tree.column[node]].values is None for node in tree.members):
+                return "a tree tests a number as if it were a category"
+    for column in question.columns:
+        if any(math.isnan(value) for value in column.values or ()):
+            return "a level is a missing value to the model"
     for rule in question.rules:
         try:
             expression_of(rule)
@@ -324,6 +331,7 @@ def _model(table: Ensemble | Network) -> dict[str, Any]:
             "test": table.test,
             "dtype": table.dtype,
             "ordered": bool(table.ordered),
+            "error": _float(table.error),
             "divide": int(table.divide),
             "start": _floats(table.start.tolist()),
             "trees": [_tree(tree) for tree in table.trees],
@@ -359,7 +367,10 @@ def _tree(tree: Tree) -> dict[str, list[Any]]:
     pairs = list(zip(order, inner, strict=True))
     return {
         "column": [column[node] if test else -1 for node, test in pairs],
-        "threshold": [_float(threshold[node]) if test else 0 for node, test in pairs],
+        "threshold": [
+            0 if not test else sorted(tree.members[node]) if node in tree.members else _float(threshold[node])
+            for node, test in pairs
+        ],
         "left": [place[left[node]] if test else 0 for node, test in pairs],
         "right": [place[right[node]] if test else 0 for node, test in pairs],
         "value": [None if test else _floats(value[node]) for node, test in pairs],
@@ -421,7 +432,7 @@ def _certain(question: Question, point: Point) -> bool:
     """Whether a point has the goal whatever the order of summation, or the order is known."""
     table = question.model
     assert not isinstance(table, Formula)
-    if isinstance(table, Ensemble) and table.ordered and table.rule not in ("sigmoid", "softmax"):
+    if isinstance(table, Ensemble) and table.certain:
         return question.has_goal(point)
     row = question.row(point)
     scores = exact_scores(table, row)

@@ -755,6 +755,8 @@ class Problem:
 # ------------------------------------------------------------------------------------------------ ensembles
 
 Record: TypeAlias = tuple[int, int, dict[int, Span], tuple[int, ...], tuple[int, ...]]
+Test: TypeAlias = int | frozenset[int]  # a threshold, or the categories that go left; times 2^1074
+Tree: TypeAlias = tuple[list[int], list[Test], list[int], list[int], list[Any]]
 # A leaf that can be reached: sum part and maximum of its distance, where it is narrow, margins, values.
 
 
@@ -763,7 +765,7 @@ class Ensemble:
 
     def __init__(self, data: Any, problem: Problem) -> None:
         where = "statement: model"
-        names = ("kind", "rule", "cast", "test", "dtype", "ordered", "divide", "start", "trees")
+        names = ("kind", "rule", "cast", "test", "dtype", "ordered", "error", "divide", "start", "trees")
         data = fields(data, names, where)
         self.problem = problem
         self.rule = text(data["rule"], SQUASHED, f"{where}: rule")
@@ -771,6 +773,8 @@ class Ensemble:
         self.strict = text(data["test"], ("<=", "<"), f"{where}: test") == "<"
         self.dtype = text(data["dtype"], DIGITS, f"{where}: dtype")
         self.ordered = truth(data["ordered"], f"{where}: ordered")
+        self.error = floating(data["error"], f"{where}: error")
+        need(self.error >= 0, f"{where}: an error is not negative")
         self.divide = integer(data["divide"], 1, 2**31, f"{where}: divide")
         self.start = [self._stored(x, f"{where}: start") for x in items(data["start"], f"{where}: start")]
         self.outputs = len(self.start)
@@ -780,7 +784,7 @@ class Ensemble:
             self.trees.append(self._tree(tree, f"{where}: tree {t}"))
             room -= len(self.trees[-1][0])
             need(room >= 0, f"{where}: too many nodes")
-        self.cuts: dict[tuple[int, int], tuple[Span, Span]] = {}
+        self.cuts: dict[tuple[int, Test], tuple[Span, Span]] = {}
         self.compares: dict[Compare, int] = {}
 
     def _stored(self, data: Any, where: str) -> int:
@@ -789,7 +793,7 @@ class Ensemble:
         need(abs(number) < INFINITE, f"{where}: a value overflows")
         return number
 
-    def _tree(self, data: Any, where: str) -> tuple[list[int], list[int], list[int], list[int], list[Any]]:
+    def _tree(self, data: Any, where: str) -> Tree:
         data = fields(data, ("column", "threshold", "left", "right", "value"), where)
         column = items(data["column"], where)
         count, last = len(column), len(self.problem.columns) - 1
@@ -804,7 +808,11 @@ class Ensemble:
                 continue
             need(type(c) is int and 0 <= c <= last, f"{where}: node {n}: no column {c!r}")
             need(value[n] is None, f"{where}: node {n}: only a leaf has values")
-            threshold[n] = floating(threshold[n], f"{where}: node {n}")
+            if type(threshold[n]) is list:
+                need(self.problem.columns[c].table is not None, f"{where}: node {n}: tests categories of a grid")
+                threshold[n] = frozenset(ONE * integer(k, -MAX_LEVELS, MAX_LEVELS, where) for k in threshold[n])
+            else:
+                threshold[n] = floating(threshold[n], f"{where}: node {n}")
             for child in (left[n], right[n]):
                 # A child after its parent, with no other: so every walk ends, and none is longer than the tree.
                 need(type(child) is int and n < child < count, f"{where}: node {n}: its child must come after it")
@@ -813,7 +821,7 @@ class Ensemble:
         need(parents.count(1) == count - 1, f"{where}: not every node is reached")
         return column, threshold, left, right, value
 
-    def passing(self, c: int, threshold: int) -> tuple[Span, Span]:
+    def passing(self, c: int, threshold: Test) -> tuple[Span, Span]:
         """The indices of the column's feature that go left, and those that go right."""
         found = self.cuts.get((c, threshold))
         if found is None:
@@ -822,6 +830,7 @@ class Ensemble:
                 mask = sum(1 << level for level, x in enumerate(column.table) if self._passes(x, threshold))
                 found = (mask, ~mask)
             else:
+                assert isinstance(threshold, int)
                 low, high = column.axis.full
                 cut = self._cut(column, threshold)
                 found = ((low, cut), (cut + 1, high))
@@ -829,8 +838,10 @@ class Ensemble:
             self.cuts[c, threshold] = found
         return found
 
-    def _passes(self, number: int, threshold: int) -> bool:
+    def _passes(self, number: int, threshold: Test) -> bool:
         seen = to_dtype(number, "float32") if self.cast == "float32" else number
+        if isinstance(threshold, frozenset):
+            return seen in threshold
         return seen < threshold if self.strict else seen <= threshold
 
     def _cut(self, column: Column, threshold: int) -> int:
@@ -905,7 +916,7 @@ class Ensemble:
             if not (len(sides) == 2 and exact and grain > error):
                 loose = Fraction(0) if len(sides) == 2 and compare.strict else error
                 tight = Fraction(0) if len(sides) == 2 and not compare.strict else error
-        squashed = SQUASHED[self.rule] * UNIT[self.dtype] * ONE * self.divide
+        squashed = SQUASHED[self.rule] * UNIT[self.dtype] * ONE * self.divide + self.error * len(sides)
         return (summing + loose + squashed) / ONE, (summing + tight + squashed) / ONE
 
     def prepare(self) -> None:
@@ -925,7 +936,7 @@ class Ensemble:
         self.limit = problem.limit if problem.limit is not None else most + 1
         problem.root.leaves = [self._reached(tree) for tree in self.trees]
 
-    def _reached(self, tree: tuple[list[int], list[int], list[int], list[int], list[Any]]) -> list[Record]:
+    def _reached(self, tree: Tree) -> list[Record]:
         column, threshold, left, right, value = tree
         axes, root, limit, found = self.problem.axes, self.problem.root.box, self.limit, []
         costs = [axis.cost(span) for axis, span in zip(axes, root, strict=True)]
@@ -1018,7 +1029,7 @@ class Ensemble:
         squashed = SQUASHED[self.rule] * UNIT[self.dtype] * ONE
 
         def holds(compare: Compare) -> bool:
-            if self.ordered and not squashed:
+            if self.ordered and not squashed and not self.error:
                 return held(compare.margin(scores) - compare.than, Fraction(0), compare)
             _, tight = self.slack(compare)
             return held(compare.margin(sums) - compare.than * self.divide, tight * ONE, compare)
@@ -1508,7 +1519,7 @@ def cell(problem: Problem, state: State) -> list[State]:
     model = as_ensemble(problem)
     if state.empty:
         return []
-    need(model.ordered, "the model adds its trees in any order, so that its last bits are not known")
+    need(model.ordered and not model.error, "the last bits of the model's scores are not known")
     reached = model.reached(state)
     for t, records in enumerate(reached):
         need(len(records) < 2, f"tree {t} reaches {len(records)} leaves in the box")

@@ -1,0 +1,183 @@
+"""Read a scikit-learn Pipeline: a model over the raw columns that people see.
+
+In:  a fitted Pipeline (nested ones, ColumnTransformer and FeatureUnion too) whose last step is a class that `read`
+     knows, and a space whose features are the raw columns that the pipeline was fitted on.
+Out: `compile_pipeline`: the last step's table, the columns that it sees as functions of one feature each, and a way to
+     hand rows of the space to the pipeline; `read_pipeline`: the first two.
+Promise: for a feature with levels the columns are what the real steps gave for each level. For a number they are a
+chain of float64 operations, compared bit for bit with what the real steps gave at some hundred numbers of its range;
+any difference is a ModelError. Trees come out over the raw numbers (`pipeline_thresholds.py`), exactly.
+What the pipeline cannot take as missing is left out of the columns: a row that needs it is a RowError (`usable_axes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.columns import Column, Step
+from mace.compilers import read
+from mace.compilers.pipeline_thresholds import on_raw_numbers
+from mace.compilers.pipeline_walk import Walk, frame_of, is_pipeline, quiet
+from mace.errors import ModelError
+from mace.exact import nearest
+from mace.space import Feature, Space
+from mace.tables import Ensemble, Network, Table, decided, decision_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_VALUES = 1000  # an integer feature with at most so many values may be a table for a network
+
+
+def read_pipeline(pipeline: object, space: Space) -> tuple[Table, tuple[Column, ...]]:
+    """The table of a pipeline's last step, and its columns as functions of the space's features.
+
+    Raises ModelError for a step that is not supported and for a pipeline that does not fit the space.
+    """
+    compiled = compile_pipeline(pipeline, space)
+    return compiled.table, compiled.columns
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledPipeline:
+    """A pipeline as a table over columns, and the deployed pipeline itself.
+
+    names:   the raw columns it is given, in its own order; None if it was fitted on an array without names.
+    markers: per feature, what stands for a missing value in its column (NaN where absent).
+    """
+
+    pipeline: Any
+    space: Space
+    table: Table
+    columns: tuple[Column, ...]
+    names: tuple[str, ...] | None
+    markers: Mapping[str, object]
+
+    def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+        """Rows of the space, with None for what is missing, as the raw frame that the pipeline takes.
+
+        Numbers are float64 (integers int64 where none is missing); levels keep their own type.
+        """
+        return frame_of(self.space, rows, self.names, self.markers)
+
+    def row(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
+        """A row of the space as the table's columns; shape (columns,)."""
+        out = []
+        for column in self.columns:
+            feature = self.space.features[column.feature]
+            value = values[feature.name]
+            if column.values is not None:
+                out.append(column.values[feature.levels.index(value)])
+            else:
+                out.append(
+                    column.of(float(value))
+                    if value is not None
+                    else float("nan" if column.missing is None else column.missing)
+                )
+        return np.array(out, dtype=np.float64)
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """The deployed pipeline's own decisions for a frame; shape (rows,)."""
+        return np.asarray(self.pipeline.predict(frame if self.names is not None else frame.to_numpy()))
+
+
+def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
+    """See the module's docstring."""
+    steps = _steps(pipeline)
+    final = steps.pop()[1]
+    if isinstance(final, str) or final is None:
+        raise ModelError("the pipeline ends in a step that is not a model", hint="Give the pipeline with its model.")
+    table = read(final)
+    names = _names(pipeline, steps, final, space)
+    walk = Walk(space, steps, names)
+    columns = walk.columns()
+    if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
+        raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
+    columns = walk.with_missing(pipeline, columns)
+    if isinstance(table, Network):
+        columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
+        compiled = CompiledPipeline(pipeline, space, table, columns, names, walk.markers)
+    elif isinstance(table, Ensemble):
+        raw, over = on_raw_numbers(table, columns)
+        compiled = CompiledPipeline(pipeline, space, raw, over, names, walk.markers)
+        _compare_decisions(compiled, walk.rows)
+    else:
+        raise ModelError(f"a pipeline may not end in {table.name}")
+    return compiled
+
+
+def _steps(pipeline: Any) -> list[tuple[str, Any]]:
+    """The steps with their names, of nested pipelines at the end too."""
+    steps = list(getattr(pipeline, "steps", ()))
+    if not steps:
+        raise ModelError("the pipeline has no steps")
+    while is_pipeline(steps[-1][1]):
+        name, last = steps.pop()
+        steps += [(f"{name}__{inner}", step) for inner, step in last.steps]
+    return steps
+
+
+def _names(pipeline: Any, steps: list[tuple[str, Any]], final: Any, space: Space) -> tuple[str, ...] | None:
+    """The raw columns that the pipeline was fitted on and the space has; None if it was fitted without names."""
+    parts = [pipeline, *(step for _, step in steps), final]
+    given = next((names for part in parts[:2] if (names := getattr(part, "feature_names_in_", None)) is not None), None)
+    if given is None:
+        count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
+        if count != len(space.features):
+            raise ModelError(
+                f"the pipeline was fitted on {count} columns without names, not on {len(space.features)} features",
+                hint="Fit it on a frame with named columns.",
+            )
+        return None
+    names = tuple(str(name) for name in given)
+    if not set(names) & set(space.names):
+        raise ModelError(
+            f"the pipeline was fitted on other columns (for instance `{names[0]}`) than the space's features",
+            hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
+        )
+    return names
+
+
+def _for_network(column: Column, feature: Feature) -> Column:
+    """A column that networks can take: arithmetic, or a table over bins or over the values of an integer."""
+    if column.values is not None or column.is_affine:
+        return column
+    lower, upper = feature.bounds()
+    chain: list[Step] = []
+    for step in column.chain:
+        if step[0] == "clip":
+            before = Column(column.name, column.feature, None, tuple(chain))
+            if before.of(nearest(lower)) >= step[1][0] and before.of(nearest(upper)) <= step[1][1]:
+                continue  # Nothing in the range is clipped.
+        chain.append(step)
+    column = replace(column, chain=tuple(chain))
+    if column.is_affine or column.chain[-1][0] == "steps":
+        return column
+    if feature.kind == "integer" and upper - lower < MOST_VALUES:
+        numbers = np.arange(int(lower), int(upper) + 1, dtype=np.float64)
+        values = column.of_many(numbers)
+        return replace(column, chain=(("steps", (tuple(numbers[1:].tolist()), tuple(values.tolist()))),))
+    odd = next(step[0] for step in column.chain if step[0] in ("log1p", "sqrt", "clip"))
+    raise ModelError(
+        f"column `{column.name}`: `{odd}` of a real number before a network or a linear model is not supported",
+        hint="Bin the number (KBinsDiscretizer), declare it as an integer, or use trees.",
+    )
+
+
+def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Let the table decide a few rows that the deployed pipeline decided: the last net under all of this."""
+    table = compiled.table
+    assert isinstance(table, Ensemble)
+    if not table.certain or table.rule == "value":
+        return
+    rows = list(rows[:20])
+    with quiet():
+        said = compiled.predict(compiled.frame(rows)).tolist()
+    for row, label in zip(rows, said, strict=True):
+        if not decided(decision_for(table, {label}), table.scores(compiled.row(row))):
+            raise ModelError(f"the pipeline decides {label!r} for a row where its table does not: {row}")

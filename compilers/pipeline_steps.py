@@ -1,0 +1,252 @@
+"""The steps of a scikit-learn pipeline: what each one does to columns that are functions of one feature each.
+
+In:  a fitted step, the columns that enter it, and whether they come as a sparse matrix.
+Out: the columns that leave it, in the library's order.
+Promise: a step that is not in `STEPS`, or is set in a way that mixes features or is not a function of known form, is
+a ModelError that names the step, its class and what is supported. Nothing of scikit-learn is imported. What is said
+here of a number is compared with the real step, bit for bit, by `pipeline.py`; of a feature with levels only its name
+is followed, and the real steps are run on every level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mace.columns import Step, apply
+from mace.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A column on its way: the feature it comes from, and for a number what has happened to it."""
+
+    feature: int
+    name: str
+    numeric: bool
+    chain: tuple[Step, ...] = ()
+
+    def then(self, *steps: Step) -> Traced:
+        """The column after more operations; those after `steps` act on its few values."""
+        if not self.numeric:
+            return self
+        chain = list(self.chain)
+        for step in steps:
+            if chain and chain[-1][0] == "steps":
+                edges, values = chain[-1][1]
+                with np.errstate(all="ignore"):
+                    chain[-1] = ("steps", (edges, tuple(apply(step, np.array(values)).tolist())))
+            else:
+                chain.append(step)
+        return replace(self, chain=tuple(chain))
+
+
+@dataclass(frozen=True)
+class At:
+    """A fitted step by its name in the pipeline, and what enters it: columns, in a sparse matrix or not."""
+
+    name: str
+    step: Any
+    columns: Sequence[Traced]
+    sparse: bool
+
+    def __str__(self) -> str:
+        return f"step `{self.name}` ({type(self.step).__name__})"
+
+    def each(self, steps: Callable[[int], list[Step]]) -> list[Traced]:
+        """Every column after the operations for its place."""
+        return [column.then(*steps(place)) for place, column in enumerate(self.columns)]
+
+
+Handler: TypeAlias = Callable[[At], list[Traced]]
+
+
+def _constant() -> tuple[Step, Step]:
+    return ("mul", 0.0), ("add", 0.0)  # -0.0 + 0.0 is 0.0
+
+
+def _divided(at: At, scale: Any, place: int) -> list[Step]:
+    """Sparse columns are multiplied by the rounded reciprocal, dense ones are divided."""
+    if scale is None:
+        return []
+    value = float(scale[place])
+    if not value > 0:
+        raise ModelError(f"{at}: a scale is {value}, not above zero")
+    return [("mul", 1.0 / value)] if at.sparse else [("div", value)]
+
+
+def standard_scaler(at: At) -> list[Traced]:
+    """(x - mean) / scale."""
+
+    def steps(k: int) -> list[Step]:
+        centre: list[Step] = [("sub", float(at.step.mean_[k]))] if at.step.with_mean else []
+        return centre + _divided(at, at.step.scale_ if at.step.with_std else None, k)
+
+    return at.each(steps)
+
+
+def robust_scaler(at: At) -> list[Traced]:
+    """(x - median) / range."""
+
+    def steps(k: int) -> list[Step]:
+        centre: list[Step] = [("sub", float(at.step.center_[k]))] if at.step.with_centering else []
+        return centre + _divided(at, at.step.scale_ if at.step.with_scaling else None, k)
+
+    return at.each(steps)
+
+
+def max_abs_scaler(at: At) -> list[Traced]:
+    """x / largest magnitude."""
+    clip: list[Step] = [("clip", (-1.0, 1.0))] if getattr(at.step, "clip", False) else []
+    return at.each(lambda k: _divided(at, at.step.scale_, k) + clip)
+
+
+def min_max_scaler(at: At) -> list[Traced]:
+    """x * scale + min."""
+    low, high = at.step.feature_range
+    clip: list[Step] = [("clip", (float(low), float(high)))] if at.step.clip else []
+    if not (np.asarray(at.step.scale_) > 0).all():
+        raise ModelError(f"{at}: a scale is not above zero")
+    return at.each(lambda k: [("mul", float(at.step.scale_[k])), ("add", float(at.step.min_[k])), *clip])
+
+
+def one_hot_encoder(at: At) -> list[Traced]:
+    """A column a category, or group of rare ones, but for those that are dropped."""
+    _no_numbers(at)
+    out: list[Traced] = []
+    for k, column in enumerate(at.columns):
+        count = len(at.step.categories_[k])
+        rare = getattr(at.step, "infrequent_categories_", None) if _groups(at.step) else None
+        if rare is not None and rare[k] is not None:
+            count -= len(rare[k]) - 1
+        if at.step.drop_idx_ is not None and at.step.drop_idx_[k] is not None:
+            count -= 1
+        out += [column] * count
+    return out
+
+
+def ordinal_encoder(at: At) -> list[Traced]:
+    """The number of the category."""
+    _no_numbers(at)
+    return list(at.columns)
+
+
+def _groups(step: Any) -> bool:
+    return getattr(step, "min_frequency", None) is not None or getattr(step, "max_categories", None) is not None
+
+
+def _no_numbers(at: At) -> None:
+    for column in at.columns:
+        if column.numeric:
+            raise ModelError(
+                f"{at} encodes `{column.name}`, which the space declares as a number",
+                hint="Declare the feature with levels (categorical or ordinal), or put it through a scaler.",
+            )
+
+
+def simple_imputer(at: At) -> list[Traced]:
+    """What is there stays; what is missing is filled in; columns that were empty in training may be dropped."""
+    _marks_nothing_present(at)
+    every = at.step.keep_empty_features
+    out = [column for k, column in enumerate(at.columns) if every or not _is_nan(at.step.statistics_[k])]
+    if at.step.add_indicator:
+        out += [at.columns[k].then(*_constant()) for k in at.step.indicator_.features_]
+    return out
+
+
+def missing_indicator(at: At) -> list[Traced]:
+    """1 where the value is missing: 0 for every number that is there."""
+    _marks_nothing_present(at)
+    return [at.columns[k].then(*_constant()) for k in at.step.features_]
+
+
+def _marks_nothing_present(at: At) -> None:
+    marker = at.step.missing_values
+    if isinstance(marker, (int, float)) and not _is_nan(marker):
+        for column in at.columns:
+            if column.numeric:
+                raise ModelError(
+                    f"{at} takes the number {marker} of `{column.name}` for a missing value",
+                    hint="Use NaN for what is missing, in the frame and in the step.",
+                )
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def k_bins_discretizer(at: At) -> list[Traced]:
+    """The number of the bin, or a column a bin."""
+    out: list[Traced] = []
+    for k, column in enumerate(at.columns):
+        edges, count = tuple(map(float, at.step.bin_edges_[k][1:-1])), int(at.step.n_bins_[k])
+        codes = [tuple(map(float, range(count)))]
+        if at.step.encode != "ordinal":
+            codes = [tuple(float(b == bin_) for b in range(count)) for bin_ in range(count)]
+        out += [column.then(("steps", (edges, code))) for code in codes]
+    return out
+
+
+def function_transformer(at: At) -> list[Traced]:
+    """One of a few functions of one number."""
+    if at.step.func is not None and at.step.kw_args:
+        raise ModelError(f"{at} passes kw_args to its function, which is not supported")
+    if at.step.func is None:
+        return list(at.columns)
+    for function, name in FUNCTIONS.items():
+        if at.step.func is function:
+            return [column.then((name, None)) for column in at.columns]  # type: ignore[arg-type]
+    called = getattr(at.step.func, "__name__", repr(at.step.func))
+    raise ModelError(
+        f"{at} applies `{called}`, which is not supported",
+        hint=f"Supported are None (nothing happens) and {', '.join('numpy.' + name for name in FUNCTIONS.values())}.",
+    )
+
+
+FUNCTIONS: dict[Any, str] = {np.log1p: "log1p", np.sqrt: "sqrt"}
+
+
+def selector(at: At) -> list[Traced]:
+    """Some of the columns, unchanged."""
+    return [at.columns[k] for k in at.step.get_support(indices=True)]
+
+
+# Public class path -> what it does. As in READERS, a class may live anywhere inside the named package; a subclass
+# may redefine `transform`, so it is not the class.
+STEPS: dict[str, Handler] = {
+    "sklearn.preprocessing.StandardScaler": standard_scaler,
+    "sklearn.preprocessing.RobustScaler": robust_scaler,
+    "sklearn.preprocessing.MinMaxScaler": min_max_scaler,
+    "sklearn.preprocessing.MaxAbsScaler": max_abs_scaler,
+    "sklearn.preprocessing.OneHotEncoder": one_hot_encoder,
+    "sklearn.preprocessing.OrdinalEncoder": ordinal_encoder,
+    "sklearn.preprocessing.KBinsDiscretizer": k_bins_discretizer,
+    "sklearn.preprocessing.FunctionTransformer": function_transformer,
+    "sklearn.impute.SimpleImputer": simple_imputer,
+    "sklearn.impute.MissingIndicator": missing_indicator,
+    "sklearn.feature_selection.VarianceThreshold": selector,
+    "sklearn.feature_selection.SelectKBest": selector,
+    "sklearn.feature_selection.SelectFromModel": selector,
+}
+PARTS = ("sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer", "sklearn.pipeline.FeatureUnion")
+
+
+def is_a(step: object, path: str) -> bool:
+    """Whether an object is of exactly this public class."""
+    kind, (package, _, name) = type(step), path.rpartition(".")
+    return kind.__qualname__ == name and f"{kind.__module__}.".startswith(f"{package}.")
+
+
+def handler(step: object, name: str) -> Handler:
+    """What a step does; raises ModelError for one that is not supported."""
+    for path, found in STEPS.items():
+        if is_a(step, path):
+            return found
+    kind = type(step)
+    raise ModelError(
+        f"the step `{name}` of the pipeline, a {kind.__module__}.{kind.__qualname__}, is not supported",
+        hint="Supported are " + ", ".join([*STEPS, *PARTS]) + ', "passthrough" and "drop".',
+    )

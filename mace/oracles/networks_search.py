@@ -22,6 +22,7 @@ from mace.oracles.networks_exact import Box, Exact, box_of
 from mace.oracles.networks_kernels import INFINITY, cut, derive
 from mace.oracles.networks_model import Array, Part, numbers
 from mace.oracles.networks_relax import relax
+from mace.oracles.networks_start import greedy
 from mace.oracles.protocol import Gap, Limits
 from mace.proof import Phase, Split
 from mace.question import Question
@@ -140,6 +141,8 @@ class Search:
     def _run(self) -> bool:
         self.heap, self.count = [], 0
         self.root = self.first_node()
+        if self.best is None and not self.anywhere:
+            greedy(self)
         self.look(self.root)
         self.propose(self.root)
         self.push(self.root)

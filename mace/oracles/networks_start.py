@@ -1,0 +1,103 @@
+"""A first point with the goal: change one feature after another, the one that gains most for what it costs.
+
+In:  a `Search`.    Out: points are offered to it; nothing is returned and nothing is promised but time saved.
+The driver usually knows a point from the data; this is for when it does not, and for a second opinion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mace.axes import GridAxis, Point
+from mace.oracles.networks_model import Array
+
+if TYPE_CHECKING:
+    from mace.oracles.networks_search import Search
+
+SHARES = (0.1, 0.3, 0.6, 1.0)
+
+
+def margins(search: Search, x: Array) -> Array:
+    """For rows of item values, shape (rows, I): by how much each has the goal; shape (rows,)."""
+    n = search.numbers
+    values = x @ n.W0 + n.B[0]
+    for layer in range(len(n.size)):
+        if n.relu[layer]:
+            values = np.maximum(values, 0.0)
+        values = values @ n.W[layer + 1] + n.B[layer + 1]
+    parts = [(values @ part.C.T - part.than).min(axis=1) for part in n.parts]
+    best: Array = np.max(parts, axis=0)
+    return best
+
+
+def moves(search: Search) -> list[tuple[int, Array, float]]:
+    """Single changes: the axis, its items' values, and the cost."""
+    n, found = search.numbers, []
+    node = search.first_node()
+    for j, axis in enumerate(search.question.axes):
+        first, count = int(n.first[j]), int(n.count[j])
+        if isinstance(axis, GridAxis):
+            ends = [end * share for end in (node.lo[j], node.hi[j]) if end != 0.0 for share in SHARES]
+            found += [(j, np.array([v]), n.jump[j] + (n.rate[j] + n.peak[j]) * abs(v)) for v in [*ends, 0.0]]
+            continue
+        for level in axis.levels():
+            value = np.zeros(count)
+            value[level] = 1.0
+            change = n.change[first + level]
+            found.append((j, value, (n.jump[j] + (n.rate[j] + n.peak[j]) * change) if change else 0.0))
+    return found
+
+
+def greedy(search: Search) -> None:
+    """Offer a point that has the goal, and what is left of it when its changes are undone one by one."""
+    n, question = search.numbers, search.question
+    options = moves(search)
+    x = np.zeros(len(n.change))
+    for j, axis in enumerate(question.axes):
+        if not isinstance(axis, GridAxis):
+            x[n.first[j] + axis.start] = 1.0
+    spent = np.zeros(len(question.axes))
+    margin = float(margins(search, x[None, :])[0])
+    for _ in range(2 * len(question.axes) + 5):
+        if margin >= 0.0 or not options:
+            break
+        trial = np.repeat(x[None, :], len(options), axis=0)
+        extra = np.empty(len(options))
+        for row, (j, value, cost) in enumerate(options):
+            trial[row, n.first[j] : n.first[j] + n.count[j]] = value
+            extra[row] = cost - spent[j]
+        reached = margins(search, trial)
+        if (reached >= 0.0).any():
+            row = int(np.argmin(np.where(reached >= 0.0, extra, np.inf)))
+        else:
+            gains = (reached - margin) / np.maximum(extra, 1e-6)
+            row = int(np.argmax(np.where(reached > margin + 1e-12, gains, -np.inf)))
+            if reached[row] <= margin + 1e-12:
+                return
+        j, value, cost = options[row]
+        x[n.first[j] : n.first[j] + n.count[j]] = value
+        spent[j], margin = cost, float(reached[row])
+    if margin < 0.0:
+        return
+    for outward in (True, False):
+        point = search.rounded(x, outward)
+        search.offer(point)
+        search.polish(point)
+    shorten(search)
+
+
+def shorten(search: Search) -> None:
+    """Undo the changes of the best point one by one, the costliest first, as long as it keeps the goal."""
+    improved = True
+    while improved and search.best is not None:
+        improved = False
+        point: Point = search.best
+        deltas = search.question.deltas(point)
+        for j in sorted(search.question.changed(point), key=lambda j: -deltas[j]):
+            shorter = (*point[:j], search.question.axes[j].start, *point[j + 1 :])
+            search.polish(shorter)
+            if search.offer(shorter) or search.best != point:
+                improved = True
+                break

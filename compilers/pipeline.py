@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from mace.columns import Column, Step
 from mace.compilers import read
 from mace.compilers.pipeline_thresholds import on_raw_numbers
-from mace.compilers.pipeline_walk import Walk, frame_of, is_pipeline, quiet
+from mace.compilers.pipeline_walk import Walk, frame_of, quiet
+from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
 from mace.exact import nearest
 from mace.space import Feature, Space

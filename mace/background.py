@@ -1,6 +1,6 @@
 """The nearest observed row with the goal outcome: a first upper bound before any search.
 
-In:  a frame of rows (usually the training table), the space, and the deployed model.
+In:  a frame of rows (usually the training table), the space, and what the deployed model decides for such rows.
 Out: rows with the goal, nearest first, as points of a question.
 Promise: only a head start. Distances here are floats and serve to sort; every candidate is checked exactly.
 """
@@ -8,6 +8,7 @@ Promise: only a head start. Distances here are floats and serve to sort; every c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from mace.axes import GridAxis, LevelAxis, Point
 from mace.distance import Norm
-from mace.exact import as_written, exact
+from mace.exact import as_written, exact, nearest
 from mace.question import Question
 from mace.space import Space
 
@@ -28,16 +29,11 @@ CANDIDATES = 50
 class Background:
     """Rows of a frame as numbers (a value, or a level's index), with the model's decision on each."""
 
-    def __init__(self, space: Space, frame: pd.DataFrame, predict: Callable[[Any], NDArray[Any]]) -> None:
-        matrix = space.encode(frame[space.names])
-        self.decisions = predict(matrix)
+    def __init__(self, space: Space, frame: pd.DataFrame, decide: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
         self.values = np.empty((len(frame), len(space.features)))
-        for j, feature in enumerate(space.features):
-            if feature.numeric:
-                self.values[:, j] = matrix[feature.columns[0]].to_numpy()
-            else:
-                index = {level: i for i, level in enumerate(feature.levels)}
-                self.values[:, j] = [index[level] for level in frame[feature.name].tolist()]
+        for j, cells in enumerate(space.read(frame)):
+            self.values[:, j] = [np.nan if cell is None else nearest(Fraction(cell)) for cell in cells]
+        self.decisions = decide(frame[space.names])
 
     def nearest(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Iterator[Point]:
         """Points of rows that the model gives a wanted decision and the question allows, nearest first.
@@ -55,10 +51,14 @@ class Background:
                 deltas[:, j] = np.abs(column - float(axis.start_value)) / float(axis.scale)
                 low, high = float(axis.value(axis.lower)), float(axis.value(axis.upper))
                 allowed &= (column >= low) & (column <= high)
+            elif question.space.features[j].numeric:  # The row lacks this number: only rows that lack it too.
+                deltas[:, j] = 0.0
+                allowed &= np.isnan(column)
             else:
-                levels = np.array([float(axis.delta(level)) for level in range(axis.count)])
-                deltas[:, j] = levels[column.astype(np.intp)]
-                allowed &= np.array([axis.allows(level) for level in range(axis.count)])[column.astype(np.intp)]
+                # One more place, for the level that the model cannot take.
+                level = np.minimum(column.astype(np.intp), axis.count)
+                deltas[:, j] = np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0])[level]
+                allowed &= np.array([axis.allows(k) for k in range(axis.count + 1)])[level]
         rows, deltas = rows[allowed], deltas[allowed]
         if isinstance(question.distance, Norm):
             norm = question.distance
@@ -79,7 +79,7 @@ class Background:
         point = []
         for axis, value in zip(question.axes, values.tolist(), strict=True):
             if isinstance(axis, LevelAxis):
-                point.append(int(value))
+                point.append(0 if np.isnan(value) else int(value))
                 continue
             number = as_written(value) if axis.grid.kind == "step" else exact(value)
             index = axis.grid.floor(number)

@@ -8,7 +8,8 @@ Promise: `of` and `of_many` repeat a library's preprocessing operation by operat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, LevelAxis
-from mace.errors import ModelError
+from mace.errors import ModelError, RowError
 from mace.exact import UNIT_ROUNDOFF, exact, nearest
 
 # (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.
@@ -119,6 +120,28 @@ class Column:
             # The operation rounds once, relative to a result that is off by what came before.
             error += UNIT_ROUNDOFF * (size + error) + Fraction(1, 2**1074)
         return error
+
+
+def usable_axes(columns: Sequence[Column], axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes without the level "missing" where the model cannot take it.
+
+    columns: one entry a column of the model; a column of levels may lack the last one.
+    Raises RowError when the row itself lacks what the model cannot do without.
+    """
+    usable = list(axes)
+    for column in columns:
+        axis = usable[column.feature]
+        if not isinstance(axis, LevelAxis):
+            continue
+        known = len(column.values) if column.values is not None else 0 if column.missing is None else 1
+        if axis.start >= known:
+            raise RowError(
+                f"column `{axis.name}`: the value is missing, and the model does not take that",
+                hint="Fill it in, or give a Pipeline with a step for what is missing (SimpleImputer, for instance).",
+            )
+        if axis.count > known:
+            usable[column.feature] = replace(axis, count=known, allowed=axis.allowed & (1 << known) - 1)
+    return tuple(usable)
 
 
 def apply(step: Step, numbers: Floats) -> Floats:

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.answer import Answer, Counterfactual
-from mace.axes import Point
+from mace.axes import Axis, LevelAxis, Point
 from mace.background import Background
+from mace.columns import usable_axes
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
-from mace.errors import GoalError, MaceError, ModelError
+from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.exact import as_written
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.plausibility import Rule, distance_program, model_program, rule_of
@@ -38,6 +39,8 @@ from mace.tables import Ensemble, Formula, Label, Table, decision_for
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mace.compilers.pipeline import CompiledPipeline
 
 DistanceSpec = str | Mapping[str, object] | Path
 ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
@@ -65,8 +68,8 @@ def explain(
 ) -> Answer:
     """The nearest points with the goal, with a lower bound below which there is none.
 
-    model:      a fitted estimator of a supported class, or a core-language program (text, or a Path to a .mace file)
-                over the features that returns the class number.
+    model:      a fitted estimator of a supported class, a scikit-learn Pipeline over the raw columns, or a program of
+                the core language (text, or a Path to a .mace file) over the features that returns the class number.
     space:      what may change, and how; rules of the space hold too.
     x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
     goal:       the class wanted, or a set of classes; None: any class but the present one.
@@ -120,7 +123,8 @@ class Explainer:
             )
         self.model = model
         self.space = space
-        self.table = read_model(model, space)
+        self.pipeline = read_pipeline(model, space)
+        self.table = self.pipeline.table if self.pipeline is not None else read_model(model, space)
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
@@ -132,7 +136,17 @@ class Explainer:
         """The background rows, encoded, with the model's decision on each."""
         if self._frame is None or isinstance(self.table, Formula):
             return None
-        return Background(self.space, self._frame, self.predict)
+        return Background(self.space, self._frame, self.decisions)
+
+    def decisions(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """The deployed model's own decisions for rows of the space; shape (rows,)."""
+        if self.pipeline is None:
+            return self.predict(self.space.encode(frame))
+        rows = [self.space.row(row) for row in frame[self.space.names].to_dict("records")]
+        try:
+            return self.pipeline.predict(self.pipeline.frame(rows))
+        except ValueError as error:
+            raise RowError(f"the pipeline does not take these rows: {error}") from error
 
     def predict(self, matrix: pd.DataFrame) -> NDArray[Any]:
         """The deployed model's own decisions for encoded rows; shape (rows,)."""
@@ -148,8 +162,11 @@ class Explainer:
             return self.table.classes[result] if 0 <= result < len(self.table.classes) else result
         import pandas as pd
 
-        names = [column.name for column in self.space.columns]
-        label = self.predict(pd.DataFrame([question.row(point)], columns=names))[0]
+        if self.pipeline is not None:
+            label = self.pipeline.predict(self.pipeline.frame([question.values(point)]))[0]
+        else:
+            names = [column.name for column in self.space.columns]
+            label = self.predict(pd.DataFrame([question.row(point)], columns=names))[0]
         return label.item() if hasattr(label, "item") else label
 
     def question(
@@ -160,6 +177,10 @@ class Explainer:
         Raises RowError, GoalError, and ModelError where model and space do not fit together.
         """
         axes = self.space.axes(x)
+        inputs = None if self.pipeline is None else self.pipeline.columns
+        if not isinstance(self.table, Formula):
+            axes = usable_axes(inputs or self.space.columns, axes)
+        self._refuse_missing(axes)
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
             raise MaceError(f"most_changes must be a whole number >= 0, got {most_changes!r}")
         draft = Question(
@@ -170,9 +191,25 @@ class Explainer:
             self.distance,
             self.rules,
             most_changes=most_changes,
+            inputs=inputs,
         )
         decision = self.decide(draft, draft.start)
         return replace(draft, goal=self._goal(goal, decision)), decision
+
+    def _refuse_missing(self, axes: Sequence[Axis]) -> None:
+        """Raise RowError when a program reads a number, or a rank, that the row lacks."""
+        programs = [(rule.program, f"the rule `{rule.source}`") for rule in self.rules]
+        if isinstance(self.distance, DistanceProgram):
+            programs.append((self.distance.program, "the distance"))
+        if isinstance(self.table, Formula):
+            programs.append((self.table.program, "the model"))
+        for feature, axis in zip(self.space.features, axes, strict=True):
+            if not feature.missing or feature.kind in ("binary", "categorical") or not isinstance(axis, LevelAxis):
+                continue
+            for program, what in programs:
+                reads = {declared.name.removeprefix("start_") for declared in program.inputs}
+                if feature.name in reads and feature.show(axis, axis.start) is None:
+                    raise RowError(f"{what} reads `{feature.name}`, which is missing in this row")
 
     def _goal(self, goal: Label | Iterable[Label] | None, decision: Label) -> Goal:
         classes = self.table.classes
@@ -320,6 +357,15 @@ class Explainer:
             proof=first.proof,
             witness=first.point,
         )
+
+
+def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
+    """A scikit-learn Pipeline over the space's raw columns; None if the model is something else."""
+    if isinstance(model, (str, Path)):
+        return None
+    from mace.compilers.pipeline import compile_pipeline, is_pipeline
+
+    return compile_pipeline(model, space) if is_pipeline(model) else None
 
 
 def read_model(model: object, space: Space) -> Table:

@@ -365,23 +365,8 @@ class Space:
         """
         import pandas as pd
 
-        missing = [name for name in self.names if name not in frame.columns]
-        if missing:
-            raise RowError(f"the frame has no column `{missing[0]}`", hint=f"It has {', '.join(map(str, frame))}.")
         out: dict[str, Any] = {}
-        for feature in self.features:
-            values = frame[feature.name]
-            # Each distinct value is read once; columns have few of them or are numbers read one by one.
-            unique = {}
-            for place, value in enumerate(values.tolist()):
-                key = (type(value), value)
-                if key in unique:
-                    continue
-                try:
-                    unique[key] = feature.read(value)
-                except RowError as error:
-                    raise RowError(f"row {frame.index[place]!r}, {error.message}", hint=error.hint) from None
-            read = [unique[type(value), value] for value in values.tolist()]
+        for feature, read in zip(self.features, self.read(frame), strict=True):
             if feature.numeric:
                 if any(number is None for number in read):
                     raise RowError(f"column `{feature.name}` lacks numbers", hint="Only a pipeline may impute them.")
@@ -390,6 +375,27 @@ class Space:
                 for name, table in zip(feature.columns, feature.column_values, strict=True):
                     out[name] = np.asarray(table)[np.asarray(read, dtype=np.intp)]
         return pd.DataFrame(out, index=frame.index)
+
+    def read(self, frame: pd.DataFrame) -> list[list[Fraction | int | None]]:
+        """Per feature what `Feature.read` makes of its column; raises RowError naming column and row."""
+        missing = [name for name in self.names if name not in frame.columns]
+        if missing:
+            raise RowError(f"the frame has no column `{missing[0]}`", hint=f"It has {', '.join(map(str, frame))}.")
+        out: list[list[Fraction | int | None]] = []
+        for feature in self.features:
+            values = [None if isinstance(v, float) and v != v else v for v in frame[feature.name].tolist()]
+            # Each distinct value is read once; columns have few of them or are numbers read one by one.
+            unique = {}
+            for place, value in enumerate(values):
+                key = (type(value), value)
+                if key in unique:
+                    continue
+                try:
+                    unique[key] = feature.read(value)
+                except RowError as error:
+                    raise RowError(f"row {frame.index[place]!r}, {error.message}", hint=error.hint) from None
+            out.append([unique[type(value), value] for value in values])
+        return out
 
     def decode(self, matrix: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
         """The way back: rows of the model's matrix, shape (rows, columns), as the features people see.

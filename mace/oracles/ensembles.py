@@ -19,6 +19,7 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,8 @@ import numpy as np
 from mace.axes import GridAxis, LevelAxis, Point
 from mace.distance import Norm
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
-from mace.oracles.ensembles_cells import Grounded, ground, has_goal_for_certain, moved, with_cut
+from mace.errors import ModelError
+from mace.oracles.ensembles_cells import Grounded, ground, has_goal_for_certain, largest_delta, moved, with_cut
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
 from mace.proof import Leaf, Node, Proof, Split
 from mace.question import Question
@@ -89,9 +91,8 @@ class EnsembleOracle:
         refuted = Fraction(0)
         if point is None and bound.distance is None:
             # Growing balls: a walk that may go anywhere is far dearer than one with a budget.
-            largest = self.question.distance.of(  # type: ignore[union-attr]
-                [axis.delta(end) for axis in self.question.axes for end in [_far(axis)]]
-            )
+            assert isinstance(self.question.distance, Norm)
+            largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
                 ball = _Bound(largest / part, inclusive=True)
                 search = _Search(self.question, self.grounded, ball, None, gap, deadline, room)
@@ -144,12 +145,6 @@ class EnsembleOracle:
         return min(allowed, key=lambda p: (question.distance_of(p), p), default=None)
 
 
-def _far(axis: Any) -> int:
-    """The allowed index with the largest change."""
-    ends = axis.levels() if isinstance(axis, LevelAxis) else [axis.lower, axis.upper]
-    return max(ends, key=axis.delta)  # type: ignore[no-any-return]
-
-
 class _Search:
     """One search, with one bound to start from; the bound shrinks to the best point found."""
 
@@ -187,7 +182,8 @@ class _Search:
         """How much work it was: nodes written, boxes evaluated, trees walked."""
         count = self.book.count
         names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
-        return {name: int(count[place]) for name, place in names.items()} | {"leaves": int((self.forest.test[:, 0] < 0).sum())}
+        leaves = int((self.forest.test[:, 0] < 0).sum())
+        return {name: int(count[place]) for name, place in names.items()} | {"leaves": leaves}
 
     # ------------------------------------------------------------------------------------------ the loop
 
@@ -202,7 +198,7 @@ class _Search:
         open_, why = [] if finished else [self._lower()], self.why
         if doubtful is not None:
             open_.append(doubtful)
-            why = why or f"at a distance of {float(doubtful):.6g} the order in which the model adds decides its last bit"
+            why = why or f"at the distance {float(doubtful):.6g} the model's last bits decide, and are not known"
         if self.point is None:
             return Unknown(why, min(open_))
         assert self.bound.distance is not None
@@ -290,7 +286,8 @@ class _Search:
         distance = self.question.distance_of(point)
         if not self.bound.excludes(distance):
             if not has_goal_for_certain(self.question, point):
-                assert self.grounded.aim.fuzzy, "the compiled sums differ from the model's own"
+                if not self.grounded.aim.fuzzy:
+                    raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
                 self.book.settled[node] = self.kernel.DOUBTED
                 self.kernel.push(self.book, node)
                 return
@@ -308,16 +305,14 @@ class _Search:
                 if self._inside(number, box):
                     self.book.state[node], self.book.note[node] = self.kernel.AVOID, number
                 else:
-                    axes = avoid.features if isinstance(avoid, AvoidChanges) else range(len(box))
-                    self._divide(node, point, box, list(axes), lambda b, n=number: self._inside(n, b))  # type: ignore[misc]
+                    self._divide(node, point, box, list(range(len(box))), partial(self._inside, number))
                 return
         for number, rule in enumerate(self.question.rules):
             if not rule.holds(self.question.axes, point):
                 if self._broken(number, box):
                     self.book.state[node], self.book.note[node] = self.kernel.RULE, number
                 else:
-                    axes = sorted(set(rule.reads.values()))
-                    self._divide(node, point, box, axes, lambda b, n=number: self._broken(n, b))  # type: ignore[misc]
+                    self._divide(node, point, box, sorted(set(rule.reads.values())), partial(self._broken, number))
                 return
         raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
 
@@ -428,10 +423,7 @@ class _Search:
                 continue
             assert isinstance(axis, GridAxis)
             first, last = box[j]
-            if first < one < last:
-                at = one
-            else:
-                at = axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
+            at = one if first < one < last else axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
             chosen = (j, min(max(at, first), last - 1))
         assert chosen[0] >= 0, "a single point was not closed by what forbids it"
         return chosen

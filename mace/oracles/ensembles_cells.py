@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, GridAxis, LevelAxis, Point
+from mace.columns import Column
 from mace.distance import Norm
 from mace.errors import ModelError
 from mace.exact import exact, nearest
 from mace.margins import compare_slack, exact_margin, exact_scores, surely
 from mace.question import Question
-from mace.space import Column
-from mace.tables import Compare, Ensemble
+from mace.tables import Compare, Ensemble, Tree
 
 Array: TypeAlias = NDArray[Any]
 MOST_LEVELS = 63
@@ -193,23 +193,39 @@ def _tests(question: Question, model: Ensemble) -> tuple[Array, Array, Array, Ar
     up[test[places, 3]] = places
 
     answers = np.zeros(len(column), np.int64)  # per node: the cut's index, or the mask
+    tested = np.array([source.feature for source in question.columns], np.int32)
+    test[inner, 0] = tested[column[inner]]
+    missing = np.concatenate([_flags(tree) for tree in model.trees])
+    members = {
+        int(r) + node: cell for r, tree in zip(roots, model.trees, strict=True) for node, cell in tree.members.items()
+    }
     for number, source in enumerate(question.columns):
         here = np.flatnonzero(column == number)
+        axis = question.axes[source.feature]
         if not len(here):
             continue
-        axis = question.axes[source.feature]
-        test[here, 0] = source.feature
-        distinct, back = np.unique(threshold[here], return_inverse=True)
         if source.values is None:
             assert isinstance(axis, GridAxis)
-            found = _cut_indices(axis, source, distinct, model)
-            if _decreasing(source):  # what passes are the large values: index <= cut fails, so the children change places
+            if members and not members.keys().isdisjoint(here.tolist()):
+                raise ModelError(
+                    f"{model.name} tests `{axis.name}` for membership in a set, but the space declares it a number",
+                    hint='Declare the feature categorical, or use oracle="smt".',
+                )
+            distinct, back = np.unique(threshold[here], return_inverse=True)
+            answers[here] = _cut_indices(axis, source, distinct, model)[back]
+            if _decreasing(source):  # the large values pass, those with index <= cut do not: the children change places
                 test[here[:, None], [2, 3]] = test[here[:, None], [3, 2]]
         else:
             assert isinstance(axis, LevelAxis)
-            passed = _passes(np.array(source.values)[None, :], distinct[:, None], model)
-            found = passed.astype(np.int64) @ (np.int64(1) << np.arange(axis.count, dtype=np.int64)) & axis.allowed
-        answers[here] = found[back]
+            kinds, back = np.unique(np.stack([threshold[here], missing[here]]), axis=1, return_inverse=True)
+            values = np.array(source.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
+            passed = model.passes(values[None, :], kinds[0][:, None], kinds[1][:, None] > 0)
+            bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
+            answers[here] = (passed.astype(np.int64) @ bits)[back.ravel()]
+            for node in members.keys() & set(here.tolist()):
+                left = [missing[node] if value != value else value in members[node] for value in model.seen(values)]
+                answers[node] = np.array(left, np.int64) @ bits
+            answers[here] &= axis.allowed
 
     cuts: list[Array] = []
     for j, axis in enumerate(question.axes):
@@ -226,6 +242,11 @@ def _tests(question: Question, model: Ensemble) -> tuple[Array, Array, Array, Ar
     return test, up, roots, value, _depth(test, roots), cuts
 
 
+def _flags(tree: Tree) -> Array:
+    """Per node, whether NaN goes left."""
+    return np.zeros(tree.nodes, bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
+
+
 def _depth(test: Array, roots: Array) -> int:
     """How many tests the longest path has."""
     depth, row = 0, roots
@@ -234,24 +255,25 @@ def _depth(test: Array, roots: Array) -> int:
     return depth
 
 
-def _passes(values: Array, thresholds: Array, model: Ensemble) -> Array:
-    """The library's own test on float64 values."""
-    with np.errstate(over="ignore"):
-        seen = values.astype(np.float32).astype(np.float64) if model.cast == "float32" else values
-    passed: Array = seen <= thresholds if model.test == "<=" else seen < thresholds
-    return passed
-
-
-def _seen(axis: GridAxis, source: Column, indices: Array) -> Array:
-    """The column's float64 for each index of its feature's axis."""
-    values = _values(axis, indices)
-    with np.errstate(over="ignore"):
-        return np.asarray(source.of(values)) if source.chain else values  # type: ignore[arg-type]
-
-
 def _decreasing(source: Column) -> bool:
-    """Whether the column falls where the feature rises."""
-    return sum(operation in ("mul", "div") and operand < 0 for operation, operand in source.chain) % 2 == 1
+    """Whether the column falls where the feature rises.
+
+    Raises ModelError when it does neither: then a test is no cut of the axis.
+    """
+    falls = False
+    for step in source.chain:
+        if step[0] == "mul" or step[0] == "div":
+            falls ^= step[1] < 0
+        elif step[0] == "steps":
+            values = list(step[1][1])
+            if values == sorted(values, reverse=True) and values[0] != values[-1]:
+                falls = not falls
+            elif values != sorted(values):
+                raise ModelError(
+                    f"column `{source.name}` rises and falls with its feature; this prover takes one direction only",
+                    hint='Use oracle="smt".',
+                )
+    return falls
 
 
 def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensemble) -> Array:
@@ -262,7 +284,7 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
     flip = _decreasing(source)
 
     def low_side(indices: Array, which: Array) -> Array:
-        return _passes(_seen(axis, source, indices), thresholds[which], model) ^ flip
+        return model.passes(source.of_many(_values(axis, indices)), thresholds[which]) ^ flip
 
     found = np.full(len(thresholds), axis.lower - 1, np.int64)
     every = np.arange(len(thresholds))
@@ -288,11 +310,21 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
 
 
 def _back(source: Column, numbers: Array) -> Array:
-    """About the feature's value for a column's value."""
-    undo = {"add": np.subtract, "sub": np.add, "mul": np.divide, "div": np.multiply}
+    """About the feature's value for a column's value; only the speed of finding cuts depends on it."""
     with np.errstate(all="ignore"):
-        for operation, operand in reversed(source.chain):
-            numbers = undo[operation](numbers, operand)
+        for step in reversed(source.chain):
+            if step[0] == "add":
+                numbers = numbers - step[1]
+            elif step[0] == "sub":
+                numbers = numbers + step[1]
+            elif step[0] == "mul":
+                numbers = numbers / step[1]
+            elif step[0] == "div":
+                numbers = numbers * step[1]
+            elif step[0] == "log1p":
+                numbers = np.expm1(numbers)
+            elif step[0] == "sqrt":
+                numbers = numbers * numbers
     return np.nan_to_num(numbers)
 
 
@@ -306,7 +338,7 @@ def _last_passing(thresholds: Array, model: Ensemble) -> Array:
         low = np.where(above, np.nextafter(low, np.float32(-np.inf)), low)
         high = np.nextafter(low, np.float32(np.inf))
         middle = (low.astype(np.float64) + high.astype(np.float64)) / 2
-        return np.where(middle.astype(np.float32) <= low, middle, np.nextafter(middle, -np.inf))
+        return np.asarray(np.where(middle.astype(np.float32) <= low, middle, np.nextafter(middle, -np.inf)))
 
 
 def _guess(axis: GridAxis, last: Array) -> Array:
@@ -357,7 +389,7 @@ def _steps(axis: Axis, norm: Norm, number: int) -> list[Fraction] | None:
     return [weight * norm.alpha, *(slope * unit for slope in slopes)]
 
 
-def _largest(axis: Axis) -> Fraction:
+def largest_delta(axis: Axis) -> Fraction:
     """The largest delta on an axis."""
     if isinstance(axis, LevelAxis):
         return max(axis.delta(level) for level in axis.levels())
@@ -366,7 +398,7 @@ def _largest(axis: Axis) -> Fraction:
 
 def _scale(axes: Sequence[Axis], norm: Norm) -> tuple[int, int]:
     """How many units a distance of 1 has, and how far a scaled cost may lie below the exact one."""
-    largest = [_largest(axis) for axis in axes]
+    largest = [largest_delta(axis) for axis in axes]
     total = norm.of(largest) + 1
     denominator: int | None = 1
     for number, axis in enumerate(axes):
@@ -499,10 +531,9 @@ def _aim(question: Question, model: Ensemble, test: Array, up: Array, value: Arr
             spare = np.ceil(np.abs(scaled) * 2.0**-52) + 1
             gain[c, leaves] = np.ceil(scaled).astype(np.int64) + spare.astype(np.int64)
         slack = compare_slack(model, compare).possible
-        first = sum(
-            (sign * exact(model.start[side]) for sign, side in ((1, compare.plus), (-1, compare.minus)) if side is not None),
-            Fraction(0),
-        )
+        first = Fraction(0)
+        for sign, side in ((1, compare.plus), (-1, compare.minus)):
+            first += sign * exact(model.start[side]) if side is not None else 0
         wanted = (exact(compare.than) * model.divide - first - slack) * unit
         limit = math.floor(wanted) + 1 if compare.strict and slack == 0 else math.ceil(wanted)
         need[c] = min(max(limit, -(2**61)), 2**61)
@@ -527,7 +558,7 @@ def is_fuzzy(question: Question) -> bool:
     """Whether some comparison of the goal cannot be decided by repeating the sums in the order of the trees."""
     model = question.model
     assert isinstance(model, Ensemble)
-    if model.ordered and model.rule not in ("sigmoid", "softmax"):
+    if model.certain:
         return False
     compares = {compare for part in question.goal.decision for compare in part}
     return any(any(compare_slack(model, compare)) for compare in compares)

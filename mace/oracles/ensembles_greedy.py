@@ -8,6 +8,8 @@ feature only, gives the whole function.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -15,9 +17,11 @@ from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
 from mace.oracles.ensembles_walk import has_goal, leaf_of
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def sweep(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, rows: Array, total: Array) -> int:
-    """Scaled sums of each comparison of a part for every cell or level of one axis; returns how many cells there are."""
+@njit(cache=True)
+def sweep(
+    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, rows: Array, total: Array
+) -> int:
+    """Scaled sums of each comparison of a part for every cell or level of one axis; returns how many there are."""
     stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
     cells = stop - ground.base[axis] + 1 if ground.grid[axis] else ground.order.shape[1]
     first, last = aim.begin[part], aim.begin[part + 1]
@@ -70,8 +74,8 @@ def sweep(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axi
     return int(cells)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def cost(ground: Ground, axis: int, cell: int) -> tuple[int, int]:
+@njit(cache=True)
+def cost(ground: Ground, axis: int, cell: int) -> tuple[Any, Any]:
     """Scaled cost (sum part, linf part) of a cell or level."""
     if not ground.grid[axis]:
         return ground.level_part[axis, cell], ground.level_top[axis, cell]
@@ -81,10 +85,11 @@ def cost(ground: Ground, axis: int, cell: int) -> tuple[int, int]:
     return ground.part[g], ground.top[g]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def cost_of(ground: Ground, point: Array) -> int:
+@njit(cache=True)
+def cost_of(ground: Ground, point: Array) -> Any:
     """The scaled distance of a point of cells."""
-    total = largest = np.int64(0)
+    total: Any = np.int64(0)
+    largest: Any = np.int64(0)
     for j in range(len(point)):
         part, top = cost(ground, j, point[j])
         total += part
@@ -92,7 +97,7 @@ def cost_of(ground: Ground, point: Array) -> int:
     return total + largest
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Array) -> bool:
     """Whether the model's own sums have the goal at a point of cells."""
     for t in range(len(leaves)):
@@ -100,7 +105,7 @@ def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Arr
     return has_goal(aim, forest.value, leaves)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
     """By how much the sums at a cell miss the goal; 0 when none does."""
     lack = 0.0
@@ -109,7 +114,7 @@ def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
     return lack
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array) -> None:
     """Move one feature after the other to its cheapest cell that keeps the goal, until none moves."""
     leaves = np.zeros(len(forest.roots), np.int64)
@@ -139,7 +144,7 @@ def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array,
             again = again or chosen != before
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def climb(
     ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, rows: Array, total: Array,
     point: Array,
@@ -156,7 +161,7 @@ def climb(
             changed += point[j] != ground.start[j]
         highest, chosen_axis, chosen_cell, left = 0.0, -1, -1, lack
         done = False
-        cheapest_done = np.int64(0)
+        cheapest_done: Any = np.int64(0)
         for axis in range(axes):
             before = point[axis]
             if most_changes >= 0 and changed >= most_changes and before == ground.start[axis]:
@@ -193,7 +198,7 @@ def climb(
     return False
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def greedy(ground: Ground, forest: Forest, aim: Aim, depth: int, most_changes: int, given: Array) -> tuple[bool, Array]:
     """The cheapest point found by climbing with several weights of cost against gain, and from a given point."""
     widest = max(ground.order.shape[1], 2) + 2
@@ -205,7 +210,7 @@ def greedy(ground: Ground, forest: Forest, aim: Aim, depth: int, most_changes: i
     best = np.zeros(len(ground.grid), np.int64)
     point = np.zeros(len(ground.grid), np.int64)
     found = False
-    price = np.int64(0)
+    price: Any = np.int64(0)
     for part in range(len(aim.begin) - 1):
         for attempt in range(4):
             if attempt == 3:

@@ -12,7 +12,7 @@ that lost their best leaf are walked again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -34,8 +34,8 @@ class Book(NamedTuple):
     child:   the first of two children, -1 if there are none.
     state:   how it was closed; note: which exclusion or rule did it.
     key:     scaled distance of the box, rounded down.
-    settled: NEAR_ENOUGH: its exact distance was found to be within the present limit; DOUBTED: and its nearest point may
-             have the goal, for all that is known of the order of sums, but not for certain.
+    settled: NEAR_ENOUGH: its exact distance was found to be within the present limit; DOUBTED: and its nearest point
+             may have the goal, for all that is known of the order of sums, but not for certain.
     heap:    node numbers, by key, the younger first.
     pending: nodes whose key is too near to the limit to tell.
     count:   NODES, HEAP, WAITING .. as above.
@@ -52,7 +52,7 @@ class Book(NamedTuple):
     settled: Array
     heap: Array
     pending: Array
-    count: Array
+    count: Array  # type: ignore[assignment]
 
 
 class Scratch(NamedTuple):
@@ -95,7 +95,7 @@ def new_scratch(forest: Forest, cuts: int, axes: int) -> Scratch:
     return Scratch(near, leaves, best, fresh, score, marked, np.zeros(cuts + 1, np.int64), np.zeros(axes, np.int64))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def push(book: Book, node: int) -> None:
     heap, key = book.heap, book.key
     place = book.count[HEAP]
@@ -110,7 +110,7 @@ def push(book: Book, node: int) -> None:
     heap[place] = node
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def pop(book: Book) -> int:
     heap, key = book.heap, book.key
     first = heap[0]
@@ -135,7 +135,7 @@ def pop(book: Book) -> int:
     return int(first)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def load(ground: Ground, book: Book, node: int, box: Box) -> None:
     """The box of a node, from the splits above it."""
     box.low[:] = ground.low
@@ -153,15 +153,15 @@ def load(ground: Ground, book: Book, node: int, box: Box) -> None:
         node = book.parent[node]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def near_side(ground: Ground, box: Box, axis: int, cut: int) -> int:
+@njit(cache=True)
+def near_side(ground: Ground, box: Box, axis: int, cut: Any) -> int:
     """The side of a cut on which the box's nearest point lies."""
     if ground.grid[axis]:
         return 0 if box.near[axis] <= cut else 1
     return 0 if (ground.at[ground.base[axis] + cut] >> box.near[axis]) & 1 else 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     """The key of the side of a cut on which the box's nearest point does not lie."""
     g = ground.base[axis] + cut
@@ -176,7 +176,7 @@ def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     return int(box.total[0] - box.part[axis] + part + max(box.total[1], top))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, limit: int) -> int:
     """Two children; the far one goes into the heap if it is below the limit. Returns the near one, narrows the box."""
     first = book.count[NODES]
@@ -210,7 +210,7 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
     return int(near)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     """Whether the sums of these leaves, with all their rounding slack, allow the goal."""
     for p in range(len(aim.begin) - 1):
@@ -227,10 +227,11 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     return False
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def choose(
-    ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: int, key: int, limit: int
-) -> tuple[int, int]:
+    ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int,
+    limit: int,
+) -> tuple[int, int]:  # fmt: skip
     """The cut (axis, cut) that costs the far side most for the margin that it takes from the near side.
 
     Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
@@ -263,10 +264,8 @@ def choose(
     touched.sort()
     chosen_axis, chosen_cut, highest = -1, -1, -1.0
     deficit = float(spare) + 1.0
-    if limit < NO_LIMIT:
-        floor = 0.03 * float(limit - key)
-    else:
-        floor = 0.03 * float(box.total[0] + box.total[1]) + 1.0
+    reach = limit - key if limit < NO_LIMIT else box.total[0] + box.total[1] + 64
+    floor = 0.03 * float(reach)  # a cut that costs nothing is still worth something
     begin = 0
     axis = 0
     while begin < count:
@@ -301,7 +300,7 @@ def choose(
     return chosen_axis, chosen_cut
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[int, int]:
     """A test of some tree on the nearest point's way that the box leaves open; axis -1 if there is none."""
     tight_low, tight_high = box.low.copy(), box.high.copy()
@@ -328,7 +327,7 @@ def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[i
     return -1, -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def walk_again(
     ground: Ground, forest: Forest, gain: Array, box: Box, limit: int, best: Array, scratch: Scratch, stack: Stack,
     axis: int, cut: int, side: int,
@@ -340,7 +339,7 @@ def walk_again(
         if leaf == scratch.near[t]:
             continue
         node, child = forest.up[leaf], leaf
-        lost = False
+        lost: Any = False
         while node >= 0 and not lost:
             if forest.test[node, 0] == axis:
                 passed = forest.test[node, 2] == child
@@ -356,7 +355,7 @@ def walk_again(
     return work
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,

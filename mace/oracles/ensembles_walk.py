@@ -7,7 +7,7 @@ Promise: `best_leaf` returns the largest gain over all leaves whose part of the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -40,14 +40,15 @@ class Stack(NamedTuple):
 
 
 def new_box(axes: int) -> Box:
-    return Box(*(np.zeros(axes, np.int64) for _ in range(5)), np.zeros(2, np.int64))
+    low, high, part, top, near = (np.zeros(axes, np.int64) for _ in range(5))
+    return Box(low, high, part, top, near, np.zeros(2, np.int64))
 
 
 def new_stack(depth: int) -> Stack:
     return Stack(np.zeros((depth + 4, 9), np.int64), np.zeros((depth + 4, 4), np.int64))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def cheapest(ground: Ground, axis: int, mask: int) -> int:
     """The level of a mask that is nearest to the start."""
     for place in range(ground.order.shape[1]):
@@ -59,7 +60,7 @@ def cheapest(ground: Ground, axis: int, mask: int) -> int:
     return -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def measure(ground: Ground, box: Box) -> int:
     """Fill in costs and nearest cells of a box; returns how many axes exclude their start."""
     total = largest = 0
@@ -91,12 +92,12 @@ def measure(ground: Ground, box: Box) -> int:
     return changed
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     """The leaf below `node` that a point (cells and levels) reaches."""
     while forest.test[node, 0] >= 0:
         axis, cut = forest.test[node, 0], forest.test[node, 1]
-        if ground.grid[axis]:
+        if ground.grid[axis]:  # noqa: SIM108
             passed = near[axis] <= cut
         else:
             passed = (ground.at[ground.base[axis] + cut] >> near[axis]) & 1 == 1
@@ -104,7 +105,7 @@ def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     return node
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
     """The library's own float sums of these leaves (rows of `value`), in its order, and its comparison."""
     outputs = value.shape[1]
@@ -135,7 +136,7 @@ def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
     return False
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def best_leaf(
     ground: Ground, forest: Forest, gain: Array, node: int, box: Box, limit: int, found: int, stack: Stack
 ) -> int:
@@ -232,7 +233,7 @@ def best_leaf(
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -> Forest:
     """The forest without what lies outside the box or at a cost >= limit, numbered along the walk.
 
@@ -248,10 +249,11 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
     count = 0
     for t in range(len(forest.roots)):
         roots[t] = count
-        node = np.int64(forest.roots[t])
+        node: Any = np.int64(forest.roots[t])
         total, largest = box.total[0], box.total[1]
         waiting = steps = 0
-        parent, side = np.int64(-1), 2
+        parent: Any = np.int64(-1)
+        side = 2
         while True:
             axis = forest.test[node, 0]
             if axis >= 0:

@@ -74,7 +74,9 @@ def random_tree(rng: np.random.Generator, rows: np.ndarray, outputs: int, depth:
             seen = rows[rng.integers(len(rows)), number]
             other = rows[rng.integers(len(rows)), number]
             column[node] = number
-            threshold[node] = float(rng.choice([seen, (seen + other) / 2, np.float32(seen), np.nextafter(seen, -np.inf)]))
+            threshold[node] = float(
+                rng.choice([seen, (seen + other) / 2, np.float32(seen), np.nextafter(seen, -np.inf)])
+            )
             left[node] = grow(level + 1)
             right[node] = grow(level + 1)
         return node
@@ -179,7 +181,7 @@ def optimum(question: Question) -> Fraction | None:
 def bounds(question: Question) -> tuple[Fraction | None, Fraction | None]:
     """The least distance of an allowed point that may have the goal, and of one that has it for certain."""
     model = question.model
-    if model.ordered and model.rule not in ("sigmoid", "softmax"):
+    if model.certain:
         return optimum(question), optimum(question)
     found: list[list[Fraction]] = [[], []]
     for point in filter(question.obeys, points_of(question)):

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class NetworkOracle:
     """Answers about one question, see `mace.oracles.protocol`.
 
-    Raises TypeError for a model that is not a network and for a distance that is not a norm.
+    Raises TypeError for a model that is not a network and for a distance that is not a norm, ModelError for a column
+    that is not an affine function of its feature.
     """
 
     name = "networks"
@@ -38,6 +39,9 @@ class NetworkOracle:
     def __init__(self, question: Question) -> None:
         if not isinstance(question.model, Network) or not isinstance(question.distance, Norm):
             raise TypeError("the networks oracle takes linear models and ReLU networks, with a norm as distance")
+        for column in question.columns:
+            if column.values is None:
+                column.affine()
         self.question = question
 
     def forbid(self, point: Point) -> None:
@@ -67,12 +71,13 @@ class NetworkOracle:
 
 def _reply(search: Search) -> Reply:
     """Run a search and say what it found."""
-    from mace.oracles.networks_proof import prove
+    from mace.oracles.networks_proof import prove, prove_bound
 
     ended = search.run()
     found, radius = search.best, search.radius
     if not ended:
-        return Found(found, search.lower(), None, search.why) if found else Unknown(search.why, search.lower())
+        lower, proof = prove_bound(search, search.lower())
+        return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower)
     lower, proof = prove(search)
     if found is not None and (radius is None or search.within(search.distance)):
         return Found(found, min(lower, search.distance), proof)

@@ -1,9 +1,9 @@
 """What multipliers prove, in integers: the last word on every leaf before a proof is written.
 
 In:  a box, bounds and phases of the hidden units, multipliers.   Out: a rational that no point with the goal is below.
-Promise: every rounding is downwards. Weights are held as integers on their own common scale, coefficients of hidden
-units are rounded to 2^-V where that can only lower the bound (a ReLU's output is >= 0, and so is z - l), and each
-feature is minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/check.py` shares no code with it.
+Promise: every rounding is downwards. Weights are integers on their own common scale, coefficients of hidden units are
+rounded to 2^-V where that can only lower the bound (a ReLU's output is >= 0, and so is z - l), and each feature is
+minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/check.py` shares no code with it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from mace.tables import Compare, Network
 V = 200  # bits below the point in coefficients
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 
-# One entry per axis: (lower, upper) indices of a grid, or a mask of levels.
-Box: TypeAlias = tuple[tuple[int, int] | int, ...]
+Side: TypeAlias = tuple[int, int] | int  # (lower, upper) indices of a grid, or a mask of levels
+Box: TypeAlias = tuple[Side, ...]
 
 
 def box_of(question: Question) -> Box:
@@ -51,7 +51,7 @@ class Exact:
     def bits(self) -> int:
         """Every weight and offset is a multiple of 2^-bits."""
         floats = np.concatenate([np.append(layer.weights.ravel(), layer.bias) for layer in self.layers])
-        mantissa, exponent = np.frexp(floats[floats != 0])
+        _, exponent = np.frexp(floats[floats != 0])
         return max(0, 53 - int(exponent.min(initial=53)))
 
     @cached_property
@@ -102,7 +102,7 @@ class Exact:
         """The l0 and l1 cost of one value."""
         return self.norm.part(j, self.question.axes[j].delta(index))
 
-    def least_index(self, j: int, side: tuple[int, int] | int) -> int | None:
+    def least_index(self, j: int, side: Side) -> int | None:
         """The value of a box's side that is nearest to the start; None if the side is empty."""
         axis = self.question.axes[j]
         if isinstance(side, tuple):
@@ -125,7 +125,7 @@ class Exact:
             return None
         costs = [self.part_cost(j, index) for j, index in enumerate(least) if index is not None]
         total, norm = sum(costs, Fraction(0)), self.norm
-        cut: list[tuple[int, int] | int] = []
+        cut: list[Side] = []
         for j, (axis, side) in enumerate(zip(self.question.axes, box, strict=True)):
             budget, weight = q - (total - costs[j]), norm.weights[j]
 
@@ -146,10 +146,8 @@ class Exact:
             reach = None
             if not close(low) or not close(high):
                 slope = weight * (norm.beta + norm.gamma)
-                if slope:
-                    reach = axis.scale * max(budget - weight * norm.alpha, Fraction(0)) / slope
-                else:
-                    reach = Fraction(0)
+                room = max(budget - weight * norm.alpha, Fraction(0))
+                reach = axis.scale * room / slope if slope else Fraction(0)
             if reach is not None and not close(high):
                 high = max(index, axis.grid.ceil(axis.start_value + reach) - 1)
             if reach is not None and not close(low):
@@ -158,9 +156,16 @@ class Exact:
         return tuple(cut)
 
     def bound(
-        self, part: int, multipliers: Multipliers, box: Box, phase: Array, lower: Array, upper: Array, q: Fraction | None
+        self,
+        part: int,
+        multipliers: Multipliers,
+        box: Box,
+        phase: Array,
+        lower: Array,
+        upper: Array,
+        q: Fraction | None,
     ) -> Fraction | None:
-        """What the multipliers prove about a box; None if nothing is left of it in the ball. q None: without distance."""
+        """What the multipliers prove about a box (q None: without distance); None if nothing of it is in the ball."""
         inside = self.cut(box, q) if q is not None else box
         if inside is None:
             return None
@@ -217,13 +222,20 @@ class Exact:
         unit = Fraction(1, 1 << (scale + self.bits))
         for j, side in enumerate(inside):
             share = multipliers.largest.get(j, Fraction(0)) * self.norm.gamma * self.norm.weights[j]
-            constant += self._axis(j, side, [(gathered[c], values, self.forms[c]) for c, values in self.columns[j]], unit, share, q is not None)
+            constant += self._axis(
+                j,
+                side,
+                [(gathered[c], values, self.forms[c]) for c, values in self.columns[j]],
+                unit,
+                share,
+                q is not None,
+            )
         return constant
 
     def _axis(
         self,
         j: int,
-        side: tuple[int, int] | int,
+        side: Side,
         columns: list[tuple[int, tuple[float, ...] | None, Affine | None]],
         unit: Fraction,
         share: Fraction,
@@ -274,3 +286,23 @@ def _down(value: float) -> int:
     """A bound of a hidden unit as an integer times 2^-ROOM, rounded down."""
     top, bottom = value.as_integer_ratio()
     return (top << ROOM) // bottom
+
+
+def holds(side: Side, index: int) -> bool:
+    """Whether a side has a value."""
+    return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)
+
+
+def only(side: Side, index: int) -> bool:
+    """Whether a side has this value and no other."""
+    return side == (index, index) if isinstance(side, tuple) else side == 1 << index
+
+
+def single(side: Side) -> bool:
+    """Whether a side has one value."""
+    return side[0] == side[1] if isinstance(side, tuple) else side.bit_count() == 1
+
+
+def levels(mask: int) -> list[int]:
+    """The levels of a mask, in order."""
+    return [level for level in range(mask.bit_length()) if mask >> level & 1]

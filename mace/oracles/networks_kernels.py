@@ -3,11 +3,11 @@
 In:  plain arrays of doubles in the units of `networks_model.Numbers` (a feature's own change is its variable).
 Out: multipliers, and what they prove in floating point; `networks_exact` repeats the proof without rounding.
 Promise: nothing here is trusted. A wrong number costs time, never soundness.
-Arrays, for J axes, I items (one per grid axis, one per level), H hidden layers of at most N units:
+Arrays, for J axes, I items (one per grid axis, one per level), H hidden layers of up to N units:
     kind (J,) 0 floats, 1 multiples of a step, 2 levels;  first, count (J,) an axis's items
     lo, hi (J,) the signed scaled change of a grid axis;  on (I,) which levels are left
-    jump, rate, peak (J,) what a change costs in l0, in l1 per unit, and its weight in linf;  change (I,) a level's delta
-    W0 (I, N), W (H + 1, N, N), B (H + 1, N): an item's effect on the first layer, the other layers, all offsets
+    jump, rate, peak (J,) what a change costs in l0, in l1 per unit, its weight in linf;  change (I,) a level's delta
+    W0 (I, N), W (H + 1, N, N), B (H + 1, N): an item's effect on the first layer, other layers, all offsets
     L, U (H, N) bounds of a hidden unit's input;  phase (H, N) +1 or -1 where the node has fixed it
 Source: the linear relaxations of ReLUs are those of Ehlers 2017 (the triangle) and of Zhang et al. 2018 (CROWN, going
 backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The dual simplex is the textbook's.
@@ -16,7 +16,7 @@ backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -31,12 +31,23 @@ WIDER = 2.0**-37  # More than a checker's 2^-40 and this file's own rounding tog
 
 
 def _compiled(function: F) -> F:
-    compiled: F = njit(cache=True, fastmath=False)(function)
-    return compiled
+    compiled: Any = njit(cache=True)(function)
+    return cast(F, compiled)
 
 
 @_compiled
-def axis_least(j: int, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, change: Array) -> float:
+def axis_least(
+    j: int,
+    kind: Array,
+    first: Array,
+    count: Array,
+    lo: Array,
+    hi: Array,
+    on: Array,
+    jump: Array,
+    rate: Array,
+    change: Array,
+) -> float:
     """The least l0 and l1 cost of an axis inside its box."""
     if kind[j] < 2:
         if lo[j] <= 0.0 <= hi[j]:
@@ -51,7 +62,21 @@ def axis_least(j: int, kind: Array, first: Array, count: Array, lo: Array, hi: A
 
 
 @_compiled
-def cut(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, peak: Array, change: Array, offset: Array, steps: Array) -> bool:
+def cut(
+    q: float,
+    kind: Array,
+    first: Array,
+    count: Array,
+    lo: Array,
+    hi: Array,
+    on: Array,
+    jump: Array,
+    rate: Array,
+    peak: Array,
+    change: Array,
+    offset: Array,
+    steps: Array,
+) -> bool:
     """Cut a box, in place, to the values that leave the whole point closer than q; False if nothing is left."""
     J = len(kind)
     total = 0.0
@@ -95,10 +120,22 @@ def cut(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array,
 
 
 @_compiled
-def knapsack(k: Array, q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, change: Array) -> float:
+def knapsack(
+    k: Array,
+    q: float,
+    kind: Array,
+    first: Array,
+    count: Array,
+    lo: Array,
+    hi: Array,
+    on: Array,
+    jump: Array,
+    rate: Array,
+    change: Array,
+) -> float:
     """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget)."""
-    I, J = len(k), len(kind)
-    gains, costs, ratio = np.empty(I + J), np.empty(I + J), np.empty(I + J)
+    J, most = len(kind), len(k) + len(kind)
+    gains, costs, ratio = np.empty(most), np.empty(most), np.empty(most)
     n = 0
     value, left = 0.0, q
     for j in range(J):
@@ -158,7 +195,25 @@ def knapsack(k: Array, q: float, kind: Array, first: Array, count: Array, lo: Ar
 
 
 @_compiled
-def derive(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, change: Array, W0: Array, W: Array, B: Array, relu: Array, size: Array, L: Array, U: Array) -> bool:
+def derive(
+    q: float,
+    kind: Array,
+    first: Array,
+    count: Array,
+    lo: Array,
+    hi: Array,
+    on: Array,
+    jump: Array,
+    rate: Array,
+    change: Array,
+    W0: Array,
+    W: Array,
+    B: Array,
+    relu: Array,
+    size: Array,
+    L: Array,
+    U: Array,
+) -> bool:
     """Narrow the bounds of the hidden ReLUs in place (FORMAT.md, "Bounds of the hidden ReLUs"); False: no point."""
     H, N = L.shape
     for layer in range(H):
@@ -182,11 +237,11 @@ def derive(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Arr
                             if not relu[below] or (L[below, i] >= 0.0 and U[below, i] > 0.0):
                                 z[i] = v[i]
                             elif U[below, i] > 0.0:
-                                l, u = L[below, i], U[below, i]
+                                low, high = L[below, i], U[below, i]
                                 if v[i] >= 0.0:
-                                    z[i] = v[i] * u / (u - l)
-                                    constant -= z[i] * l
-                                elif u >= -l:
+                                    z[i] = v[i] * high / (high - low)
+                                    constant -= z[i] * low
+                                elif high >= -low:
                                     z[i] = v[i]
                             constant += z[i] * B[below, i]
                         if below > 0:
@@ -203,7 +258,34 @@ def derive(q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Arr
 
 
 @_compiled
-def dual_bound(distance: bool, goal: Array, y1: Array, mu: Array, share: Array, C: Array, than: Array, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, peak: Array, change: Array, W0: Array, W: Array, B: Array, relu: Array, size: Array, L: Array, U: Array, phase: Array, slope: Array, weight: Array) -> float:
+def dual_bound(
+    distance: bool,
+    goal: Array,
+    y1: Array,
+    mu: Array,
+    share: Array,
+    C: Array,
+    than: Array,
+    kind: Array,
+    first: Array,
+    count: Array,
+    lo: Array,
+    hi: Array,
+    on: Array,
+    jump: Array,
+    rate: Array,
+    change: Array,
+    W0: Array,
+    W: Array,
+    B: Array,
+    relu: Array,
+    size: Array,
+    L: Array,
+    U: Array,
+    phase: Array,
+    slope: Array,
+    weight: Array,
+) -> float:
     """What multipliers prove, in floating point; writes the slopes t and each hidden unit's coefficient.
 
     y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
@@ -223,13 +305,13 @@ def dual_bound(distance: bool, goal: Array, y1: Array, mu: Array, share: Array, 
         v = W[layer + 1] @ z
         z = np.zeros(N)
         for i in range(size[layer]):
-            l, u = L[layer, i], U[layer, i]
+            low, high = L[layer, i], U[layer, i]
             weight[layer, i] = v[i]
             if not relu[layer]:
                 z[i] = v[i]
-            elif u <= 0.0:
+            elif high <= 0.0:
                 z[i] = 0.0
-            elif l >= 0.0:
+            elif low >= 0.0:
                 z[i] = v[i]
             else:
                 if y1[layer, i] >= 0.0:
@@ -242,9 +324,9 @@ def dual_bound(distance: bool, goal: Array, y1: Array, mu: Array, share: Array, 
                     z[i] = -v[i] * t
                     over = -v[i] * (1.0 + t)
                 if over > 0.0:
-                    steep = u / (u - l)
+                    steep = high / (high - low)
                     z[i] -= over * steep
-                    constant += over * steep * l
+                    constant += over * steep * low
             if phase[layer, i] != 0:
                 z[i] -= phase[layer, i] * mu[layer, i]
     for o in range(N):
@@ -269,7 +351,9 @@ def dual_bound(distance: bool, goal: Array, y1: Array, mu: Array, share: Array, 
 
 
 @_compiled
-def dual_simplex(T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int) -> tuple[int, float, Array, Array, Array, float]:
+def dual_simplex(
+    T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int
+) -> tuple[int, float, Array, Array, Array, float]:
     """Minimise d . x over T x <= b, 0 <= x <= top, from the all-slack basis, which d >= 0 makes dual feasible.
 
     x holds b on entry and the basic values on return. Returns status, objective, which variables are basic and which
@@ -303,7 +387,6 @@ def dual_simplex(T: Array, x: Array, d: Array, top: Array, start: float, cutoff:
             if ((a > 1e-10) if full[c] else (a < -1e-10)) and abs(d[c]) / abs(a) <= limit and abs(a) > pivot:
                 entering, pivot = c, abs(a)
         if entering < 0:
-            full[0] = full[0]
             return EMPTY + 10 * (r + 1) * (-1 if above else 1), objective, basic, free, full, worst
         c = entering
         a = T[r, c]

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import GridAxis
+from mace.columns import Column
 from mace.distance import Norm
 from mace.exact import exact, nearest
 from mace.margins import compare_slack
 from mace.question import Question
-from mace.space import Column
 from mace.tables import Network
 
 Array = NDArray[Any]
@@ -78,17 +78,8 @@ def affine(axis: GridAxis, column: Column, dtype: str) -> Affine:
     whole = axis.grid.step.denominator == 1 and (axis.grid.extra is None or axis.grid.extra.denominator == 1)
     representable = axis.grid.kind != "step" or (whole and largest <= 2**53)
     error = Fraction(0) if representable else largest / 2**53 + Fraction(1, 2**1074)
-    factor, shift = Fraction(1), Fraction(0)
-    for operation, operand in column.chain:
-        number = exact(operand)
-        match operation:
-            case "add" | "sub":
-                shift += number if operation == "add" else -number
-            case "mul" | "div":
-                by = number if operation == "mul" else 1 / number
-                factor, shift, error = factor * by, shift * by, error * abs(by)
-        # Each operation rounds once, relative to a result that is off by what came before.
-        error += (abs(factor) * largest + abs(shift) + error) / 2**53 + Fraction(1, 2**1074)
+    factor, shift = column.affine()
+    error = column.error(largest, error)
     size = abs(factor) * largest + abs(shift)
     if dtype == "float32":
         error += (size + error) / 2**24 + Fraction(1, 2**149)
@@ -101,7 +92,9 @@ def columns_of(question: Question) -> list[Affine | None]:
     found: list[Affine | None] = []
     for column in question.columns:
         axis = question.axes[column.feature]
-        found.append(affine(axis, column, question.model.dtype) if isinstance(axis, GridAxis) and column.values is None else None)
+        found.append(
+            affine(axis, column, question.model.dtype) if isinstance(axis, GridAxis) and column.values is None else None
+        )
     return found
 
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 BITS = (8, 16, 26, 38, 53)
 LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
 ATTEMPTS = 4
+SMALL = Fraction(1, 2**40)
 
 
-class Unproved(Exception):
+class UnprovedError(Exception):
     """A leaf did not close at the distance claimed."""
 
 
@@ -37,14 +38,14 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
     if search.anywhere:
         try:
             return Fraction(0), write(search, None)
-        except Unproved:
+        except UnprovedError:
             return Fraction(0), None
     if search.best is None and search.radius is not None:
         q = min(search.distance, search.radius)
     else:
         q = search.distance - search.slack * Fraction(3, 4)
     if search.settled < q:
-        q = exact(search.settled) - Fraction(1, 2**40)
+        q = exact(search.settled) - SMALL
     for attempt in range(ATTEMPTS):
         if q <= 0:
             break
@@ -52,13 +53,24 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
         q = Fraction(math.floor(q * 2**48), 2**48) if search.best is not None or attempt else q
         try:
             return q, write(search, q)
-        except Unproved:
+        except UnprovedError:
             q -= (search.slack / 20 if attempt == 0 else q / 10**6) + Fraction(1, 2**47)
     return Fraction(0), [Leaf("distance")]
 
 
-def write(search: Search, q: Fraction | None) -> Proof:
-    """The proof at distance q (None: that no point has the goal); raises Unproved."""
+def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
+    """The proof of a bound below the optimum, from a search that a limit has ended."""
+    q = Fraction(math.floor((q - SMALL) * 2**48), 2**48)
+    if q <= 0 or search.anywhere:
+        return Fraction(0), None
+    try:
+        return q, write(search, q, split=False)
+    except UnprovedError:
+        return Fraction(0), None
+
+
+def write(search: Search, q: Fraction | None, *, split: bool = True) -> Proof:
+    """The proof at distance q (None: that no point has the goal); raises UnprovedError."""
     assert search.root is not None
     proof: Proof = []
     n = search.numbers
@@ -74,25 +86,26 @@ def write(search: Search, q: Fraction | None) -> Proof:
             proof += leaf
             continue
         if not node.children:
-            search.expand(node)
+            if split:
+                search.expand(node)
             if not node.children:
-                raise Unproved
+                raise UnprovedError
         assert node.split is not None
         proof.append(node.split)
         states = []
         for side in (0, 1):
-            l, u = low, high
+            lower, upper = low, high
             if isinstance(node.split, Phase):
-                l, u = low.copy(), high.copy()
+                lower, upper = low.copy(), high.copy()
                 place = (node.split.layer, node.split.unit)
                 if side:
-                    l[place] = max(l[place], 0.0)
+                    lower[place] = max(lower[place], 0.0)
                 else:
-                    u[place] = min(u[place], 0.0)
-            states.append((node.children[side], l, u))
+                    upper[place] = min(upper[place], 0.0)
+            states.append((node.children[side], lower, upper))
         stack += reversed(states)
         if len(proof) > 1_000_000:
-            raise Unproved
+            raise UnprovedError
     assert n is search.numbers
     return proof
 
@@ -105,7 +118,24 @@ def renew(search: Search, node: Node, q: Fraction | None, low: Array, high: Arra
         if not search.cut_to(node, float(q) * (1 + 1e-12)):
             return False
         budget = float(q) * (1 + 1e-12)
-    return bool(derive(budget, *search.hull, node.lo, node.hi, node.on, *search.costs, n.change, n.W0, n.W, n.B, n.relu, n.size, low, high))
+    return bool(
+        derive(
+            budget,
+            *search.hull,
+            node.lo,
+            node.hi,
+            node.on,
+            *search.costs,
+            n.change,
+            n.W0,
+            n.W,
+            n.B,
+            n.relu,
+            n.size,
+            low,
+            high,
+        )
+    )
 
 
 def closed(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> Proof | None:
@@ -158,7 +188,31 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, low: Array,
     none = np.full_like(low, -1.0)
     for bits in BITS:
         numbers = [rounded(values, bits) for values in (goal, slope, mu, share)]
-        value = dual_bound(q is not None, numbers[0], none, numbers[2], numbers[3] * n.peak, part.C, part.than, *search.hull, node.lo, node.hi, node.on, *search.costs, n.peak, n.change, n.W0, n.W, n.B, n.relu, n.size, low, high, node.phase, numbers[1].copy(), weight)
+        value = dual_bound(
+            q is not None,
+            numbers[0],
+            none,
+            numbers[2],
+            numbers[3] * n.peak,
+            part.C,
+            part.than,
+            *search.hull,
+            node.lo,
+            node.hi,
+            node.on,
+            *search.costs,
+            n.change,
+            n.W0,
+            n.W,
+            n.B,
+            n.relu,
+            n.size,
+            low,
+            high,
+            node.phase,
+            numbers[1].copy(),
+            weight,
+        )
         if value < want + 1e-14:
             continue
         multipliers = packed(search, node, numbers, low, high)

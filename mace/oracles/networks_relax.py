@@ -12,14 +12,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from mace.oracles.networks_kernels import INFINITY, OPTIMAL, Array, _compiled, dual_bound, dual_simplex
+from mace.oracles.networks_kernels import EMPTY, INFINITY, Array, _compiled, dual_bound, dual_simplex
 
 
 @_compiled
-def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array, rate: Array, peak: Array, change: Array, W0: Array, W: Array, B: Array, relu: Array, size: Array, L: Array, U: Array, phase: Array) -> tuple[float, int, Array, Array, Array, Array, Array, Array, Array, Array]:
-    """Solve one node. Returns bound, status, goal, slope, mu, share, x (I,), and the scores for branching on x and ReLUs."""
+def relax(
+    distance: bool,
+    cutoff: float,
+    rounds: int,
+    C: Array,
+    than: Array,
+    kind: Array,
+    first: Array,
+    count: Array,
+    lo: Array,
+    hi: Array,
+    on: Array,
+    jump: Array,
+    rate: Array,
+    peak: Array,
+    change: Array,
+    W0: Array,
+    W: Array,
+    B: Array,
+    relu: Array,
+    size: Array,
+    L: Array,
+    U: Array,
+    phase: Array,
+) -> tuple[float, int, Array, Array, Array, Array, Array, Array, Array, Array]:
+    """Solve one node. Returns bound, status, goal, slope, mu, share, x (I,), losses of x and of ReLUs, weights."""
     H, N = L.shape
-    J, I, G = len(kind), W0.shape[0], len(than)
+    J, items, G = len(kind), W0.shape[0], len(than)
     unstable, phases = 0, 0
     for layer in range(H):
         for i in range(size[layer]):
@@ -32,11 +56,11 @@ def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kin
         for j in range(J):
             if peak[j] > 0:
                 peaked += 1
-    columns = 2 * J + I + unstable + 1
+    columns = 2 * J + items + unstable + 1
     rows = G + 2 * unstable + phases + peaked + J
     cost, top = np.zeros(columns), np.full(columns, INFINITY)
     axis, item, sign = np.full(columns, -1), np.full(columns, -1), np.zeros(columns)
-    base = np.zeros(I)
+    base = np.zeros(items)
     least = np.zeros(J)  # the change that the base point makes, for the largest change
     n, start = 0, 0.0
     for j in range(J):
@@ -111,30 +135,30 @@ def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kin
         zs[layer], zo[layer] = z, o
         expression, offset = np.zeros((N, columns)), np.zeros(N)
         for i in range(size[layer]):
-            l, u = L[layer, i], U[layer, i]
+            below, above = L[layer, i], U[layer, i]
             if phase[layer, i] != 0:
                 fixed[layer, i] = m
                 T[m] = -phase[layer, i] * z[i]
                 b[m] = phase[layer, i] * o[i]
                 m += 1
-            if relu[layer] and u <= 0.0:
+            if relu[layer] and above <= 0.0:
                 continue
-            if not relu[layer] or l >= 0.0:
+            if not relu[layer] or below >= 0.0:
                 expression[i], offset[i] = z[i], o[i]
                 continue
             hidden[layer, i] = n
             expression[i, n] = 1.0
-            top[n] = u
+            top[n] = above
             lower[layer, i] = m  # z <= a
             T[m] = z[i]
             T[m, n] -= 1.0
             b[m] = -o[i]
             m += 1
-            steep = u / (u - l)
-            upper[layer, i] = m  # a <= steep (z - l)
+            steep = above / (above - below)
+            upper[layer, i] = m  # a <= steep (z - below)
             T[m] = -steep * z[i]
             T[m, n] += 1.0
-            b[m] = steep * (o[i] - l)
+            b[m] = steep * (o[i] - below)
             m += 1
             n += 1
     ends = np.full(J, -1)
@@ -174,15 +198,15 @@ def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kin
             y[free[c] - n] = max(d[c], 0.0)
     ray = np.zeros(m)
     if abs(code) >= 10 or code < 0:
-        status = 2
+        status = EMPTY
         # The code holds the ray's row, 10 (r + 1) with the sign of the side that is violated, shifted by EMPTY.
-        side = 1.0 if code > 0 else -1.0
+        way = 1.0 if code > 0 else -1.0
         r = abs(code - 2) // 10 - 1
         if basic[r] >= n:
             ray[basic[r] - n] = 1.0
         for c in range(n):
             if free[c] >= n:
-                ray[free[c] - n] = max(side * T[r, c], 0.0)
+                ray[free[c] - n] = max(way * T[r, c], 0.0)
         if distance:
             y += ray * (max(2.0 * cutoff - objective, 1.0) / violation)
         else:
@@ -203,7 +227,34 @@ def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kin
     for j in range(J):
         share[j] = share[j] * peak[j] / max(total, 1.0)
     weight = np.zeros((H, N))
-    bound = dual_bound(distance, goal, y1, mu, share, C, than, kind, first, count, lo, hi, on, jump, rate, peak, change, W0, W, B, relu, size, L, U, phase, slope, weight)
+    bound = dual_bound(
+        distance,
+        goal,
+        y1,
+        mu,
+        share,
+        C,
+        than,
+        kind,
+        first,
+        count,
+        lo,
+        hi,
+        on,
+        jump,
+        rate,
+        change,
+        W0,
+        W,
+        B,
+        relu,
+        size,
+        L,
+        U,
+        phase,
+        slope,
+        weight,
+    )
     for j in range(J):
         share[j] = share[j] / peak[j] if peak[j] > 0 else 0.0
 
@@ -215,7 +266,7 @@ def relax(distance: bool, cutoff: float, rounds: int, C: Array, than: Array, kin
         if basic[r] < n:
             values[basic[r]] = x[r]
     point = base.copy()
-    loss = np.zeros(I)
+    loss = np.zeros(items)
     for c in range(inputs):
         j, v = axis[c], min(max(values[c], 0.0), top[c])
         if kind[j] < 2:

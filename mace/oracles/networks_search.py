@@ -18,7 +18,8 @@ from mace.axes import GridAxis, Point
 from mace.distance import Norm
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.exact import below, exact, nearest
-from mace.oracles.networks_exact import Box, Exact, box_of
+from mace.oracles.networks_branch import TRIED, candidates
+from mace.oracles.networks_exact import Box, Exact, Side, box_of, holds, levels, only
 from mace.oracles.networks_kernels import INFINITY, cut, derive
 from mace.oracles.networks_model import Array, Part, numbers
 from mace.oracles.networks_relax import relax
@@ -29,7 +30,6 @@ from mace.question import Question
 
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
-TRIED = 5  # splits that are tried before one is chosen
 RENEW = Fraction(999, 1000)
 
 
@@ -146,7 +146,7 @@ class Search:
         self.look(self.root)
         self.propose(self.root)
         self.push(self.root)
-        # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or in a settled one.
+        # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
             if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds:
                 self.why = f"the limit of {self.limits.seconds} s was reached"
@@ -190,7 +190,7 @@ class Search:
             self.restrict(node, j, box[j])
         return node
 
-    def restrict(self, node: Node, j: int, side: tuple[int, int] | int) -> None:
+    def restrict(self, node: Node, j: int, side: Side) -> None:
         """Give one axis of a node another side, in the exact box and in the arrays."""
         node.box = (*node.box[:j], side, *node.box[j + 1 :])
         axis, first = self.question.axes[j], self.numbers.first[j]
@@ -222,7 +222,22 @@ class Search:
             node.closed = "distance"
             return
         budget = self.reach if self.reach < INFINITY else -1.0
-        if not derive(budget, *self.hull, node.lo, node.hi, node.on, *self.costs, n.change, n.W0, n.W, n.B, n.relu, n.size, node.L, node.U):
+        if not derive(
+            budget,
+            *self.hull,
+            node.lo,
+            node.hi,
+            node.on,
+            *self.costs,
+            n.change,
+            n.W0,
+            n.W,
+            n.B,
+            n.relu,
+            n.size,
+            node.L,
+            node.U,
+        ):
             node.closed = "bounds"
             return
         node.radius = self.distance
@@ -245,19 +260,40 @@ class Search:
     def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Any:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
         n = self.numbers
-        return relax(not self.anywhere, self.target, rounds, part.C, part.than if than is None else than, *self.hull, node.lo, node.hi, node.on, *self.costs, n.peak, n.change, n.W0, n.W, n.B, n.relu, n.size, node.L, node.U, node.phase)
+        return relax(
+            not self.anywhere,
+            self.target,
+            rounds,
+            part.C,
+            part.than if than is None else than,
+            *self.hull,
+            node.lo,
+            node.hi,
+            node.on,
+            *self.costs,
+            n.peak,
+            n.change,
+            n.W0,
+            n.W,
+            n.B,
+            n.relu,
+            n.size,
+            node.L,
+            node.U,
+            node.phase,
+        )
 
     def ruled_out(self, node: Node) -> bool:
         """Close a node by the number of changes, an exclusion or a rule, if one of them does."""
         question, axes = self.question, self.question.axes
-        moved = [not _holds(side, axis.start) for side, axis in zip(node.box, axes, strict=True)]
+        moved = [not holds(side, axis.start) for side, axis in zip(node.box, axes, strict=True)]
         if question.most_changes is not None and sum(moved) > question.most_changes:
             node.closed = "changes"
             return True
         for k, avoid in enumerate(question.avoid):
             match avoid:
                 case AvoidPoint(point=point):
-                    inside = all(_only(side, i) for side, i in zip(node.box, point, strict=True))
+                    inside = all(only(side, i) for side, i in zip(node.box, point, strict=True))
                 case AvoidChanges(features=features):
                     inside = all(moved[j] for j in features)
                 case AvoidNear(point=point, radius=radius):
@@ -277,7 +313,7 @@ class Search:
         deltas = []
         for axis, side, index in zip(self.question.axes, box, point, strict=True):
             around = replace(axis, start=index)
-            ends = side if isinstance(side, tuple) else _levels(side)
+            ends = side if isinstance(side, tuple) else levels(side)
             deltas.append(max(around.delta(i) for i in ends))
         norm = self.question.distance
         assert isinstance(norm, Norm)
@@ -379,13 +415,13 @@ class Search:
 
     def expand(self, node: Node) -> None:
         """Split a node where its relaxation loses most: the likeliest splits are tried, the best one is kept."""
-        candidates = self.candidates(node)
-        if not candidates:
+        splits = candidates(self, node)
+        if not splits:
             self.settled = min(self.settled, node.bound)
             node.closed = "dual"
             return
         most = -1.0
-        for split in candidates[:TRIED]:
+        for split in splits[:TRIED]:
             children = [self.child(node, split, side) for side in (0, 1)]
             gains = []
             for child in children:
@@ -417,137 +453,16 @@ class Search:
             self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
         return child
 
-    def candidates(self, node: Node) -> list[Split | Phase]:
-        """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
-        assert node.point is not None and node.scores is not None and node.loss is not None
-        found: list[tuple[float, Split | Phase]] = []
-        if node.scores.size:
-            flat = node.scores.ravel()
-            for place in np.argsort(-flat, kind="stable")[:TRIED]:
-                if flat[place] > 0.0:
-                    layer, unit = divmod(int(place), node.scores.shape[1])
-                    found.append((float(flat[place]), Phase(layer, unit)))
-        n = self.numbers
-        for j, axis in enumerate(self.question.axes):
-            first, side = int(n.first[j]), node.box[j]
-            if isinstance(side, tuple):
-                assert isinstance(axis, GridAxis)
-                if side[0] == side[1]:
-                    continue
-                change = float(node.point[first])
-                if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
-                    at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
-                    found.append((float(node.loss[first]), Split(j, at)))
-                if n.kind[j] == 1 and change != 0.0:
-                    value = axis.start_value + exact(change) * axis.scale
-                    low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
-                    gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
-                    part = float((value - axis.grid.value(low)) / axis.scale)
-                    if 1e-9 * gap < part < (1 - 1e-9) * gap:
-                        lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
-                        found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
-            elif side & (side - 1):
-                shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
-                worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
-                level = int(np.argmax(np.minimum(shares, 1 - shares)))
-                if 1e-9 < shares[level] < 1 - 1e-9 and side >> level & 1:
-                    found.append((float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level)))
-        if found:
-            found.sort(key=lambda pair: -pair[0])
-            return [split for _, split in found]
-        last = self.narrow(node)
-        return [last] if last is not None else []
 
-    def narrow(self, node: Node) -> Split | Phase | None:
-        """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
-        assert node.point is not None
-        point = self.rounded(node.point, outward=False)
-        question = self.question
-        wide = [j for j, side in enumerate(node.box) if not _single(side)]
-        moved = [j for j in wide if point[j] != question.axes[j].start and _holds(node.box[j], question.axes[j].start)]
-        if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
-            return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)
-        for avoid in question.avoid:
-            if question.excluded(avoid, point):
-                match avoid:
-                    case AvoidPoint(point=other):
-                        for j in wide:
-                            if _holds(node.box[j], other[j]):
-                                return isolate(node.box[j], j, other[j])
-                    case AvoidChanges(features=features):
-                        for j in features:
-                            if j in wide and _holds(node.box[j], question.axes[j].start):
-                                return isolate(node.box[j], j, question.axes[j].start)
-                    case AvoidNear():
-                        return middle(node.box, max(wide, key=lambda j: self.width(node.box, j)))
-        for rule in question.rules:
-            if not rule.holds(question.axes, point):
-                reads = [j for j in rule.reads.values() if j in wide]
-                for j in reads:
-                    if _holds(node.box[j], question.axes[j].start):
-                        return isolate(node.box[j], j, question.axes[j].start)
-                if reads:
-                    return middle(node.box, max(reads, key=lambda j: self.width(node.box, j)))
-        undecided = (node.L < 0) & (node.U > 0) & self.numbers.relu[:, None] & (np.abs(node.U) < INFINITY)
-        if undecided.any():
-            place = int(np.argmax(np.where(undecided, np.minimum(-node.L, node.U), -1.0)))
-            return Phase(*divmod(place, node.L.shape[1]))
-        # Splitting floats gains nothing: the point's score lies within the rounding margin.
-        steps = [j for j in wide if self.numbers.kind[j] != 0]
-        return middle(node.box, steps[0]) if steps else None
-
-    def width(self, box: Box, j: int) -> Fraction:
-        """How much an axis of a box can still vary, in delta."""
-        side = box[j]
-        if isinstance(side, tuple):
-            axis = self.question.axes[j]
-            assert isinstance(axis, GridAxis)
-            return (axis.value(side[1]) - axis.value(side[0])) / axis.scale
-        return Fraction(side.bit_count() - 1)
-
-
-def halves(side: tuple[int, int] | int, at: int) -> tuple[tuple[int, int] | int, tuple[int, int] | int]:
+def halves(side: Side, at: int) -> tuple[Side, Side]:
     """What a Split makes of one axis's side."""
     if isinstance(side, tuple):
         return (side[0], min(side[1], at)), (max(side[0], at + 1), side[1])
     return side & at, side & ~at
 
 
-def isolate(side: tuple[int, int] | int, j: int, index: int) -> Split:
-    """A split towards the child that holds one value only."""
-    if isinstance(side, tuple):
-        return Split(j, index if side[0] == index else index - 1)
-    return Split(j, 1 << index)
-
-
-def middle(box: Box, j: int) -> Split:
-    """A split of one axis into halves."""
-    side = box[j]
-    if isinstance(side, tuple):
-        return Split(j, (side[0] + side[1]) // 2)
-    levels = _levels(side)
-    return Split(j, sum(1 << level for level in levels[: len(levels) // 2]))
-
-
-def _holds(side: tuple[int, int] | int, index: int) -> bool:
-    return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)
-
-
-def _only(side: tuple[int, int] | int, index: int) -> bool:
-    return side == (index, index) if isinstance(side, tuple) else side == 1 << index
-
-
-def _single(side: tuple[int, int] | int) -> bool:
-    return side[0] == side[1] if isinstance(side, tuple) else side.bit_count() == 1
-
-
-def _levels(mask: int) -> list[int]:
-    return [level for level in range(mask.bit_length()) if mask >> level & 1]
-
-
-def _values(axis: Any, side: tuple[int, int] | int) -> tuple[Fraction, Fraction]:
+def _values(axis: Any, side: Side) -> tuple[Fraction, Fraction]:
     if isinstance(side, tuple):
         return axis.value(side[0]), axis.value(side[1])
-    levels = _levels(side)
-    return Fraction(levels[0]), Fraction(levels[-1])
-
+    left = levels(side)
+    return Fraction(left[0]), Fraction(left[-1])

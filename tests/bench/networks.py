@@ -1,7 +1,7 @@
 """How fast linear models and networks are taken to the proved optimum: CPU seconds, one core, compilation excluded.
 
-    python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
-    python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
+python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
+python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def measure(name: str, asked: list[Question], limit: float) -> None:
         if not closed:
             print(f"    {reply}"[:200])
     print(
-        f"{name:42s} median {statistics.median(times):8.4f}  worst {max(times):8.4f}  optimal {sum(states)}/{len(states)}"
+        f"{name:42s} median {statistics.median(times):8.4f}  worst {max(times):8.4f}"
+        f"  optimal {sum(states)}/{len(states)}"
         f"  proof nodes {statistics.median(lengths or [0]):6.0f} .. {max(lengths or [0])}",
         flush=True,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,7 +13,7 @@ import pytest
 from mace.certificate import certificate
 from mace.distance import norm
 from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Found, Limits, Refuted
+from mace.oracles.protocol import Found, Limits, Refuted, Unknown
 from mace.proofs.check import check
 from mace.question import Goal, Question
 from mace.space import Feature, Space
@@ -116,3 +118,17 @@ def test_a_forbidden_point_is_not_found_again() -> None:
     oracle.forbid(first.point)
     second = oracle.ask(None, Limits(60))
     assert not isinstance(second, Found) or second.point != first.point
+
+
+def test_importing_the_oracle_loads_no_compiler_and_no_solver() -> None:
+    code = "import sys, mace.oracles.networks; assert not {'numba', 'highspy', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_limit_that_is_reached_leaves_a_proved_bound() -> None:
+    question = floats((6, 5), 1, "l1")
+    reply = NetworkOracle(question).ask(None, Limits(0.0))
+    assert isinstance(reply, (Found, Unknown))
+    best = NetworkOracle(question).ask(None, Limits(60))
+    assert isinstance(best, Found)
+    assert (reply.lower or 0) <= question.distance_of(best.point)

@@ -1,0 +1,130 @@
+"""Where the network prover splits a node: a ReLU, a level, an integer, an l0 jump, or what a rule reads.
+
+In:  a node with its relaxed point.    Out: splits, the likeliest first, measured by what the relaxation loses there.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mace.axes import GridAxis
+from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
+from mace.exact import exact
+from mace.oracles.networks_exact import Box, Side, holds, levels, single
+from mace.oracles.networks_kernels import INFINITY
+from mace.proof import Phase, Split
+
+if TYPE_CHECKING:
+    from mace.oracles.networks_search import Node, Search
+
+TRIED = 5  # splits that are tried before one is chosen
+
+
+def candidates(search: Search, node: Node) -> list[Split | Phase]:
+    """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
+    assert node.point is not None and node.scores is not None and node.loss is not None
+    found: list[tuple[float, Split | Phase]] = []
+    if node.scores.size:
+        flat = node.scores.ravel()
+        for place in np.argsort(-flat, kind="stable")[:TRIED]:
+            if flat[place] > 0.0:
+                layer, unit = divmod(int(place), node.scores.shape[1])
+                found.append((float(flat[place]), Phase(layer, unit)))
+    n = search.numbers
+    for j, axis in enumerate(search.question.axes):
+        first, side = int(n.first[j]), node.box[j]
+        if isinstance(side, tuple):
+            assert isinstance(axis, GridAxis)
+            if side[0] == side[1]:
+                continue
+            change = float(node.point[first])
+            if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
+                at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
+                found.append((float(node.loss[first]), Split(j, at)))
+            if n.kind[j] == 1 and change != 0.0:
+                value = axis.start_value + exact(change) * axis.scale
+                low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
+                gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
+                part = float((value - axis.grid.value(low)) / axis.scale)
+                if 1e-9 * gap < part < (1 - 1e-9) * gap:
+                    lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
+                    found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
+        elif side & (side - 1):
+            shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
+            worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
+            level = int(np.argmax(np.minimum(shares, 1 - shares)))
+            if 1e-9 < shares[level] < 1 - 1e-9 and side >> level & 1:
+                found.append((float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level)))
+    if found:
+        found.sort(key=lambda pair: -pair[0])
+        return [split for _, split in found]
+    last = narrow(search, node)
+    return [last] if last is not None else []
+
+
+def narrow(search: Search, node: Node) -> Split | Phase | None:
+    """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
+    assert node.point is not None
+    point = search.rounded(node.point, outward=False)
+    question = search.question
+    wide = [j for j, side in enumerate(node.box) if not single(side)]
+    moved = [j for j in wide if point[j] != question.axes[j].start and holds(node.box[j], question.axes[j].start)]
+    if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
+        return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)
+    for avoid in question.avoid:
+        if question.excluded(avoid, point):
+            match avoid:
+                case AvoidPoint(point=other):
+                    for j in wide:
+                        if holds(node.box[j], other[j]):
+                            return isolate(node.box[j], j, other[j])
+                case AvoidChanges(features=features):
+                    for j in features:
+                        if j in wide and holds(node.box[j], question.axes[j].start):
+                            return isolate(node.box[j], j, question.axes[j].start)
+                case AvoidNear():
+                    return middle(node.box, max(wide, key=lambda j: width(search, node.box, j)))
+    for rule in question.rules:
+        if not rule.holds(question.axes, point):
+            reads = [j for j in rule.reads.values() if j in wide]
+            for j in reads:
+                if holds(node.box[j], question.axes[j].start):
+                    return isolate(node.box[j], j, question.axes[j].start)
+            if reads:
+                return middle(node.box, max(reads, key=lambda j: width(search, node.box, j)))
+    undecided = (node.L < 0) & (node.U > 0) & search.numbers.relu[:, None] & (np.abs(node.U) < INFINITY)
+    if undecided.any():
+        place = int(np.argmax(np.where(undecided, np.minimum(-node.L, node.U), -1.0)))
+        return Phase(*divmod(place, node.L.shape[1]))
+    # Splitting floats gains nothing: the point's score lies within the rounding margin.
+    steps = [j for j in wide if search.numbers.kind[j] != 0]
+    return middle(node.box, steps[0]) if steps else None
+
+
+def width(search: Search, box: Box, j: int) -> Fraction:
+    """How much an axis of a box can still vary, in delta."""
+    side = box[j]
+    if isinstance(side, tuple):
+        axis = search.question.axes[j]
+        assert isinstance(axis, GridAxis)
+        return (axis.value(side[1]) - axis.value(side[0])) / axis.scale
+    return Fraction(side.bit_count() - 1)
+
+
+def isolate(side: Side, j: int, index: int) -> Split:
+    """A split towards the child that holds one value only."""
+    if isinstance(side, tuple):
+        return Split(j, index if side[0] == index else index - 1)
+    return Split(j, 1 << index)
+
+
+def middle(box: Box, j: int) -> Split:
+    """A split of one axis into halves."""
+    side = box[j]
+    if isinstance(side, tuple):
+        return Split(j, (side[0] + side[1]) // 2)
+    left = levels(side)
+    return Split(j, sum(1 << level for level in left[: len(left) // 2]))

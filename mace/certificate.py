@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from mace.axes import Axis, GridAxis, LevelAxis, Point
+from mace.columns import Column
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
@@ -32,7 +33,6 @@ from mace.margins import compare_slack, exact_margin, exact_scores, surely
 from mace.plausibility import Rule
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
 from mace.question import Question
-from mace.space import Column
 from mace.tables import Compare, Ensemble, Formula, Network, Tree
 
 if TYPE_CHECKING:
@@ -120,6 +120,9 @@ def certifiable(question: Question) -> str | None:
             if any(question.columns[tree.column[node]].values is None for node in tree.members):
                 return "a tree tests a number as if it were a category"
     for column in question.columns:
+        for step in column.chain:
+            if step[0] not in ("add", "sub", "mul", "div"):
+                return f"the column `{column.name}` is computed by {step[0]!r}, which the checker does not know"
         if any(math.isnan(value) for value in column.values or ()):
             return "a level is a missing value to the model"
     for rule in question.rules:
@@ -319,7 +322,8 @@ def _column(column: Column) -> list[Any]:
     """The feature, a float for each level, and the operations on a number; where there are levels, they are applied."""
     if column.values is not None:
         return [column.feature, _floats(column.values), []]
-    return [column.feature, None, [[operation, _float(operand)] for operation, operand in column.chain]]
+    chain = [[step[0], _float(step[1])] for step in column.chain if isinstance(step[1], (int, float))]
+    return [column.feature, None, chain]
 
 
 def _model(table: Ensemble | Network) -> dict[str, Any]:

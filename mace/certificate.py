@@ -133,12 +133,20 @@ def certifiable(question: Question) -> str | None:
     return None
 
 
-def certificate(question: Question, lower: Fraction | None, witness: Point | None, proof: Proof) -> Certificate:
+def certificate(
+    question: Question,
+    lower: Fraction | None,
+    witness: Point | None,
+    proof: Proof,
+    model: dict[str, Any] | None = None,
+) -> Certificate:
     """The certificate of a bound.
 
     lower:   no allowed point with the goal is closer; None if there is none at all.
     witness: an allowed point with the goal, if one is known. It is left out where only the deployed library, and no
              checker, can tell that it has the goal: when its last bits depend on the order of summation.
+    model:   what stands for the model, for callers that write many certificates of one model and fill in
+             `model_part` themselves; None: the model's own part.
     Raises CertificateError if the question cannot be written, with the reason.
     """
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
@@ -146,7 +154,7 @@ def certificate(question: Question, lower: Fraction | None, witness: Point | Non
         {
             "mace_certificate": FORMAT,
             "about": about,
-            "statement": statement(question, lower),
+            "statement": statement(question, lower, model),
             "witness": None
             if witness is None or not _certain(question, witness)
             else {"point": [int(i) for i in witness], "distance": text(question.distance_of(witness))},
@@ -155,8 +163,15 @@ def certificate(question: Question, lower: Fraction | None, witness: Point | Non
     )
 
 
-def statement(question: Question, claim: Fraction | None) -> dict[str, Any]:
+def model_part(table: Ensemble | Network) -> dict[str, Any]:
+    """What a statement says of a model."""
+    return _model(table)
+
+
+def statement(question: Question, claim: Fraction | None, model: dict[str, Any] | None = None) -> dict[str, Any]:
     """The question and the claim in plain values: "nothing closer than `claim`", or "nothing at all" for None.
+
+    model: see `certificate`.
 
     Raises CertificateError if the question cannot be written, with the reason.
     """
@@ -169,7 +184,7 @@ def statement(question: Question, claim: Fraction | None) -> dict[str, Any]:
     return {
         "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
         "columns": [_column(column) for column in question.columns],
-        "model": _model(question.model),
+        "model": _model(question.model) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
         "rules": [expression_of(rule) for rule in question.rules],

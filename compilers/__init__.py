@@ -16,7 +16,10 @@ from typing import Any
 
 from mace.compilers.load import PickleWarning, load_model
 from mace.compilers.program import Reading, to_program
-from mace.compilers.read_sklearn_linear import read_linear
+from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
+from mace.compilers.read_sklearn_calibrated import read_calibrated
+from mace.compilers.read_sklearn_ensembles import read_adaboost, read_bagging, read_isolation, read_voting
+from mace.compilers.read_sklearn_linear import read_line, read_linear
 from mace.compilers.read_sklearn_mlp import read_mlp
 from mace.compilers.read_sklearn_trees import read_forest, read_tree
 from mace.errors import ModelError
@@ -40,14 +43,38 @@ class Reader:
 
 _TREES = "several outputs"
 _LINEAR = "several labels a row"
+_INIT = "an `init` that is a model"
+_CATEGORIES = "categories that are no whole numbers; losses with a logarithmic link"
+_MEMBERS = "members other than trees"
+_HIDDEN = "hidden layers that are neither relu nor identity; several labels a row"
 
 # Public class path -> reader. A class matches by its own path or that of a base class, wherever inside the named
 # package the library keeps it (scikit-learn moves its private modules between versions).
 READERS: dict[str, Reader] = {
     "sklearn.tree.DecisionTreeClassifier": Reader(read_tree, "exact", _TREES),
+    "sklearn.tree.DecisionTreeRegressor": Reader(read_tree, "exact", _TREES),
     "sklearn.tree.ExtraTreeClassifier": Reader(read_tree, "exact", _TREES),
+    "sklearn.tree.ExtraTreeRegressor": Reader(read_tree, "exact", _TREES),
     "sklearn.ensemble.RandomForestClassifier": Reader(read_forest, "exact", _TREES),
+    "sklearn.ensemble.RandomForestRegressor": Reader(read_forest, "exact", _TREES),
     "sklearn.ensemble.ExtraTreesClassifier": Reader(read_forest, "exact", _TREES),
+    "sklearn.ensemble.ExtraTreesRegressor": Reader(read_forest, "exact", _TREES),
+    "sklearn.ensemble.GradientBoostingClassifier": Reader(read_boosting, "exact", _INIT),
+    "sklearn.ensemble.GradientBoostingRegressor": Reader(read_boosting, "exact", _INIT),
+    "sklearn.ensemble.HistGradientBoostingClassifier": Reader(read_hist_boosting, "exact", _CATEGORIES),
+    "sklearn.ensemble.HistGradientBoostingRegressor": Reader(read_hist_boosting, "exact", _CATEGORIES),
+    "sklearn.ensemble.AdaBoostClassifier": Reader(read_adaboost, "exact for two classes, else margin", _MEMBERS),
+    "sklearn.ensemble.BaggingClassifier": Reader(read_bagging, "exact", _MEMBERS),
+    "sklearn.ensemble.BaggingRegressor": Reader(read_bagging, "exact", _MEMBERS),
+    "sklearn.ensemble.VotingClassifier": Reader(
+        read_voting, "exact for hard votes, else margin", "members other than trees; for soft votes, than forests"
+    ),
+    "sklearn.ensemble.IsolationForest": Reader(read_isolation, "margin"),
+    "sklearn.calibration.CalibratedClassifierCV": Reader(
+        lambda model: read_calibrated(read, model),
+        "margin",
+        "`ensemble=True`; more than two classes; models other than trees, forests, bagging, boosting",
+    ),
     "sklearn.linear_model.LogisticRegression": Reader(read_linear, "margin"),
     "sklearn.linear_model.LogisticRegressionCV": Reader(read_linear, "margin"),
     "sklearn.linear_model.RidgeClassifier": Reader(read_linear, "margin", _LINEAR),
@@ -55,13 +82,24 @@ READERS: dict[str, Reader] = {
     "sklearn.linear_model.SGDClassifier": Reader(read_linear, "margin"),
     "sklearn.linear_model.Perceptron": Reader(read_linear, "margin"),
     "sklearn.svm.LinearSVC": Reader(read_linear, "margin"),
-    "sklearn.neural_network.MLPClassifier": Reader(
-        read_mlp, "margin", "hidden layers that are neither relu nor identity; several labels a row"
-    ),
+    "sklearn.linear_model.LinearRegression": Reader(read_line, "margin", _TREES),
+    "sklearn.linear_model.Ridge": Reader(read_line, "margin", _TREES),
+    "sklearn.linear_model.RidgeCV": Reader(read_line, "margin", _TREES),
+    "sklearn.linear_model.Lasso": Reader(read_line, "margin", _TREES),
+    "sklearn.linear_model.LassoCV": Reader(read_line, "margin"),
+    "sklearn.linear_model.ElasticNet": Reader(read_line, "margin", _TREES),
+    "sklearn.linear_model.ElasticNetCV": Reader(read_line, "margin"),
+    "sklearn.linear_model.HuberRegressor": Reader(read_line, "margin"),
+    "sklearn.linear_model.SGDRegressor": Reader(read_line, "margin"),
+    "sklearn.svm.LinearSVR": Reader(read_line, "margin"),
+    "sklearn.neural_network.MLPClassifier": Reader(read_mlp, "margin", _HIDDEN),
+    "sklearn.neural_network.MLPRegressor": Reader(read_mlp, "margin", _HIDDEN),
 }
 
 # What a subclass may not redefine: its decision would no longer be that of the class whose reader is used.
-_DECIDING = ("predict", "predict_proba", "decision_function", "_predict", "_forward_pass_fast")
+_DECIDING = (
+    "predict", "predict_proba", "decision_function", "score_samples", "_predict", "_raw_predict", "_forward_pass_fast",
+)  # fmt: skip
 
 
 def read(model: object) -> Table:

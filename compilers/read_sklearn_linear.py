@@ -1,7 +1,8 @@
-"""Read scikit-learn's linear classifiers.
+"""Read scikit-learn's linear models.
 
 In:  LogisticRegression, LinearSVC, SGDClassifier, RidgeClassifier, Perceptron, their `CV` forms, or a subclass.
 Out: a Network of one layer. Its scores are `decision_function` up to the order of summation.
+     LinearRegression, Ridge, Lasso, ElasticNet, HuberRegressor, LinearSVR, SGDRegressor: a Network of rule "value".
 Promise: shapes and numbers are checked before use.
 How the library decides (LinearClassifierMixin.predict in sklearn/linear_model/_base.py, for all of them): two classes
 have one score, and class 1 is score > 0, strictly; more classes have one score each, and the first of the largest wins.
@@ -41,5 +42,30 @@ def read_linear(model: Any) -> Network:
         classes=classes,
         name=name_of(model),
         # A model that was fitted on float32 rows computes in float32 when it is asked about float32 rows.
+        dtype="float32" if getattr(coefficients, "dtype", None) == np.float32 else "float64",
+    )
+
+
+def read_line(model: Any) -> Network:
+    """The table of one linear regressor: its score is `predict` up to the order of summation."""
+    coefficients, intercept = fitted(model, "coef_"), fitted(model, "intercept_")
+    columns = columns_of(model)
+    if np.ndim(coefficients) > 1 and np.shape(coefficients)[0] != 1:
+        raise ModelError(
+            f"{name_of(model)} predicts {np.shape(coefficients)[0]} numbers at once, which is not supported",
+            hint="Fit one model for each number.",
+        )
+    return Network(
+        layers=(
+            Layer(
+                weights=numbers(model, "coef_", coefficients, (1, columns)).T.copy(),
+                bias=numbers(model, "intercept_", intercept, (1,)),
+                activation="identity",
+            ),
+        ),
+        columns=columns,
+        rule="value",
+        classes=(),
+        name=name_of(model),
         dtype="float32" if getattr(coefficients, "dtype", None) == np.float32 else "float64",
     )

@@ -34,12 +34,13 @@ def read_mlp(model: Any) -> Network:
             f"{name_of(model)} has hidden layers with activation {model.activation!r}, which is not supported",
             hint='Supported are "relu" and "identity": fit the model again with activation="relu".',
         )
-    classes, columns = labels_of(model), columns_of(model)
-    outputs = 1 if len(classes) == 2 else len(classes)
-    output = fitted(model, "out_activation_")
-    if len(classes) < 2:
+    output, columns = fitted(model, "out_activation_"), columns_of(model)
+    classes = () if output == "identity" else labels_of(model)
+    outputs = 1 if len(classes) in (0, 2) else len(classes)
+    if len(classes) == 1:
         raise ModelError(f"{name_of(model)} knows one class only, {classes[0]!r}: no input has another decision")
-    if fitted(model, "n_outputs_") != outputs or output != ("logistic" if outputs == 1 else "softmax"):
+    expected = "identity" if not classes else "logistic" if outputs == 1 else "softmax"
+    if fitted(model, "n_outputs_") != outputs or output != expected:
         raise ModelError(
             f"{name_of(model)} decides several labels a row, which is not supported",
             hint="Fit one model for each label.",
@@ -61,7 +62,7 @@ def read_mlp(model: Any) -> Network:
     return Network(
         layers=tuple(layers),
         columns=columns,
-        rule="sigmoid" if outputs == 1 else "softmax",
+        rule="value" if not classes else "sigmoid" if outputs == 1 else "softmax",
         classes=classes,
         name=name_of(model),
         dtype="float32" if any(getattr(matrix, "dtype", None) == np.float32 for matrix in weights) else "float64",

@@ -213,10 +213,9 @@ def compile(
         program = parse_program(_text_of(source), str(source))
     else:
         from mace.compilers import read
-        from mace.compilers.load import load_model
         from mace.compilers.program import to_program
 
-        table = read(load_model(source, trust_pickle))
+        table = read(_load(source, trust_pickle))
         names = [column.name for column in _space(space).columns] if space else None
         program = to_program(table, names)
     if to is Target.mace:
@@ -322,9 +321,16 @@ def _load(model: Path | None, trust_pickle: bool) -> object:
         raise MaceError("no model given", hint="--model model.joblib --trust-pickle, or --model rules.mace.")
     if model.suffix == ".mace":
         return model
+    import warnings
+
     from mace.compilers.load import load_model
 
-    return load_model(model, trust_pickle)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded = load_model(model, trust_pickle)
+    for warning in caught:
+        typer.echo(f"mace: warning: {warning.message}", err=True)
+    return loaded
 
 
 def _explainer(

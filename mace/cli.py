@@ -247,7 +247,7 @@ def inspect(
     report: dict[str, Any] = {}
     chosen = None
     if space is not None or data is not None:
-        _, chosen = _frame_and_space(data, space)
+        chosen = _space(space) if space is not None else _frame_and_space(data, space)[1]
         report["space"] = describe_space(chosen)
     if model is not None:
         report["model"] = describe_model(_load(model, trust_pickle), chosen)

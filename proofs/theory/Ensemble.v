@@ -18,6 +18,11 @@ Open Scope Z_scope.
 Definition float := (Z * Z)%type.
 Definition units (x : float) : Z := Z.shiftl (fst x) (snd x + 1074).
 
+(* Shifts by 1074 are for computing, never for a tactic to unfold. *)
+Arguments Z.shiftl : simpl never.
+Arguments Z.shiftr : simpl never.
+Arguments Z.pow : simpl never.
+
 (** ** Features *)
 
 Inductive kind :=
@@ -41,6 +46,7 @@ Definition float_of_rank (bits low i : Z) : Z :=
   let rest := m - Z.shiftl e bits in
   let size := if e =? 0 then rest else Z.shiftl (Z.shiftl 1 bits + rest) (e - 1) in
   Z.shiftl (if i <? 0 then - size else size) low.
+Arguments float_of_rank : simpl never.
 
 (** The value of an index is [place] / ([denominator] * 2^[shift]), in the scale in which changes are measured. *)
 Definition place (k : kind) (start i : Z) : Z :=

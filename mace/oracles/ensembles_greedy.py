@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
+from mace.oracles.ensembles_cells import Aim, Forest, Ground
+from mace.oracles.ensembles_cuts import Array
 from mace.oracles.ensembles_walk import has_goal, leaf_of
 
 

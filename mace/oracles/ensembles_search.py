@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
+from mace.oracles.ensembles_cells import Aim, Forest, Ground
+from mace.oracles.ensembles_cuts import Array
 from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, measure
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from mace.oracles.ensembles_cells import Aim, Array, Forest, Ground
+from mace.oracles.ensembles_cells import Aim, Forest, Ground
+from mace.oracles.ensembles_cuts import Array
 
 
 class Box(NamedTuple):

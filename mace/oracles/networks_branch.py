@@ -20,7 +20,7 @@ from mace.proof import Phase, Split
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Node, Search
 
-TRIED = 5  # splits that are tried before one is chosen
+TRIED = 8  # splits that are tried before one is chosen
 
 
 def candidates(search: Search, node: Node) -> list[Split | Phase]:

@@ -203,7 +203,7 @@ def _guess(axis: GridAxis, last: Array) -> Array:
             small = (single + np.float32(0)).view(np.int32).astype(np.int64)
             return np.where(small >= 0, small, -(small & 0x7FFF_FFFF))
         places = np.floor(last / nearest(axis.grid.step))
-        return np.clip(np.nan_to_num(places), -(2.0**62), 2.0**62).astype(np.int64)
+        return np.asarray(np.clip(np.nan_to_num(places), -(2.0**62), 2.0**62).astype(np.int64))
 
 
 def values_of(axis: GridAxis, indices: Array) -> Array:

@@ -12,6 +12,7 @@ What the pipeline cannot take as missing is left out of the columns: a row that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from mace.columns import Column, Step
 from mace.compilers import read
-from mace.compilers.pipeline_thresholds import on_raw_numbers
+from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
 from mace.compilers.pipeline_walk import Walk, frame_of, quiet
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
@@ -100,11 +101,15 @@ def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
     columns = walk.with_missing(pipeline, columns)
+    _compare_at(space, steps, names, edges_of(columns))
     if isinstance(table, Network):
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
         compiled = CompiledPipeline(pipeline, space, table, columns, names, walk.markers)
     elif isinstance(table, Ensemble):
         raw, over = on_raw_numbers(table, columns)
+        if raw is not table:
+            cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
+            _compare_at(space, steps, names, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
         compiled = CompiledPipeline(pipeline, space, raw, over, names, walk.markers)
         _compare_decisions(compiled, walk.rows)
     else:
@@ -168,6 +173,23 @@ def _for_network(column: Column, feature: Feature) -> Column:
         f"column `{column.name}`: `{odd}` of a real number before a network or a linear model is not supported",
         hint="Bin the number (KBinsDiscretizer), declare it as an integer, or use trees.",
     )
+
+
+def _compare_at(
+    space: Space, steps: list[tuple[str, Any]], names: tuple[str, ...] | None, places: Sequence[tuple[int, float]]
+) -> None:
+    """Run the real steps again on both sides of the numbers where a test or a bin changes: (feature, number) each."""
+    critical: dict[int, set[float]] = {}
+    for j, number in places:
+        feature = space.features[j]
+        if not feature.numeric:
+            continue
+        low, high = map(nearest, feature.bounds())
+        sides = (math.floor(number), math.floor(number) + 1) if feature.kind == "integer" and abs(number) < 2**53 else (
+            math.nextafter(number, -math.inf), number, math.nextafter(number, math.inf))  # fmt: skip
+        critical.setdefault(j, set()).update(side for side in sides if low <= side <= high)
+    if any(critical.values()):
+        Walk(space, steps, names, {j: sorted(found) for j, found in critical.items()}).columns()
 
 
 def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -162,19 +162,12 @@ def _groups(tests: Sequence[_Tests]) -> dict[Any, _Group]:
     for test in tests:
         if test.steps is None or test.key in groups:
             continue
-        edges = np.array(test.steps[0])
-        before = test.before
-
-        def passes(numbers: Floats, before: Column = before, edges: Floats = edges) -> Bools:
-            return np.asarray(~(before.of_many(numbers) >= edges))
-
-        ends = last_passing(passes, len(edges)) if len(edges) else edges
-        ends = np.clip(ends, -LARGEST, TOP)
+        ends = _ends(test.before, test.steps)
         same = [other for other in tests if other.steps is not None and other.key == test.key]
         missing = 0
         if any(other.column.missing is not None for other in same):
             pieces = [
-                k for k in range(len(edges) + 1)
+                k for k in range(len(ends) + 1)
                 if all(o.steps is not None and o.column.missing == o.steps[1][k] for o in same)
             ]  # fmt: skip
             if not pieces:
@@ -185,6 +178,28 @@ def _groups(tests: Sequence[_Tests]) -> dict[Any, _Group]:
             missing = pieces[0]
         groups[test.key] = _Group(ends.tolist(), missing)
     return groups
+
+
+def _ends(before: Column, steps: Steps) -> Floats:
+    """For every edge the largest number that is still below it, after the operations before the bins."""
+    edges = np.array(steps[0])
+
+    def passes(numbers: Floats) -> Bools:
+        return np.asarray(~(before.of_many(numbers) >= edges))
+
+    return np.clip(last_passing(passes, len(edges)), -LARGEST, TOP) if len(edges) else edges
+
+
+def edges_of(columns: Sequence[Column]) -> list[tuple[int, float]]:
+    """For every feature that is binned, (feature, largest number of a bin) for each bin but the last."""
+    found: dict[Any, list[tuple[int, float]]] = {}
+    for column in columns:
+        if column.chain and (last := column.chain[-1])[0] == "steps":
+            key = (column.feature, column.chain[:-1], last[1][0])
+            if key not in found:
+                before = Column(column.name, column.feature, None, column.chain[:-1])
+                found[key] = [(column.feature, end) for end in _ends(before, last[1]).tolist()]
+    return [place for places in found.values() for place in places]
 
 
 _Task: TypeAlias = tuple[int, int, bool, dict[Any, tuple[int, int]]]

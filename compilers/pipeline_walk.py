@@ -76,10 +76,16 @@ def quiet() -> Iterator[None]:
 class Walk:
     """The real steps, run on rows that hold every level and many numbers, beside what is said about them."""
 
-    def __init__(self, space: Space, steps: list[tuple[str, Any]], names: tuple[str, ...] | None) -> None:
+    def __init__(
+        self,
+        space: Space,
+        steps: list[tuple[str, Any]],
+        names: tuple[str, ...] | None,
+        critical: Mapping[int, Sequence[float]] | None = None,
+    ) -> None:
         self.space, self.steps, self.names = space, steps, names
         self.markers: dict[str, object] = {}
-        self.rows = probes(space)
+        self.rows = probes(space, critical or {})
         self.numbers = {
             j: np.array([float(row[f.name]) for row in self.rows]) for j, f in enumerate(space.features) if f.numeric
         }
@@ -304,12 +310,15 @@ def _matrix(data: Any, columns: Sequence[Traced]) -> NDArray[np.float64]:
 # ---------------------------------------------------------------------------------------------- rows to try
 
 
-def probes(space: Space) -> list[dict[str, Any]]:
-    """Rows of the space without missing values: every level in turn, ends of ranges and random numbers."""
+def probes(space: Space, critical: Mapping[int, Sequence[float]]) -> list[dict[str, Any]]:
+    """Rows of the space without missing values: every level in turn, ends of ranges and random numbers.
+
+    critical: per feature numbers of its range to try as well.
+    """
     rng = np.random.default_rng(0)
-    count = max(ROWS, *(2 * len(f.levels) for f in space.features))
+    count = max(ROWS, *(2 * len(f.levels) for f in space.features), *map(len, critical.values()), 1)
     values: dict[str, list[Any]] = {}
-    for feature in space.features:
+    for j, feature in enumerate(space.features):
         if not feature.numeric:
             levels = [level for level in feature.levels if level is not None]
             values[feature.name] = [levels[k % len(levels)] for k in range(count)]
@@ -325,4 +334,5 @@ def probes(space: Space) -> list[dict[str, Any]]:
             values[feature.name] = [
                 min(max(nearest(x) if k % 2 else float(f"{nearest(x):.3g}"), low), high) for k, x in enumerate(numbers)
             ]
+        values[feature.name][: len(critical.get(j, ()))] = critical.get(j, ())
     return [{name: column[k] for name, column in values.items()} for k in range(count)]

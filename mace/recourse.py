@@ -35,7 +35,7 @@ from mace.plausibility import Rule, distance_program, model_program, rule_of
 from mace.question import Goal, Question
 from mace.search import Bracket, pull_back, squeeze
 from mace.space import Space
-from mace.tables import Ensemble, Formula, Label, Table, decision_for
+from mace.tables import Ensemble, Formula, Label, Network, Table, decision_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -411,7 +411,7 @@ def choose(question: Question, name: str = "auto") -> Oracle:
     if name not in ORACLES:
         raise MaceError(f"unknown oracle {name!r}", hint=f"Use one of {', '.join(ORACLES)}.")
     program = isinstance(question.distance, DistanceProgram)
-    prover = None if isinstance(question.model, Formula) or program else _prover_for(question.model)
+    prover = None if program else _prover_for(question)
     if name in ("ensembles", "networks") and name != prover:
         what = "a distance program" if program else f"a model of kind `{question.model.name}`"
         raise MaceError(f"the oracle {name!r} does not take {what}", hint='Use oracle="auto".')
@@ -422,8 +422,12 @@ def choose(question: Question, name: str = "auto") -> Oracle:
     return SmtOracle(question, solvers=(name,) if name in ("z3", "cvc5") else ("z3", "cvc5"))
 
 
-def _prover_for(table: Table) -> str:
-    return "ensembles" if isinstance(table, Ensemble) else "networks"
+def _prover_for(question: Question) -> str | None:
+    if isinstance(question.model, Ensemble):
+        return "ensembles"
+    # Bins of a number before a network are steps, which only solvers take.
+    affine = all(column.values is not None or column.is_affine for column in question.columns)
+    return "networks" if isinstance(question.model, Network) and affine else None
 
 
 def _prover(question: Question) -> Oracle:

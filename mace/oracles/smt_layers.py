@@ -24,6 +24,7 @@ import numpy as np
 from mace.exact import exact
 from mace.margins import compare_slack
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
+from mace.oracles.smt_columns import GridColumns
 from mace.question import Question
 from mace.tables import Compare, Layer, Network
 
@@ -53,6 +54,11 @@ class NetworkTerms:
         assert isinstance(question.model, Network)
         self.question, self.model, self.terms, self.axes = question, question.model, terms, axes
         self.charges, self.radius = charges, radius
+        self.grids = {
+            place: GridColumns(terms, axis, [(k, c) for k, c in enumerate(question.columns) if c.feature == place])
+            for place, axis in enumerate(axes)
+            if isinstance(axis, GridTerm)
+        }
         self.magnitude, self.snapped = self._columns()
         self.layers, moved = _rounded(self.model.layers, self.magnitude, bits)
         sums = [self._over_features(self.layers[0], unit) for unit in range(len(self.layers[0].bias))]
@@ -70,20 +76,16 @@ class NetworkTerms:
 
     def _columns(self) -> tuple[list[Fraction], list[Fraction]]:
         """Per column of the model: the largest magnitude in the ball, and how far a value may move to its float."""
-        largest, moves = [], []
-        for column in self.question.columns:
+        columns = self.question.columns
+        largest, moves = [ZERO] * len(columns), [ZERO] * len(columns)
+        for k, column in enumerate(columns):
             axis = self.axes[column.feature]
             if isinstance(axis, LevelTerm):
                 assert column.values is not None
-                largest.append(max(abs(exact(column.values[level])) for level in axis.levels))
-                moves.append(ZERO)
-                continue
-            bound = max(map(abs, axis.bounds()))
-            whole = axis.axis.grid.kind == "step" and axis.axis.grid.step.denominator == 1 and bound < 2**53
-            # From a real number to the next float towards the start: at most one gap between floats.
-            gap = bound * Fraction(1, 2 ** (52 if axis.axis.grid.kind != "float32" else 23)) + Fraction(1, 2**140)
-            moves.append(ZERO if whole and axis.axis.grid.extra is None else gap)
-            largest.append(bound + gap)
+                largest[k] = max(abs(exact(column.values[level])) for level in axis.levels)
+        for grid in self.grids.values():
+            for k, (bound, move) in zip(grid.places, grid.bounds(), strict=True):
+                largest[k], moves[k] = bound, move
         return largest, moves
 
     # ------------------------------------------------------------------ layers
@@ -97,17 +99,14 @@ class NetworkTerms:
         for place, axis in enumerate(self.axes):
             mine = [(k, c) for k, c in enumerate(self.question.columns) if c.feature == place]
             if isinstance(axis, GridTerm):
-                weight = exact(layer.weights[mine[0][0], unit])
-                if not weight:
+                weights = [exact(layer.weights[k, unit]) for k, _ in mine]
+                if not any(weights):
                     continue
-                start, (lower, upper) = axis.axis.start_value, axis.bounds()
-                moves = [(weight * (value - start), axis.axis.delta(index))
-                         for value, index in ((lower, axis.lower), (upper, axis.upper))]  # fmt: skip
-                at_start += weight * start
-                if axis.fixed:
-                    constant += weight * start
-                else:
-                    parts.append((weight, axis.real()))
+                more, base, here = self.grids[place].sum(weights)
+                moves = self.grids[place].moves(weights)
+                at_start += here
+                constant += base
+                parts += more
             else:
                 gains = {
                     level: sum(

@@ -1,0 +1,119 @@
+"""The columns of one ordered feature as solver terms: arithmetic of its value, and steps at cuts.
+
+In:  a grid axis in the ball, and the model's columns that are computed from it.
+Out: for weights of those columns, the terms of their weighted sum and how far the feature can move it.
+Promise: `magnitude` and `error` bound every column over the ball, from the real number that a solver gives to the
+float64 that the model is given; columns with steps are exact, since their cuts are those of the model's own floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+from mace.axes import GridAxis
+from mace.columns import Column
+from mace.exact import exact, nearest
+from mace.oracles.smt_axes import GridTerm, Term, Terms
+
+ZERO = Fraction(0)
+
+
+class GridColumns:
+    """The columns of one feature; places: where they stand among the model's columns."""
+
+    def __init__(self, terms: Terms, axis: GridTerm, columns: Sequence[tuple[int, Column]]) -> None:
+        self.terms, self.axis = terms, axis
+        self.places = [place for place, _ in columns]
+        self.columns = [column for _, column in columns]
+        # Per column (a, b) of a * value + b; columns with steps are 0 * value + what their piece says.
+        self.forms = [(ZERO, ZERO) if _stepped(column) else column.affine() for column in self.columns]
+
+    def bounds(self) -> list[tuple[Fraction, Fraction]]:
+        """Per column its largest magnitude in the ball, and how far the model's float may be from the solver's."""
+        ends, grid = self.axis.bounds(), self.axis.axis.grid
+        bound = max(map(abs, ends))
+        whole = grid.kind == "step" and grid.step.denominator == 1 and grid.extra is None and bound < 2**53
+        # From a real number to the next float towards the start: at most one gap between floats.
+        gap = bound * Fraction(1, 2 ** (52 if grid.kind != "float32" else 23)) + Fraction(1, 2**140)
+        found = []
+        for column, (a, b) in zip(self.columns, self.forms, strict=True):
+            if _stepped(column):
+                values = [exact(column.of(nearest(self.axis.axis.value(index)))) for index in self._ends]
+                found.append((max(map(abs, values)), ZERO))
+                continue
+            error = column.error(bound, ZERO if whole else gap)
+            found.append((max(abs(a * end + b) for end in ends) + error, error))
+        return found
+
+    def sum(self, weights: Sequence[Fraction]) -> tuple[list[tuple[Fraction, Term]], Fraction, Fraction]:
+        """The weighted sum as terms and a constant, and its value at the start."""
+        slope = sum((w * a for w, (a, _) in zip(weights, self.forms, strict=True)), ZERO)
+        constant = sum((w * b for w, (_, b) in zip(weights, self.forms, strict=True)), ZERO)
+        start = self.axis.axis.start
+        at_start = self.at(weights, start)
+        if self.axis.fixed:
+            return [], at_start, at_start
+        parts = [(slope, self.axis.real())] if slope else []
+        levels = [self._stepped(weights, first) for first, _ in self.pieces]
+        for (below, above), share in zip(pairwise(levels), self._shares, strict=True):
+            if above != below:
+                parts.append((above - below, share))
+        return parts, constant + levels[0], at_start
+
+    def moves(self, weights: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
+        """How far the sum moves, and the change that this takes, at the ends of every piece.
+
+        Between them both are linear, so no other index moves it farther for the distance that it costs.
+        """
+        start = self.at(weights, self.axis.axis.start)
+        return [(self.at(weights, index) - start, self.axis.axis.delta(index)) for index in self._ends]
+
+    def at(self, weights: Sequence[Fraction], index: int) -> Fraction:
+        """The weighted sum at an index, without rounding."""
+        value = self.axis.axis.value(index)
+        straight = sum((w * (a * value + b) for w, (a, b) in zip(weights, self.forms, strict=True)), ZERO)
+        return straight + self._stepped(weights, index)
+
+    def _stepped(self, weights: Sequence[Fraction], index: int) -> Fraction:
+        number = nearest(self.axis.axis.value(index))
+        stepped = [(w, c) for w, c in zip(weights, self.columns, strict=True) if w and _stepped(c)]
+        return sum((w * exact(c.of(number)) for w, c in stepped), ZERO)
+
+    @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        """The ball's indices cut where a column with steps changes: (first, last) of each piece, in order."""
+        whole = self.axis.axis
+        ball = GridAxis(whole.name, whole.grid, self.axis.lower, self.axis.upper, whole.start, whole.scale)
+        cuts: set[int] = set()
+        for column in self.columns:
+            if column.chain and (last := column.chain[-1])[0] == "steps":
+                before = Column(column.name, column.feature, None, column.chain[:-1])
+                for edge in last[1][0]:
+                    cuts.add(ball.cut(lambda x, before=before, edge=edge: before.of(x) < edge, edge))  # type: ignore[misc]
+        inner = sorted(cut for cut in cuts if self.axis.lower <= cut < self.axis.upper)
+        return list(zip([self.axis.lower, *(cut + 1 for cut in inner)], [*inner, self.axis.upper], strict=True))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return sorted({index for piece in self.pieces for index in piece})
+
+    @cached_property
+    def _shares(self) -> list[Term]:
+        """Per cut a Real that is 1 above it and 0 below."""
+        terms, shares = self.terms, []
+        for _, cut in self.pieces[:-1]:
+            literal = self.axis.at_most(cut)
+            share = terms.real(f"x{self.axis.place}_above_{cut}".replace("-", "m"))
+            terms.add(terms.at_least(share, ZERO))
+            terms.add(terms.at_most(share, Fraction(1)))
+            terms.when(literal, terms.at_most(share, ZERO))
+            terms.when(terms.no(literal), terms.at_least(share, Fraction(1)))
+            shares.append(share)
+        return shares
+
+
+def _stepped(column: Column) -> bool:
+    return bool(column.chain) and column.chain[-1][0] == "steps"

@@ -198,6 +198,11 @@ class GridTerm(AxisTerm):
             self._link(index)
         return literal
 
+    def within(self, intervals: Sequence[tuple[int, int]]) -> Term:
+        """The index lies in one of these intervals."""
+        terms = self.terms
+        return terms.any([terms.all([terms.no(self.at_most(a - 1)), self.at_most(b)]) for a, b in intervals])
+
     def differs(self, index: int) -> Term:
         """The axis does not have this index."""
         return self.terms.any([self.at_most(index - 1), self.terms.no(self.at_most(index))])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 from typing import Any, assert_never
@@ -129,9 +130,10 @@ class Encoding:
             may = may or all(possible(*one) for one in known)
         if not may:
             return False
-        if isinstance(self._model, EnsembleTerms) and question.model.rule not in ("softmax", "sigmoid"):
-            assert isinstance(question.model, Ensemble)
-            if question.model.ordered or self._model.exact(point):
+        if isinstance(self._model, EnsembleTerms):
+            model = self._model.model
+            # Without rounding the order of the trees does not matter.
+            if model.certain or (replace(model, ordered=True).certain and self._model.exact(point)):
                 return question.has_goal(point)
         return None
 
@@ -251,8 +253,6 @@ class Encoding:
 
     def _far_from(self, point: Point, radius: Fraction) -> Term:
         """The distance from another point is at least `radius`."""
-        from dataclasses import replace
-
         terms, make, number = self.terms, self.terms.make, len(self.terms.asserted)
         norm = self.question.distance
         if not isinstance(norm, Norm):

@@ -22,9 +22,10 @@ from typing import TypeAlias
 import numpy as np
 
 from mace.axes import GridAxis, LevelAxis, Point
-from mace.exact import exact, to_float32
+from mace.exact import exact
 from mace.margins import Slack, compare_slack
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
+from mace.oracles.smt_cuts import Cuts, hull, others
 from mace.question import Question
 from mace.tables import Compare, Ensemble, Tree
 
@@ -61,7 +62,8 @@ class EnsembleTerms:
         assert isinstance(question.model, Ensemble)
         self.question, self.model, self.terms, self.axes = question, question.model, terms, axes
         self.charges, self.radius = charges, radius
-        self._tests: dict[tuple[int, float], int] = {}
+        self.columns = question.columns
+        self.cuts = Cuts(question.model, self.columns, axes)
         self._reached: list[dict[int, Term]] = []
         self._rough: list[Term] = []
         self.roots = [self._pruned(tree) for tree in self.model.trees]
@@ -112,27 +114,29 @@ class EnsembleTerms:
             if tree.column[node] < 0:
                 done.append(Leaf([node], tuple(tree.value[node].tolist())))
                 continue
-            column = self.question.columns[tree.column[node]]
-            place, old = column.feature, box[column.feature]
-            cut = self._cut(int(tree.column[node]), float(tree.threshold[node]))
-            sides: list[tuple[int, int] | int]
+            place = self.columns[tree.column[node]].feature
+            old, cut, axis = box[place], self.cuts.left(tree, node), self.axes[place]
+            sides: list[tuple[int, int] | int | None]
             if isinstance(old, tuple):
-                sides = [(old[0], min(old[1], cut)), (max(old[0], cut + 1), old[1])]
-                full = [side[0] <= side[1] for side in sides if isinstance(side, tuple)]
+                assert isinstance(cut, tuple)
+                sides = [hull(cut, old), hull(others(cut, old), old)]
+                full = [side is not None for side in sides]
             else:
+                assert isinstance(cut, int)
                 sides = [old & cut, old & ~cut]
                 full = [bool(side) for side in sides]
             child = [int(tree.left[node]), int(tree.right[node])]
             if not all(full):
                 todo.append((child[0] if full[0] else child[1], box, far, None))
                 continue
-            axis = self.axes[place]
-            literal = axis.at_most(cut) if isinstance(axis, GridTerm) else axis.among(cut)
-            todo.append((node, box, far, literal))
+            test = axis.within(cut) if isinstance(axis, GridTerm) else axis.among(cut)  # type: ignore[arg-type]
+            todo.append((node, box, far, test))
             without = far - self._least(place, old)
             for index in (1, 0):
-                narrowed = [*box[:place], sides[index], *box[place + 1 :]]
-                todo.append((child[index], narrowed, without + self._least(place, sides[index]), None))
+                side = sides[index]
+                assert side is not None
+                narrowed = [*box[:place], side, *box[place + 1 :]]
+                todo.append((child[index], narrowed, without + self._least(place, side), None))
         root = done.pop()
         assert root is not None  # The start lies in the ball.
         return root
@@ -148,28 +152,6 @@ class EnsembleTerms:
             return Fraction(0)
         deltas = [axis.delta(level) for level in range(axis.count) if side >> level & 1]
         return self.charges[place].part(min(deltas))
-
-    def _cut(self, column: int, threshold: float) -> int:
-        """Where a test sends an axis to the left: up to an index, or a mask of levels."""
-        key = (column, threshold)
-        if key not in self._tests:
-            strict, single = self.model.test == "<", self.model.cast == "float32"
-
-            def passes(value: float) -> bool:
-                seen = to_float32(value) if single else value
-                return seen < threshold if strict else seen <= threshold
-
-            source = self.question.columns[column]
-            axis = self.axes[source.feature]
-            if isinstance(axis, GridTerm):
-                ball = GridAxis(
-                    axis.axis.name, axis.axis.grid, axis.lower, axis.upper, axis.axis.start, axis.axis.scale
-                )
-                self._tests[key] = ball.cut(passes, threshold)
-            else:
-                assert source.values is not None
-                self._tests[key] = sum(1 << level for level, value in enumerate(source.values) if passes(value))
-        return self._tests[key]
 
     def _drop_hopeless(self) -> None:
         """Drop leaves with which no sum can have the goal; where it has several parts, this is left to the solver."""
@@ -265,7 +247,7 @@ class _Lattice:
         start = tuple(model.start.tolist())
         offset = self._margin(start) - exact(compare.than) * model.divide
         self.constant = ceil(offset / self.unit)
-        bare = compare.than == 0 and self.holds(start) and model.rule not in ("softmax", "sigmoid")
+        bare = compare.than == 0 and self.holds(start) and model.rule not in ("softmax", "sigmoid") and not model.error
         self.least = ceil(-self.slack.possible / self.unit)
         # Without rounding a comparison with zero, or of two sums, is decided by the sign of whole units.
         self.certain = 1 if bare and compare.strict else 0 if bare else self.least

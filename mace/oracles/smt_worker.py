@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 SEED = 1
@@ -91,7 +93,9 @@ class Cvc5:
         parser = self.parse(self.solver, self.symbols)
         parser.setStringInput(self.language, "\n".join([*lines, text]), "question")
         while not (command := parser.nextCommand()).isNull():
-            command.invoke(self.solver, self.symbols)
+            said = command.invoke(self.solver, self.symbols)
+            if said.startswith("(error"):
+                raise RuntimeError(said.strip())
         if new:
             self.constants |= {str(term): term for term in self.symbols.getDeclaredTerms()}
 
@@ -122,34 +126,42 @@ def end_with_parent() -> None:
 
 
 def limit_memory(memory: int) -> None:
-    """Let allocations beyond `memory` bytes fail."""
+    """Let allocations fail that go `memory` bytes beyond what the interpreter and the solver's code take."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        total = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (total, total))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main(name: str, memory: int | None) -> int:
     """Answer until the input ends."""
     end_with_parent()
-    if memory is not None:
-        limit_memory(memory)
+    # Replies have the pipe to themselves: what a solver's own code prints goes nowhere.
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
-        solver: Solver = SOLVERS[name](memory)
+        solver = SOLVERS[name](memory)
+        if memory is not None:
+            limit_memory(memory)
         for line in sys.stdin:
             command = json.loads(line)
             if command["do"] == "add":
                 solver.add([tuple(pair) for pair in command["declare"]], command["text"])
                 continue
             reply = solver.check(command["assume"], command["wanted"])
-            sys.stdout.write(json.dumps(reply) + "\n")
-            sys.stdout.flush()
+            replies.write(json.dumps(reply) + "\n")
+            replies.flush()
     except MemoryError:
         return OUT_OF_MEMORY
     except Exception as error:  # noqa: BLE001  (whatever a solver raises is its reason for not answering)
         why = str(error) or type(error).__name__
-        sys.stdout.write(json.dumps({"verdict": "unknown", "why": why}) + "\n")
+        if memory is not None and why == "Unknown exception":  # cvc5's name for one of C++: an allocation that failed
+            why = "out of memory"
+        replies.write(json.dumps({"verdict": "unknown", "why": why}) + "\n")
+        replies.flush()
         return OUT_OF_MEMORY if "memory" in why or "bad_alloc" in why else 1
     return 0
 

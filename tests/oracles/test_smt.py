@@ -1,0 +1,345 @@
+"""z3 and cvc5 give the answer of enumeration, say why they do not know, and can be stopped."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mace.distance import DistanceProgram, norm
+from mace.oracles import smt
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.oracles.smt import SOLVERS, SmtOracle, cross_check, export
+from mace.oracles.smt_encode import Encoding
+from mace.oracles.smt_process import SolverName, SolverProcess, Text
+from mace.plausibility import distance_program, model_program, rule_of
+from mace.question import Goal, Question
+from mace.search import squeeze
+from mace.space import Feature, Space
+from mace.tables import Ensemble, Layer, Network, Tree, decision_for
+from tests.reference import nearest, random_question
+
+SPACE = Space(
+    [
+        Feature("age", "integer", 18, 30),
+        Feature("income", "real", 0, 3, step="0.5"),
+        Feature("job", "categorical", levels=["none", "part", "full"]),
+        Feature("house", "binary"),
+        Feature("school", "ordinal", levels=["low", "middle", "high"], change="increase"),
+    ]
+)
+START = {"age": 20, "income": 0.7, "job": "none", "house": 0, "school": "low"}
+MODEL = """
+score = 2 * income - age / 10
+if job == "full":
+    score = score + 1
+elif job == "part" and school >= "middle":
+    score = score + 0.5
+for i in 1..2:
+    if house == 1:
+        score = score + i / 4
+return 1 if score >= 2 else 0
+"""
+
+DISTANCE = """
+years = abs(age - start_age)
+if job != start_job:
+    years = years + 3
+return years + 4 * abs(income - start_income)
+"""
+
+
+def program_question(distance: str = "l1") -> Question:
+    model = model_program(MODEL, SPACE)
+    goal = Goal("1", frozenset({1}), (), frozenset({1}))
+    return Question(SPACE, SPACE.axes(START), model, goal, norm(distance, 5))
+
+
+def ask(question: Question, solver: SolverName, radius: Fraction | None, *, strict: bool = False) -> Reply:
+    oracle = SmtOracle(question, (solver,))
+    try:
+        return oracle.ask(radius, strict=strict)
+    finally:
+        oracle.close()
+
+
+def agrees_with_enumeration(question: Question, solver: SolverName) -> None:
+    expected = nearest(question)
+    oracle = SmtOracle(question, (solver,))
+    try:
+        reply = oracle.ask(None)
+        if expected is None:
+            assert isinstance(reply, Refuted)
+            return
+        distance = expected[0]
+        assert isinstance(reply, Found)
+        best = reply.point
+        for radius, strict in ((distance, True), (distance, False), (distance * Fraction(999, 1000) - 1, False)):
+            reply = oracle.ask(radius, strict=strict, best=best)
+            if strict or radius < distance:
+                assert reply == Refuted()
+            else:
+                assert isinstance(reply, Found)
+                assert question.distance_of(reply.point) == distance
+                assert question.obeys(reply.point)
+                assert question.has_goal(reply.point)
+    finally:
+        oracle.close()
+
+
+def hard_question() -> Question:
+    """A random network of three layers over many free numbers: hours of work."""
+    rng = np.random.default_rng(3)
+    widths = (20, 30, 30, 30, 1)
+    layers = tuple(
+        Layer(rng.normal(size=(a, b)), rng.normal(size=b), "identity" if b == 1 else "relu")
+        for a, b in pairwise(widths)
+    )
+    layers = (*layers[:-1], replace(layers[-1], bias=layers[-1].bias - 1500))
+    space = Space([Feature(f"x{j}", "real", -2.0, 2.0) for j in range(20)])
+    model = Network(layers, 20, "positive", (0, 1))
+    goal = Goal("1", frozenset({1}), decision_for(model, {1}))
+    return Question(space, space.axes(dict.fromkeys(space.names, 0.0)), model, goal, norm("l1", 20))
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_solver_agrees_with_enumeration(seed: int, solver: SolverName) -> None:
+    agrees_with_enumeration(random_question(1000 + seed), solver)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(100))
+def test_a_solver_agrees_with_enumeration_on_many(seed: int, solver: SolverName) -> None:
+    agrees_with_enumeration(random_question(2000 + seed), solver)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("distance", ["l0", "l1", "linf"])
+def test_a_program_is_a_model(solver: SolverName, distance: str) -> None:
+    agrees_with_enumeration(program_question(distance), solver)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_program_is_a_distance(solver: SolverName) -> None:
+    distance = DistanceProgram(distance_program(DISTANCE, SPACE))
+    agrees_with_enumeration(replace(program_question(), distance=distance), solver)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rules_hold_together_with_a_program(solver: SolverName) -> None:
+    rules = ('job == "full" implies age >= 24 and income >= 1', "house == 0 or income == 2.5", 'school != "high"')
+    question = replace(program_question(), rules=tuple(rule_of(rule, SPACE) for rule in rules))
+    agrees_with_enumeration(question, solver)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_next_float_is_found_and_nothing_before_it(solver: SolverName) -> None:
+    leaf, inner = -1, 0
+    tree = Tree(
+        np.array([inner, leaf, leaf], dtype=np.int32),
+        np.array([0.1, 0, 0]),
+        np.array([1, -1, -1], dtype=np.int32),
+        np.array([2, -1, -1], dtype=np.int32),
+        np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]),
+    )
+    model = Ensemble((tree,), 1, np.zeros(2), "argmax", (0, 1))
+    space = Space([Feature("x", "real", -1.0, 1.0)])
+    question = Question(
+        space, space.axes({"x": 0.0}), model, Goal("1", frozenset({1}), decision_for(model, {1})), norm("l1", 1)
+    )
+    reply = ask(question, solver, None)
+    assert isinstance(reply, Found)
+    nearest_float = question.values(reply.point)["x"]
+    assert float(np.float32(nearest_float)) > 0.1 >= float(np.float32(np.nextafter(nearest_float, -1)))
+    assert ask(question, solver, question.distance_of(reply.point), strict=True) == Refuted()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_refused_point_is_not_found_again(solver: SolverName) -> None:
+    question = program_question()
+    oracle = SmtOracle(question, (solver,))
+    seen = set()
+    for _ in range(5):
+        reply = oracle.ask(Fraction(1, 2))
+        assert isinstance(reply, Found)
+        assert reply.point not in seen
+        seen.add(reply.point)
+        oracle.forbid(reply.point)
+    oracle.close()
+
+
+@pytest.mark.parametrize("solvers", [("z3",), ("cvc5",), ("z3", "cvc5")])
+def test_the_driver_squeezes_to_the_optimum(solvers: tuple[SolverName, ...]) -> None:
+    question = random_question(1003)
+    oracle = SmtOracle(question, solvers)
+    bracket = squeeze(question, oracle, question.has_goal, gap=Gap(), limits=Limits(60.0))
+    oracle.close()
+    expected = nearest(question)
+    assert bracket.upper == bracket.lower == (expected[0] if expected else None)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_limit_of_time_stops_the_solver(solver: SolverName) -> None:
+    oracle = SmtOracle(hard_question(), (solver,))
+    oracle._encoded(Fraction(1, 2), Fraction(1, 2))  # encoding is not what is timed here
+    began = time.monotonic()
+    reply = oracle.ask(Fraction(1, 2), Limits(1.0))
+    assert isinstance(reply, Unknown)
+    assert "timed out after 1 s" in reply.why
+    assert time.monotonic() - began < 4
+    assert oracle._processes[0].pid is None
+    oracle.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are set the Linux way")
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_limit_of_memory_stops_the_solver(solver: SolverName) -> None:
+    oracle = SmtOracle(hard_question(), (solver,))
+    reply = oracle.ask(Fraction(1, 2), Limits(60.0, 6 << 20))
+    assert isinstance(reply, Unknown)
+    assert reply.why == f"the solver {solver} ran out of memory (6 MB)"
+    oracle.close()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_killed_child_is_unknown_and_the_next_question_starts_another(solver: SolverName) -> None:
+    oracle = SmtOracle(hard_question(), (solver,))
+    oracle._encoded(Fraction(1, 2), Fraction(1, 2))
+
+    def kill() -> None:
+        while oracle._processes[0].pid is None:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        pid = oracle._processes[0].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    reply = oracle.ask(Fraction(1, 2), Limits(20.0))
+    killer.join()
+    assert reply == Unknown(f"the {solver} process died (signal 9)")
+    again = oracle.ask(Fraction(1, 2), Limits(0.5))
+    assert isinstance(again, Unknown)
+    assert "timed out" in again.why
+    oracle.close()
+
+
+def test_children_end_with_the_oracle() -> None:
+    oracle = SmtOracle(program_question(), SOLVERS)
+    assert isinstance(oracle.ask(None), Found)
+    pids = [process.pid for process in oracle._processes if process.pid is not None]
+    assert pids
+    oracle.close()
+    assert all(map(is_gone, pids))
+
+
+def test_a_race_answers_when_the_first_solver_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smt, "PATIENCE", 0.2)
+    question = program_question()
+    oracle = SmtOracle(question, ("z3", "cvc5"))
+    first = oracle._processes[0]
+    # The first solver is stopped as soon as it starts: only the second one can answer.
+    start = first._start
+
+    def start_and_freeze() -> None:
+        start()
+        assert first.pid is not None
+        os.kill(first.pid, signal.SIGSTOP)
+
+    monkeypatch.setattr(first, "_start", start_and_freeze)
+    expected = nearest(question)
+    assert expected is not None
+    assert isinstance(oracle.ask(expected[0]), Found)
+    assert oracle.ask(expected[0], strict=True) == Refuted()
+    oracle.close()
+
+
+def test_both_solvers_are_asked_and_agree() -> None:
+    question = program_question()
+    expected = nearest(question)
+    assert expected is not None
+    assert set(map(type, cross_check(question, expected[0]).values())) == {Found}
+    assert set(map(type, cross_check(question, expected[0], strict=True).values())) == {Refuted}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_exported_script_has_the_same_verdict(seed: int) -> None:
+    z3 = pytest.importorskip("z3")
+    question = random_question(1100 + seed)
+    expected = nearest(question)
+    for radius, strict in ((None, False), *(((expected[0], True), (expected[0], False)) if expected else ())):
+        solver = z3.Solver()
+        solver.from_string(export(question, radius, strict=strict))
+        satisfiable = expected is not None and not strict
+        assert (solver.check() == z3.sat) == satisfiable
+
+
+def test_the_same_question_gives_the_same_text_in_every_process() -> None:
+    question = random_question(1009)
+    program = "import pickle, sys; from mace.oracles.smt import export; print(export(pickle.load(sys.stdin.buffer)))"
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            input=pickle.dumps(question),
+            capture_output=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONWARNINGS": "ignore"},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+
+
+def test_the_same_question_gives_the_same_witness() -> None:
+    question = random_question(1003)
+    assert ask(question, "z3", None) == ask(question, "z3", None)
+
+
+def test_importing_the_oracle_imports_no_solver() -> None:
+    program = "import sys, mace.oracles.smt; print([m for m in ('z3', 'cvc5', 'pysmt') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+    assert out.strip() == "[]"
+
+
+@pytest.mark.parametrize("solvers", [(), ("yices",)])
+def test_a_solver_that_is_not_known_is_an_error(solvers: tuple[SolverName, ...]) -> None:
+    with pytest.raises(ValueError, match="z3 and cvc5"):
+        SmtOracle(program_question(), solvers)
+
+
+def test_a_child_that_is_told_nonsense_says_so() -> None:
+    process = SolverProcess("z3")
+    process.add(Text([], ["(assert nonsense)"]))
+    process.ask([], [])
+    answer = process.answer(20)
+    process.stop()
+    assert answer is not None
+    assert answer.verdict == "unknown"
+    assert "nonsense" in answer.why
+
+
+def test_a_ball_makes_the_text_shorter() -> None:
+    question = random_question(1002)
+    small, large = (len(Encoding(question, ball).whole().lines) for ball in (Fraction(1, 100), None))
+    assert small < large

@@ -26,7 +26,8 @@ from mace.columns import Column
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
-from mace.exact import exact, text
+from mace.exact import exact
+from mace.exact import text as exact_text
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
 from mace.margins import compare_slack, exact_margin, exact_scores, surely
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mace.proofs.check import Verdict
 
 FORMAT = 1
+MAX_TEXT = 4000
 
 
 @dataclass(frozen=True)
@@ -435,6 +437,20 @@ def _multipliers(part: Multipliers) -> dict[str, Any]:
         "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
     }
+
+
+def text(number: Fraction) -> str:
+    """Exact text, of a length that the checker reads."""
+    try:
+        shown = exact_text(number)
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        shown = ""
+    if not 0 < len(shown) <= MAX_TEXT:
+        raise CertificateError(
+            f"an exact number of this question needs more than {MAX_TEXT} digits",
+            hint="Give real features a `step`: then distances have short denominators.",
+        )
+    return shown
 
 
 def _float(number: float) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mace.compilers import read_lightgbm, read_xgboost
 from mace.compilers.load import PickleWarning, load_model
 from mace.compilers.program import Reading, to_program
 from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
@@ -46,6 +47,8 @@ _LINEAR = "several labels a row"
 _INIT = "an `init` that is a model"
 _CATEGORIES = "categories that are no whole numbers; losses with a logarithmic link"
 _MEMBERS = "members other than trees"
+_XGBOOST = "dart, gblinear; several targets; objectives with other links; recoded categories; versions before 2, from 4"
+_LIGHTGBM = "rf, linear leaves; zero_as_missing; objectives with other links; recoded categories"
 _HIDDEN = "hidden layers that are neither relu nor identity; several labels a row"
 
 # Public class path -> reader. A class matches by its own path or that of a base class, wherever inside the named
@@ -94,6 +97,12 @@ READERS: dict[str, Reader] = {
     "sklearn.svm.LinearSVR": Reader(read_line, "margin"),
     "sklearn.neural_network.MLPClassifier": Reader(read_mlp, "margin", _HIDDEN),
     "sklearn.neural_network.MLPRegressor": Reader(read_mlp, "margin", _HIDDEN),
+    "xgboost.XGBClassifier": Reader(read_xgboost.read_wrapper, "exact sums, margin for probabilities", _XGBOOST),
+    "xgboost.XGBRegressor": Reader(read_xgboost.read_wrapper, "exact", _XGBOOST),
+    "xgboost.Booster": Reader(read_xgboost.read_booster, "exact sums, margin for probabilities", _XGBOOST),
+    "lightgbm.LGBMClassifier": Reader(read_lightgbm.read_wrapper, "exact sums, margin for probabilities", _LIGHTGBM),
+    "lightgbm.LGBMRegressor": Reader(read_lightgbm.read_wrapper, "exact", _LIGHTGBM),
+    "lightgbm.Booster": Reader(read_lightgbm.read_booster, "exact sums, margin for probabilities", _LIGHTGBM),
 }
 
 # What a subclass may not redefine: its decision would no longer be that of the class whose reader is used.

@@ -141,6 +141,50 @@ SKLEARN = (
 )  # fmt: skip
 
 
+def xgboost(name: str = "XGBClassifier", **options: Any) -> Callable[[Floats, Rows], Any]:
+    def fit(X: Floats, y: Rows) -> Any:
+        import xgboost
+
+        return getattr(xgboost, name)(n_estimators=30, max_depth=4, **options).fit(X, y)
+
+    return fit
+
+
+def lightgbm(name: str = "LGBMClassifier", categories: list[int] | None = None, **options: Any) -> Any:
+    def fit(X: Floats, y: Rows) -> Any:
+        import lightgbm
+
+        small = {"num_leaves": 15, "min_child_samples": 5, "min_data_per_group": 5, "cat_smooth": 1, "verbose": -1}
+        model = getattr(lightgbm, name)(n_estimators=30, **small, **options)
+        return model.fit(X, y, categorical_feature=categories or "auto")
+
+    return fit
+
+
+_CODES: dict[str, Any] = {"feature_types": ["q"] * 4 + ["c", "c"], "enable_categorical": True}
+XGBOOST = (
+    Family("XGBClassifier-2", xgboost(), 2, missing=True),
+    Family("XGBClassifier-2-base_score", xgboost(base_score=0.3), 2),
+    Family("XGBClassifier-2-categories", xgboost(**_CODES), 2, 2, missing=True),
+    Family("XGBClassifier-3", xgboost(num_parallel_tree=3, subsample=0.5), 3),
+    Family("XGBClassifier-3-softmax", xgboost(objective="multi:softmax"), 3),
+    Family("XGBClassifier-3-categories", xgboost(max_cat_to_onehot=1, **_CODES), 3, 2),
+    Family("XGBRegressor", xgboost("XGBRegressor"), 0, missing=True),
+    Family("XGBRegressor-absolute", xgboost("XGBRegressor", objective="reg:absoluteerror"), 0),
+    Family("XGBRegressor-huber", xgboost("XGBRegressor", objective="reg:pseudohubererror"), 0),
+)
+LIGHTGBM = (
+    Family("LGBMClassifier-2", lightgbm(), 2, missing=True),
+    Family("LGBMClassifier-2-sigmoid", lightgbm(sigmoid=0.5), 2),
+    Family("LGBMClassifier-2-without-missing", lightgbm(use_missing=False), 2, missing=True),
+    Family("LGBMClassifier-2-categories", lightgbm(categories=[4, 5]), 2, 2, missing=True),
+    Family("LGBMClassifier-3", lightgbm(), 3, missing=True),
+    Family("LGBMClassifier-3-categories", lightgbm(categories=[5]), 3, 1),
+    Family("LGBMRegressor", lightgbm("LGBMRegressor"), 0),
+    Family("LGBMRegressor-l1", lightgbm("LGBMRegressor", objective="l1"), 0, missing=True),
+)
+
+
 def data(family: Family, rows: int = 400) -> tuple[Floats, Rows]:
     """Rows of 6 columns of different scales, the last two codes 0..5, and labels or numbers."""
     rng = np.random.default_rng(family.classes + 10 * family.categories)

@@ -9,11 +9,13 @@ import pytest
 
 from mace.compilers import read
 from mace.tables import Ensemble
-from tests.compilers.families import SKLEARN, Family, asked, data, decisions, scores
+from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, asked, data, decisions, scores
 
 
-@pytest.mark.parametrize("family", SKLEARN, ids=lambda family: family.name)
+@pytest.mark.parametrize("family", (*SKLEARN, *XGBOOST, *LIGHTGBM), ids=lambda family: family.name)
 def test_compiled_model_predicts_as_the_library(family: Family) -> None:
+    if family in XGBOOST + LIGHTGBM:
+        pytest.importorskip("xgboost" if family in XGBOOST else "lightgbm", reason="an extra that is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X, y = data(family)

@@ -117,8 +117,8 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         "tree 3, node 0 has a threshold that is not finite (nan)",
     ),
     "infinite threshold": (
-        tampered(cases.forest, in_tree("threshold", 0, np.inf)),
-        "tree 3, node 0 has a threshold that is not finite (inf)",
+        tampered(cases.forest, in_tree("threshold", 0, -np.inf)),
+        "tree 3, node 0 has a threshold that is not finite (-inf)",
     ),
     "column out of range": (
         tampered(cases.forest, in_tree("feature", 0, 5)),

@@ -1,0 +1,196 @@
+"""Read LightGBM models: boosters, scikit-learn wrappers, and text model files without importing the library.
+
+In:  the text of a model file, or an object of the library (which writes that text: 17 digits, so nothing is rounded).
+Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit.
+Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
+How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; NaN goes where
+the node's default says, or counts as 0 where the node knows no missing values; numbers up to 1e-35 count as 0; a category goes left if it is in the
+node's set, NaN and unknown ones right; raw scores add the leaves from zero in float64, in order; class 1 is
+1 / (1 + exp(-sigmoid * score)) > 1/2, else the first of the largest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.tree_arrays import checked
+from mace.errors import FileError, ModelError
+from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Tree
+
+VERSIONS = ("v3", "v4")
+LARGEST_FILE = 2**31
+_NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+_ZERO = float(np.float32(1e-35))  # what the library takes for zero
+
+
+def read_booster(model: Any, classes: tuple[Label, ...] | None = None) -> Ensemble:
+    """The table of a Booster, with the rounds that its `predict` uses."""
+    return read_text(model.model_to_string(), classes)
+
+
+def read_wrapper(model: Any) -> Ensemble:
+    """The table of LGBMClassifier or LGBMRegressor."""
+    try:
+        booster = model.booster_
+    except Exception as error:
+        raise ModelError(
+            f"this {type(model).__name__} is not fitted ({error})", hint="Call its `fit` first."
+        ) from error
+    known = getattr(model, "classes_", None) if hasattr(type(model), "predict_proba") else None
+    return read_booster(booster, None if known is None else tuple(np.asarray(known).tolist()))
+
+
+def load(path: Path) -> str:
+    """The text of a model file; raises FileError for what is no such file."""
+    if path.stat().st_size > LARGEST_FILE:
+        raise FileError(f"{path} is larger than {LARGEST_FILE // 2**30} GB")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is no text ({error.reason})") from None
+    if not text.startswith("tree\n"):
+        raise FileError(f"{path} is no LightGBM model: its first line is not `tree`")
+    return text
+
+
+def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
+    """The table of a model file's text."""
+    body, end, rest = text.partition("\nend of trees")
+    if not end:
+        raise ModelError(
+            "the LightGBM model is cut off: it has no line `end of trees`", hint="Save it again with `save_model`."
+        )
+    header, *blocks = re.split(r"^Tree=\d+$", body, flags=re.MULTILINE)
+    given = _pairs(header)
+    if given.get("version") not in VERSIONS:
+        raise ModelError(
+            f"the LightGBM model has format {given.get('version')!r}; read are {', '.join(VERSIONS)}",
+            hint="Load it with a version that writes these, and save it again.",
+        )
+    if re.search(r"^average_output$", header, re.MULTILINE):
+        raise ModelError("LightGBM's random forests (boosting=rf) are not supported", hint="Use boosting=gbdt.")
+    found = re.search(r"^pandas_categorical:(.*)$", rest, re.MULTILINE)
+    if found and found[1].strip() not in ("", "null", "[]"):
+        raise ModelError(
+            "this LightGBM model recodes the categories of a data frame, which is not supported",
+            hint="Train it on codes, with categorical_feature=[..].",
+        )
+    columns, outputs = _whole(given, "max_feature_idx") + 1, _whole(given, "num_tree_per_iteration")
+    if columns < 1 or outputs < 1 or len(blocks) % outputs:
+        raise ModelError(f"the LightGBM model is damaged: {len(blocks)} trees for {outputs} outputs")
+    objective, *options = given.get("objective", "").split() or [""]
+    many = objective in ("multiclass", "softmax")
+    if objective not in ("binary", *_NUMBERS) and not many or "sqrt" in options or many != (outputs > 1):
+        raise ModelError(
+            f"LightGBM's objective {given.get('objective', '')!r} with {outputs} outputs is not supported",
+            hint=f"Supported are binary, multiclass, {', '.join(_NUMBERS)}.",
+        )
+    kinds = 2 if objective == "binary" else outputs if many else 0
+    labels = tuple(range(kinds)) if classes is None else classes
+    if len(labels) != kinds:
+        raise ModelError(f"the LightGBM model has {outputs} outputs and the classes {labels!r}")
+    trees = tuple(
+        _tree(number, _pairs(block), columns, number % outputs, outputs) for number, block in enumerate(blocks)
+    )
+    steep = next((float(option[8:]) for option in options if option.startswith("sigmoid:")), 1.0)
+    if not steep > 0:
+        raise ModelError(f"the LightGBM model is damaged: its sigmoid is {steep}")
+    half = HALF_OF_SIGMOID / steep
+    first: Decision = ((Compare(None, 0, -half),),)
+    second: Decision = ((Compare(0, None, half, strict=True),),)
+    return Ensemble(
+        trees=trees,
+        columns=columns,
+        start=np.zeros(outputs),
+        rule="sigmoid" if kinds == 2 and not many else "softmax" if many else "value",
+        classes=labels,
+        cast="float64",
+        test="<=",
+        name=f"LightGBM {objective}",
+        decisions=(first, second) if objective == "binary" else None,
+        # The rule's own slack is for a sigmoid of steepness 1; a flatter one is in doubt further from its middle.
+        error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep,
+    )
+
+
+def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs: int) -> Tree:
+    """One tree: inner nodes come first, then the leaves."""
+    where = f"the LightGBM model is damaged: tree {number}"
+    leaves = _whole(given, "num_leaves", where)
+    if given.get("is_linear", "0") != "0":
+        raise ModelError(f"tree {number} of the LightGBM model has linear leaves, which is not supported")
+    if leaves < 1:
+        raise ModelError(f"{where} has {leaves} leaves")
+    inner = leaves - 1
+    added = _numbers(given, "leaf_value", leaves, where)
+    value = np.zeros((inner + leaves, outputs))
+    value[inner:, output] = added
+    if not inner:
+        return checked(where, columns, [-1], [-1], [-1], [0.0], value)
+    kind = _numbers(given, "decision_type", inner, where).astype(np.int64)
+    column = _numbers(given, "split_feature", inner, where).astype(np.int64)
+    threshold = _numbers(given, "threshold", inner, where)
+    sides = []
+    for side in ("left_child", "right_child"):
+        child = _numbers(given, side, inner, where).astype(np.int64)
+        # Leaf k is stored as -k - 1; out of range stays out of range.
+        sides.append(np.where(child >= 0, np.where(child < inner, child, inner + leaves), inner - child - 1))
+    left, right = sides
+    categorical, default, missing = (kind & 1) != 0, (kind & 2) != 0, kind >> 2 & 3
+    if (zero := np.flatnonzero(~categorical & (missing == 1) & ((threshold >= _ZERO) != default))).size:
+        raise ModelError(
+            f"tree {number} of the LightGBM model, node {int(zero[0])} takes zero for a missing value, "
+            "which is not supported",
+            hint="Train it with zero_as_missing=false.",
+        )
+    # Rows lose numbers this small before they reach a tree: from -_ZERO to _ZERO all count as 0.
+    threshold = np.where((threshold >= -_ZERO) & (threshold < 0), np.nextafter(-_ZERO, -np.inf), threshold)
+    threshold = np.where((threshold >= 0) & (threshold < _ZERO), _ZERO, threshold)
+    # A split between NaN and the rest has the threshold infinity.
+    threshold = np.where(np.isposinf(threshold), np.finfo(np.float64).max, threshold)
+    members: dict[int, frozenset[int]] = {}
+    if categorical.any():
+        bounds = _numbers(given, "cat_boundaries", _whole(given, "num_cat", where) + 1, where).astype(np.int64).tolist()
+        words = _numbers(given, "cat_threshold", bounds[-1], where).astype(np.int64).tolist()
+        for node in np.flatnonzero(categorical).tolist():
+            place = int(threshold[node])
+            if not 0 <= place < len(bounds) - 1 or not 0 <= bounds[place] <= bounds[place + 1] <= len(words):
+                raise ModelError(f"{where}, node {node} has a set of categories out of range ({place})")
+            bits = words[bounds[place] : bounds[place + 1]]
+            members[node] = frozenset(k for k in range(32 * len(bits)) if bits[k // 32] >> k % 32 & 1)
+    # Where a node knows no missing values, NaN is 0.
+    goes_left = np.where(categorical, False, np.where(missing == 0, threshold >= 0, default))
+    fill = np.full(leaves, -1)
+    return checked(
+        where, columns, np.concatenate([left, fill]), np.concatenate([right, fill]), np.concatenate([column, fill]),
+        np.concatenate([threshold, np.zeros(leaves)]), value, np.concatenate([goes_left, np.zeros(leaves, dtype=bool)]),
+        members,
+    )  # fmt: skip
+
+
+def _pairs(block: str) -> dict[str, str]:
+    """The lines `key=value`."""
+    return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+
+
+def _whole(given: dict[str, str], key: str, where: str = "the LightGBM model is damaged") -> int:
+    try:
+        return int(given[key])
+    except (KeyError, ValueError):
+        raise ModelError(f"{where} has {key}={given.get(key)!r}, expected a whole number") from None
+
+
+def _numbers(given: dict[str, str], key: str, count: int, where: str) -> Any:
+    """So many numbers."""
+    words: Sequence[str] = given.get(key, "").split()
+    if len(words) != count:
+        raise ModelError(f"{where} has {len(words)} numbers in {key}, expected {count}")
+    try:
+        return np.array([float(word) for word in words])
+    except ValueError as error:
+        raise ModelError(f"{where} has no numbers in {key} ({error})") from None

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from mace.columns import Column
 from mace.distance import DistanceProgram, norm
 from mace.oracles import smt
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
@@ -343,3 +344,36 @@ def test_a_ball_makes_the_text_shorter() -> None:
     question = random_question(1002)
     small, large = (len(Encoding(question, ball).whole().lines) for ball in (Fraction(1, 100), None))
     assert small < large
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_column_and_any_test_of_a_tree_is_taken(seed: int) -> None:
+    """Columns that fall, or rise and fall in steps; tests for membership in a set of numbers; trees in any order."""
+    rng = np.random.default_rng(seed)
+    numbers = [Feature("a", "integer", -6, 9), Feature("b", "integer", 0, 12), Feature("c", "real", 0, 1, step="0.1")]
+    space = Space(numbers)
+    columns = (
+        Column("a", 0, None, (("mul", -0.5),)),
+        Column("b", 1, None, (("steps", ((2.0, 5.0, 9.0), (1.0, 3.0, 0.0, 2.0))),)),
+        Column("c", 2, None),
+        Column("b again", 1, None),
+    )
+    trees = []
+    for _ in range(3):
+        column = np.array([rng.integers(4), rng.integers(4), rng.integers(4), -1, -1, -1, -1], dtype=np.int32)
+        cut = {0: rng.uniform(-4, 3), 1: rng.choice([0.5, 1.5, 2.5]), 2: 0.3, 3: rng.uniform(0, 12)}
+        trees.append(
+            Tree(
+                column,
+                np.array([cut[k] if k >= 0 else 0.0 for k in column.tolist()]),
+                np.array([1, 3, 5, -1, -1, -1, -1], dtype=np.int32),
+                np.array([2, 4, 6, -1, -1, -1, -1], dtype=np.int32),
+                rng.choice([0.1, 0.25, 0.3, 0.5], size=(7, 2)),
+                members={1: frozenset({-2.0, 0.0, 1.0, 3.0, 7.0})},
+            )
+        )
+    model = Ensemble(tuple(trees), 4, np.zeros(2), "argmax", (0, 1), divide=3)
+    start = {"a": int(rng.integers(-6, 10)), "b": int(rng.integers(13)), "c": 0.5}
+    goal = Goal("1", frozenset({1}), decision_for(model, {1}))
+    question = Question(space, space.axes(start), model, goal, norm("l1", 3), inputs=columns)
+    agrees_with_enumeration(question, "z3")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mace import datasets as datasets
     from mace.answer import Answer as Answer
+    from mace.audit.run import Audit as Audit
+    from mace.audit.run import audit as audit
     from mace.recourse import Explainer as Explainer
     from mace.recourse import explain as explain
     from mace.space import Feature as Feature
@@ -22,14 +24,16 @@ __version__ = "0.1.0"
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 PUBLIC = {
     "Answer": "mace.answer",
+    "Audit": "mace.audit.run",
     "Explainer": "mace.recourse",
     "Feature": "mace.space",
     "Space": "mace.space",
+    "audit": "mace.audit",
     "datasets": "mace.datasets",
     "explain": "mace.recourse",
 }
 
-__all__ = ["Answer", "Explainer", "Feature", "Space", "__version__", "datasets", "explain"]
+__all__ = ["Answer", "Audit", "Explainer", "Feature", "Space", "__version__", "audit", "datasets", "explain"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,83 @@
+"""One digest for anything that a question is made of: models, spaces, rules, rows, limits.
+
+In:  numbers, texts, sequences, mappings, sets, arrays, frames, frozen dataclasses of them.
+Out: SHA-256 as hex text.
+Promise: equal values give equal digests in every process and on every machine; a change of any number, down to the
+last bit of a float, or of a type changes the digest. Places in a source text (`Span`) do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mace.errors import Span
+
+
+def digest(*values: object) -> str:
+    """SHA-256 of the values; raises TypeError for a kind of value that has no fixed meaning here."""
+    whole = hashlib.sha256()
+    for value in values:
+        _feed(whole, value)
+    return whole.hexdigest()
+
+
+def _feed(into: Any, value: object) -> None:
+    """Each value with its kind and its length before it, so that no two values read the same."""
+
+    def put(kind: str, raw: bytes) -> None:
+        into.update(f"{kind}:{len(raw)}:".encode())
+        into.update(raw)
+
+    if isinstance(value, Span):
+        return
+    if isinstance(value, Enum):
+        put("enum", f"{type(value).__name__}.{value.name}".encode())
+    elif isinstance(value, np.generic):
+        _feed(into, value.item())
+    elif value is None or isinstance(value, (bool, int, str, Fraction, Path)):
+        put(type(value).__name__ if not isinstance(value, Path) else "path", str(value).encode())
+    elif isinstance(value, float):
+        put("float", value.hex().encode())
+    elif isinstance(value, bytes):
+        put("bytes", value)
+    elif isinstance(value, np.ndarray):
+        put(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, (list, tuple)):
+        put("list", str(len(value)).encode())
+        for item in value:
+            _feed(into, item)
+    elif isinstance(value, Set):
+        _feed(into, sorted(digest(item) for item in value))
+    elif isinstance(value, Mapping):
+        put("map", str(len(value)).encode())
+        for one in sorted((digest(key), digest(item)) for key, item in value.items()):
+            _feed(into, one)
+    elif is_dataclass(value) and not isinstance(value, type):
+        put("class", type(value).__name__.encode())
+        for part in fields(value):
+            if part.compare:
+                _feed(into, getattr(value, part.name))
+    else:
+        raise TypeError(f"no digest for a {type(value).__name__}")
+
+
+def frame_digest(frame: Any) -> str:
+    """SHA-256 of a frame's column names, types and values, whatever its index."""
+    parts: list[object] = []
+    for name in frame.columns:
+        values = frame[name].to_numpy()
+        parts.append(str(name))
+        parts.append(values if values.dtype != object else [_cell(value) for value in values.tolist()])
+    return digest(*parts)
+
+
+def _cell(value: object) -> object:
+    return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)

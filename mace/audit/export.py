@@ -1,0 +1,150 @@
+"""Records as tables: Parquet, CSV, JSON Lines, and back.
+
+Promise: `read(save(audit, path))` gives the records and groups again, whatever the format. Nested values are JSON texts
+in the flat formats; floats are written so that they read back as the same floats.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
+from mace.errors import FileError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.audit.run import Audit
+
+GROUP = "group: "  # before the name of a group's column
+_TYPES = {part.name: str(part.type) for part in fields(Record)}
+
+
+def rows_of(audit: Audit) -> list[dict[str, Any]]:
+    """One flat row a record, groups last."""
+    return [
+        to_cells(record) | {GROUP + name: labels[place] for name, labels in audit.groups.items()}
+        for place, record in enumerate(audit.records)
+    ]
+
+
+def columns_of(audit: Audit) -> list[str]:
+    """The columns of the flat table."""
+    return [*NAMES, *(GROUP + name for name in audit.groups)]
+
+
+def to_frame(audit: Audit) -> pd.DataFrame:
+    """The flat table as a frame."""
+    import pandas as pd
+
+    return pd.DataFrame(rows_of(audit), columns=columns_of(audit))
+
+
+def save(audit: Audit, path: Path) -> Path:
+    """Write the records in the format that the suffix names; raises FileError. The file appears whole or not at all."""
+    _format(path)
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        _WRITERS[path.suffix](audit, temporary)
+        temporary.replace(path)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
+    """The records and groups of a file that `save` wrote; raises FileError."""
+    path = Path(path)
+    _format(path)
+    try:
+        rows = _READERS[path.suffix](path)
+        records = [from_cells(row) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise FileError(f"{path}: cannot be read as the records of an audit ({error})") from None
+    names = [name for name in (rows[0] if rows else {}) if name.startswith(GROUP)]
+    return records, {name.removeprefix(GROUP): [str(row[name]) for row in rows] for name in names}
+
+
+def _format(path: Path) -> None:
+    if path.suffix not in _WRITERS:
+        raise FileError(
+            f"{path}: cannot tell the format from the name", hint=f"End it with one of {', '.join(_WRITERS)}."
+        )
+
+
+def _write_lines(audit: Audit, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows_of(audit):
+            row |= {name: json.loads(row[name]) for name in NESTED}
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return [row | {name: json.dumps(row[name], ensure_ascii=False) for name in NESTED} for row in rows]
+
+
+def _write_csv(audit: Audit, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns_of(audit), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows_of(audit))
+
+
+def _read_csv(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: _typed(name, cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _typed(name: str, cell: str) -> Any:
+    """A cell of a CSV file as the type that its column has."""
+    kind = _TYPES.get(name, "str")
+    if kind.endswith("| None") and cell == "":
+        return None
+    if kind == "int":
+        return int(cell)
+    if kind == "bool":
+        return cell == "True"
+    return float(cell) if kind.startswith("float") else cell
+
+
+def _write_parquet(audit: Audit, path: Path) -> None:
+    arrow, parquet = _pyarrow()
+    kinds = {"int": arrow.int64(), "bool": arrow.bool_(), "float": arrow.float64(), "float | None": arrow.float64()}
+    schema = arrow.schema([(name, kinds.get(_TYPES.get(name, "str"), arrow.string())) for name in columns_of(audit)])
+    parquet.write_table(arrow.Table.from_pylist(rows_of(audit), schema=schema), path)
+
+
+def _read_parquet(path: Path) -> list[dict[str, Any]]:
+    _, parquet = _pyarrow()
+    rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    return rows
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise FileError("Parquet needs pyarrow", hint="pip install 'mace-smt[parquet]', or write .csv.") from None
+    return pyarrow, pyarrow.parquet
+
+
+_WRITERS: dict[str, Callable[[Audit, Path], None]] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".jsonl": _write_lines,
+}
+_READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
+    ".parquet": _read_parquet,
+    ".csv": _read_csv,
+    ".jsonl": _read_lines,
+}

@@ -1,0 +1,257 @@
+"""Queries in processes of this machine, each of which may be killed without harm to the others.
+
+In:  a task, sent to each process once; queries.
+Out: records, as they come. A query that outlives its time, wants too much memory, or takes its process down is recorded
+     as that, and a new process takes the place of the dead one.
+Why Pebble: of the pools tried it alone keeps the other jobs when one process dies and another hangs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from multiprocessing import connection, spawn
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from mace.audit.record import Record
+from mace.audit.task import Query, Task, Worker
+from mace.errors import MaceError, ModelError
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+REBUILDS = 3  # how often in a row a pool whose idle processes were killed is built anew
+
+
+class Runner(Protocol):
+    """Whoever answers queries: processes here, or workers elsewhere."""
+
+    width: int
+
+    def submit(self, query: Query) -> None:
+        """Hand a query over; `finished` gives its record in time."""
+
+    def finished(self) -> list[Record]:
+        """Wait until at least one query has ended, and give the records of all that have."""
+
+    def close(self) -> None:
+        """Stop everything, whatever it is doing."""
+
+
+def dumps(task: Task) -> bytes:
+    """The task as bytes; raises ModelError for a model that cannot be sent to another process."""
+    try:
+        return pickle.dumps(task, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ModelError(
+            f"the model cannot be sent to another process: {error}",
+            hint="Define its class at the top level of a module that can be imported.",
+        ) from None
+
+
+class LocalRunner:
+    """A pool of processes of this machine.
+
+    processes: how many queries are answered at once.
+    """
+
+    def __init__(self, task: Task, processes: int) -> None:
+        self.task = task
+        self.width = processes
+        self._payload = dumps(task)
+        self._pool = start_pool(self._payload, task, processes)
+        self._waiting: dict[Future[Record], Query] = {}
+        self._rebuilt = 0
+
+    def submit(self, query: Query) -> None:
+        """See Runner."""
+        future = self._pool.schedule(answer, args=(query,), timeout=self.task.seconds)
+        self._waiting[future] = query
+
+    def finished(self) -> list[Record]:
+        """See Runner."""
+        done, _ = wait(self._waiting, return_when=FIRST_COMPLETED)
+        records = []
+        for future in done:
+            if future not in self._waiting:
+                continue  # submitted anew, with the whole pool
+            try:
+                records.append(record_of(future, self._waiting[future], self.task))
+                self._rebuilt = 0
+                del self._waiting[future]
+            except BrokenProcessPool as error:
+                self._rebuild(error)
+        return records
+
+    def _rebuild(self, error: BaseException) -> None:
+        """Ask again what a broken pool left; raises MaceError when pools break as soon as they are built."""
+        self._rebuilt += 1
+        if self._rebuilt > REBUILDS:
+            raise MaceError(
+                f"the worker processes end before they answer anything ({error})",
+                hint="Their messages stand above. A model's class must be importable in a new process.",
+            ) from None
+        left = list(self._waiting.values())
+        self.close()
+        self._pool = start_pool(self._payload, self.task, self.width)
+        for query in left:
+            self.submit(query)
+
+    def close(self) -> None:
+        """See Runner."""
+        self._waiting.clear()
+        with contextlib.suppress(RuntimeError, OSError):
+            self._pool.stop()
+            self._pool.join()
+
+
+def start_pool(payload: bytes, task: Task, processes: int) -> ProcessPool:
+    """A pool whose processes each read the payload, which `dumps` made of the task."""
+    from pebble import ProcessPool
+
+    return ProcessPool(
+        max_workers=processes, initializer=prepare, initargs=(payload, task.memory), context=_context(payload)
+    )
+
+
+def record_of(future: Future[Record], query: Query, task: Task) -> Record:
+    """What became of a query; raises BrokenProcessPool if that was not the query's doing."""
+    from pebble import ProcessExpired
+
+    blank = Record(query.row, query.label, query.part, query.key)
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except TimeoutError:
+        limit = task.seconds or 0.0
+        return replace(blank, failure="timeout", why=f"stopped after {limit:g} s", seconds=limit)
+    except ProcessExpired as error:
+        code = int(error.exitcode or 0)
+        ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return replace(blank, failure="crashed", why=f"its process died ({ending})")
+    except MemoryError:
+        return replace(blank, failure="memory", why=f"it wanted more than {task.memory} MB")
+    except Exception as error:  # noqa: BLE001  # a fault in one query must not end the audit; it is recorded by name
+        return replace(blank, failure="error", why=f"internal error: {type(error).__name__}: {error}")
+
+
+# --- in the worker process -------------------------------------------------------------------------------------------
+
+_worker: Worker | None = None
+
+
+def prepare(payload: bytes, memory: int | None) -> None:
+    """Read the task, once in the life of a process, and set its limits."""
+    global _worker  # the one thing that a process of the pool keeps
+    _end_with_parent()
+    _one_thread()
+    _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
+    _ = _worker.explainer.background
+    _limit(memory)
+
+
+def answer(query: Query) -> Record:
+    """The record of one query."""
+    assert _worker is not None
+    return _worker.answer(query)
+
+
+def _limit(memory: int | None) -> None:
+    """Let the process grow by so many MB beyond what the model and the libraries take now; no core file if it dies."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if memory is None:
+        return
+    try:
+        from pathlib import Path
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return  # no /proc: what the process has mapped already is not known, and a limit below it would kill it
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = pages * resource.getpagesize() + memory * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def _one_thread() -> None:
+    """As many queries as processes run at once; threads of linear algebra inside them would only be in the way."""
+    with contextlib.suppress(ImportError):
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(1)
+
+
+def _end_with_parent() -> None:
+    """A killed audit must leave no process behind that goes on computing."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+# --- starting processes ----------------------------------------------------------------------------------------------
+
+# A clean process that has imported what workers need is forked for each; Windows starts every one anew.
+_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_Process: Any = type(cast(Any, multiprocessing.get_context(_METHOD)).Process())
+_starting = threading.Lock()
+
+
+class WithoutMain(_Process):  # type: ignore[misc]
+    """A process that does not import the caller's script a second time.
+
+    multiprocessing imports it so that what is defined there can be called. Here all that is called is mace's own, and
+    a script without `if __name__ == "__main__"` would start its audit again in every process.
+    """
+
+    def start(self) -> None:
+        """Start, with the script left out of what the new process is told to prepare."""
+        original = spawn.get_preparation_data
+
+        def without_main(name: str) -> dict[str, object]:
+            data: dict[str, object] = original(name)
+            return {key: value for key, value in data.items() if not key.startswith("init_main")}
+
+        with _starting:
+            spawn.get_preparation_data = without_main
+            try:
+                super().start()
+            finally:
+                spawn.get_preparation_data = original
+
+
+class _Context:
+    """The start method's own context, with processes `WithoutMain`."""
+
+    Process = WithoutMain
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+def _context(payload: bytes) -> Any:
+    context: Any = multiprocessing.get_context(_METHOD)
+    if _METHOD == "forkserver":
+        context.set_forkserver_preload(["mace.audit.pool", "pandas", "sklearn.ensemble"])
+    # A model whose class is defined in the script needs the script; then it needs its guard too, as Python says.
+    return context if b"__main__" in payload else _Context(context)

@@ -1,0 +1,70 @@
+"""A bar on stderr while an audit runs; nothing where stderr is not a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from mace.audit.record import MAIN, Record
+
+# Called with each new record, how many of this part are done, and how many there are.
+Watch: TypeAlias = Callable[[Record, int, int], None]
+
+
+class Progress:
+    """Shows parts one after the other; `watch` as the argument `progress` of `mace.audit`."""
+
+    def __init__(self, watch: bool | Watch | None = None) -> None:
+        self._call = watch if callable(watch) else None
+        self._wanted = sys.stderr.isatty() if watch is None else watch is True
+        self._bar: Any = None
+        self._line: Any = None
+        self._counts: Counter[str] = Counter()
+        self._done = self._total = 0
+
+    def __enter__(self) -> Progress:
+        if self._wanted:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[counts]}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begin(self, part: str, total: int, done: int) -> None:
+        """Start a part of which some records are known already."""
+        self._counts.clear()
+        self._done, self._total = done, total
+        if self._bar is not None:
+            name = "rows" if part == MAIN else part
+            self._line = self._bar.add_task(name, total=total, completed=done, counts="")
+
+    def step(self, record: Record) -> None:
+        """One more record."""
+        self._done += 1
+        self._counts[record.outcome] += 1
+        if self._bar is not None:
+            counts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
+            self._bar.update(self._line, advance=1, counts=counts)
+        if self._call is not None:
+            self._call(record, self._done, self._total)
+
+    def end(self) -> None:
+        """The part is over."""
+        if self._bar is not None:
+            self._bar.remove_task(self._line)

@@ -1,0 +1,115 @@
+"""What an audit knows about one row: the answer of `explain` in plain values, or why there is none.
+
+Promise: a record survives JSON, SQLite, CSV and Parquet unchanged. `status` is a verdict that was reached; a query
+that was killed, crashed or failed has the status "unknown" and says in `failure` what became of it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+from mace.search import Status
+
+Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
+Proof: TypeAlias = Literal["accepted", "refused", "unchecked", "kept", "none"]
+
+FAILURES: dict[str, str] = {
+    "timeout": "stopped: it did not end within its time",
+    "memory": "stopped: it wanted more memory than allowed",
+    "crashed": "its process died",
+    "error": "it could not be asked",
+}
+PROOFS: dict[str, str] = {
+    "accepted": "a certificate was written and the checker accepted it",
+    "refused": "a certificate was written and the checker refused it",
+    "unchecked": "a certificate was written; it was not checked, or not in time",
+    "kept": "the prover gave a proof; no certificate was written",
+    "none": "there is no proof",
+}
+# What an audit of many rows asks beside the main question, each under a name of its own.
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row's answer.
+
+    row, label: place of the row in the frame, from 0, and its index there as text.
+    part:       which question: "main", or one that a finding asks ("fixed:Age", "flip:Sex", "core").
+    status:     "optimal", "bounded", "infeasible" or "unknown"; `failure` is "" unless the query itself failed.
+    distance, lower_bound: floats rounded outwards; the exact rationals stand beside them as text.
+    changes:    feature -> [before, after] of the nearest counterfactual found.
+    proof:      see PROOFS; `certificate` is the file's name, `certificate_bytes` its size.
+    core:       for an infeasible row: rules and restrictions that together block every way out, minimal if
+                `core_minimal`; `opens` are those whose removal alone would open one.
+    """
+
+    row: int
+    label: str
+    part: str
+    key: str
+    status: Status = "unknown"
+    failure: Failure = ""
+    why: str = ""
+    decision: Any = None
+    distance: float | None = None
+    lower_bound: float | None = None
+    exact_distance: str | None = None
+    exact_lower_bound: str | None = None
+    start: dict[str, Any] = field(default_factory=dict)
+    changes: dict[str, list[Any]] = field(default_factory=dict)
+    oracle: str = ""
+    seconds: float = 0.0
+    proof: Proof = "none"
+    proof_why: str = ""
+    certificate: str = ""
+    certificate_bytes: int = 0
+    core: list[str] = field(default_factory=list)
+    opens: list[str] = field(default_factory=list)
+    core_minimal: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """The failure if there is one, else the status: what a count of rows goes by."""
+        return self.failure or self.status
+
+    @property
+    def proved(self) -> bool:
+        """Whether the verdict is final: optimal or infeasible, not merely "none found"."""
+        return not self.failure and self.status in ("optimal", "infeasible")
+
+    @property
+    def certified(self) -> bool:
+        """Whether the checker accepted a certificate of this row."""
+        return self.proof == "accepted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+NESTED = ("start", "changes", "core", "opens", "decision")  # One cell of a flat table each, as JSON.
+NAMES = tuple(part.name for part in fields(Record))
+
+
+def to_json(record: Record) -> str:
+    """One line of JSON."""
+    return json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False)
+
+
+def from_json(line: str) -> Record:
+    """The record that `to_json` wrote; raises ValueError or TypeError for anything else."""
+    return Record(**json.loads(line))
+
+
+def to_cells(record: Record) -> dict[str, Any]:
+    """One row of a flat table: nested values are JSON texts."""
+    cells = record.to_dict()
+    return cells | {name: json.dumps(cells[name], ensure_ascii=False, allow_nan=False) for name in NESTED}
+
+
+def from_cells(cells: dict[str, Any]) -> Record:
+    """The way back from `to_cells`."""
+    return Record(**{name: json.loads(cells[name]) if name in NESTED else cells[name] for name in NAMES})

@@ -1,0 +1,141 @@
+"""Queries on the workers of a Dask cluster; each still in a process of its own that may be killed.
+
+In:  the address of a scheduler; otherwise as `mace.audit.pool`.
+Out: records, as they come. The task is sent to each worker once, also to one that joins later; what a worker held when
+     it died, the scheduler gives to another.
+The workers need mace in the same version. Certificates come back as bytes: no shared folder is needed.
+This module needs Dask; it is imported only when a scheduler is named.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import tempfile
+import threading
+import uuid
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client, WorkerPlugin, as_completed, get_worker
+
+from mace.audit.certificates import write_whole
+from mace.audit.pool import REBUILDS, answer, dumps, record_of, start_pool
+from mace.audit.record import Record
+from mace.audit.task import Query, Task
+from mace.errors import MaceError
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+RETRIES = 3  # how often a task is given to another worker after one that died with it
+
+
+class DaskRunner:
+    """The workers of a cluster; raises MaceError if no scheduler answers, or if it has no workers."""
+
+    def __init__(self, task: Task, scheduler: str) -> None:
+        self.task = task
+        self._name = f"mace-audit-{uuid.uuid4().hex}"
+        try:
+            self._client: Any = Client(scheduler, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise MaceError(f"no Dask scheduler answers at {scheduler!r} ({error})") from None
+        threads = self._client.nthreads()
+        if not threads:
+            self._client.close()
+            raise MaceError(f"the Dask scheduler at {scheduler!r} has no workers")
+        self.width = sum(threads.values())
+        self._client.register_plugin(Pool(dumps(task)), name=self._name)
+        self._done: Any = as_completed()
+        self._waiting: dict[str, tuple[Any, Query]] = {}
+
+    def submit(self, query: Query) -> None:
+        """See Runner."""
+        # Not pure: a query that is asked again must not be answered from what the cluster remembers.
+        future = self._client.submit(ask, self._name, query, pure=False, retries=RETRIES)
+        self._waiting[future.key] = (future, query)
+        self._done.add(future)
+
+    def finished(self) -> list[Record]:
+        """See Runner."""
+        future = next(self._done)
+        _, query = self._waiting.pop(future.key)
+        if future.status == "finished":
+            record: Record
+            record, certificate = future.result()
+            if certificate and self.task.certificates is not None:
+                write_whole(self.task.certificates / record.certificate, certificate)
+            return [record]
+        blank = Record(query.row, query.label, query.part, query.key)
+        error = future.exception() if future.status == "error" else RuntimeError(f"the task is {future.status}")
+        why = f"Dask: {type(error).__name__}: {error}"
+        # A worker died with this task again and again, though every query has a process of its own.
+        if type(error).__name__ == "KilledWorker":
+            return [replace(blank, failure="crashed", why=why)]
+        return [replace(blank, failure="error", why=why)]
+
+    def close(self) -> None:
+        """See Runner."""
+        self._client.cancel([future for future, _ in self._waiting.values()])
+        self._client.unregister_worker_plugin(self._name)
+        self._client.close()
+
+
+# --- in the Dask worker ----------------------------------------------------------------------------------------------
+
+
+def ask(name: str, query: Query) -> tuple[Record, bytes]:
+    """The record of a query and the bytes of its certificate, empty if there is none."""
+    pool = get_worker().plugins[name]
+    assert isinstance(pool, Pool)
+    return pool.ask(query)
+
+
+class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
+    """Killable processes in a Dask worker, as many as it has threads."""
+
+    def __init__(self, payload: bytes) -> None:
+        self.payload = payload
+
+    def setup(self, worker: Any) -> None:
+        """Called by Dask once in each worker."""
+        # Dask's own workers are daemons, which may have no children unless told otherwise.
+        multiprocessing.current_process().daemon = False
+        self.threads = int(worker.state.nthreads)
+        self.lock = threading.Lock()
+        self.pool: ProcessPool | None = None
+        self.folder = tempfile.TemporaryDirectory(prefix="mace-audit-")
+        task: Task = pickle.loads(self.payload)  # noqa: S301  # written by `dumps` in the client
+        self.task = replace(task, certificates=task.certificates and Path(self.folder.name))
+        self.payload = dumps(self.task)
+
+    def teardown(self, worker: Any) -> None:  # noqa: ARG002  # Dask's own signature
+        """Called by Dask when the audit is over."""
+        with self.lock:
+            if self.pool is not None:
+                self.pool.stop()
+                self.pool.join()
+                self.pool = None
+        self.folder.cleanup()
+
+    def ask(self, query: Query) -> tuple[Record, bytes]:
+        """Answer in a process of the pool; the pool is built anew if its idle processes were killed."""
+        for _ in range(REBUILDS):
+            with self.lock:
+                pool = self.pool = self.pool or start_pool(self.payload, self.task, self.threads)
+            try:
+                record = record_of(pool.schedule(answer, args=(query,), timeout=self.task.seconds), query, self.task)
+            except BrokenProcessPool:
+                with self.lock:
+                    self.pool = None if self.pool is pool else self.pool
+                continue
+            if not record.certificate:
+                return record, b""
+            file = Path(self.folder.name) / record.certificate
+            certificate = file.read_bytes()
+            file.unlink()
+            return record, certificate
+        raise MaceError("the worker processes end before they answer anything")

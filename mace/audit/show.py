@@ -1,0 +1,176 @@
+"""An audit as tables, on a terminal and as plain text."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from mace.audit.record import FAILURES, PROOFS
+
+if TYPE_CHECKING:
+    from mace.audit.findings import Findings
+    from mace.audit.run import Audit
+
+MOST_FEATURES = 12
+MOST_CORES = 5
+
+
+def as_text(audit: Audit) -> str:
+    """The tables as plain text."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    Console(file=out, width=118, highlight=False, color_system=None).print(as_rich(audit))
+    return out.getvalue().rstrip()
+
+
+def as_rich(audit: Audit) -> Any:
+    """The tables as a rich renderable."""
+    from rich.console import Group
+    from rich.text import Text
+
+    findings = audit.findings
+    parts: list[Any] = [_statuses(audit, findings), _groups(findings)]
+    if findings.reliance:
+        parts.append(_reliance(findings))
+    if findings.flips:
+        parts.append(_flips(findings))
+    if findings.forbidding:
+        parts.append(_forbidding(findings))
+    if findings.blocking is not None:
+        parts += _blocking(findings)
+    if audit.undecided:
+        parts.append(_undecided(audit))
+    out: list[Any] = []
+    for part in parts:
+        out += [part, Text("")]
+    return Group(*out[:-1])
+
+
+def table(title: str, *columns: str) -> Any:
+    """A plain table; all columns but the first are to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for place, name in enumerate(columns):
+        made.add_column(name, justify="right" if place else "left", overflow="fold")
+    return made
+
+
+def row(made: Any, *cells: object) -> None:
+    """Add a row; values are shown as they are, never read as markup."""
+    from rich.text import Text
+
+    made.add_row(*(Text(str(cell)) for cell in cells))
+
+
+def _statuses(audit: Audit, findings: Findings) -> Any:
+    statuses = findings.statuses
+    goal = audit.about.get("goal")
+    title = (
+        f"{len(audit.records)} rows, {audit.about.get('model')}, goal {goal}, {audit.about.get('distance')} distance"
+    )
+    made = table(title, "outcome", "rows", "")
+    for name, count in statuses.counts.items():
+        row(made, name, count, FAILURES.get(name, ""))
+    row(made, "proved", statuses.proved, "optimal or infeasible")
+    size = f", {statuses.certificate_bytes / 1e6:.1f} MB" if statuses.certificate_bytes else ""
+    row(made, "certified", statuses.certified, f"the checker accepted a certificate{size}")
+    row(made, "unknown", statuses.unknown, "no verdict")
+    for name, count in statuses.proofs.items():
+        row(made, f"proof {name}", count, PROOFS[name])
+    return made
+
+
+def _groups(findings: Findings) -> Any:
+    made = table(
+        "recourse by group (shares: 95 % Wilson; distances: 95 % bootstrap)",
+        "group",
+        "no recourse, proved",
+        "undecided",
+        "at most",
+        "median distance",
+        "mean distance",
+    )
+    for share, distance in zip(findings.no_recourse, findings.distances, strict=True):
+        name = share.group if share.by == "everyone" else f"{share.by} = {share.group}"
+        row(made, name, share.proved, share.undecided, f"{share.at_most:.1%}", distance.median, distance.mean)
+    return made
+
+
+def _reliance(findings: Findings) -> Any:
+    title = "features that the nearest counterfactuals change"
+    if findings.on_protected is not None:
+        title += f"; a protected one: {findings.on_protected}"
+    made = table(title, "feature", "changed in", "raised", "lowered", "alone", "protected")
+    for line in findings.reliance[:MOST_FEATURES]:
+        row(made, line.feature, line.changed, line.raised, line.lowered, line.alone, "yes" if line.protected else "")
+    return made
+
+
+def _flips(findings: Findings) -> Any:
+    made = table(
+        "decisions that flip when only this changes", "feature", "flips", "never, proved", "undecided", "for instance"
+    )
+    for line in findings.flips:
+        first = line.examples[0] if line.examples else None
+        instance = f"row {first['label']}: {first['change'][0]} to {first['change'][1]}" if first else ""
+        row(made, line.feature, line.flips, line.never, line.undecided, instance)
+    return made
+
+
+def _forbidding(findings: Findings) -> Any:
+    made = table(
+        "what it costs when a feature may not change, or may only grow",
+        "feature",
+        "nearest found changes it",
+        "every nearest breaks it",
+        "no recourse then",
+        "undecided",
+        "distance grows by",
+    )
+    for line in findings.forbidding:
+        grows = "" if line.increase.value is None else _percent(line.increase)
+        name = f"{line.feature} {'fixed' if line.how == 'fixed' else 'may only increase'}"
+        row(made, name, line.relies, line.must, line.blocked, line.undecided, grows)
+    return made
+
+
+def _percent(value: Any) -> str:
+    if value.lower is None:
+        return f"{value.value:.1%}"
+    return f"{value.value:.1%} [{value.lower:.1%}, {value.upper:.1%}]"
+
+
+def _blocking(findings: Findings) -> list[Any]:
+    blocking = findings.blocking
+    assert blocking is not None
+    made = table(
+        f"what blocks recourse: {blocking.examined} of {blocking.infeasible} rows without any examined, "
+        f"{blocking.minimal} minimal cores, {blocking.undecided} undecided",
+        "rule or restriction",
+        "in the cores of",
+        "its removal alone opens a way",
+    )
+    for line in blocking.constraints:
+        row(made, line.constraint, line.in_cores, line.opens)
+    if blocking.model_alone:
+        row(made, "none: the model never gives the goal", blocking.model_alone, "")
+    cores = table("most frequent cores", "together they block", "rows")
+    for core, count in blocking.cores[:MOST_CORES]:
+        row(cores, " and ".join(core) or "(nothing but the model)", count)
+    return [made, cores]
+
+
+def _undecided(audit: Audit) -> Any:
+    rows = audit.undecided
+    made = table(
+        f"{len(rows)} rows without a proved verdict" + (", the first 20" if len(rows) > 20 else ""),
+        "row",
+        "outcome",
+        "why",
+    )
+    for record in rows[:20]:
+        row(made, record.label, record.outcome, record.why)
+    return made

@@ -1,0 +1,165 @@
+"""The checkpoint: records in an SQLite file, so that a run that was killed goes on where it was.
+
+In:  the digests of the question (model, space, rules, goal, distance, limits), then records.
+Out: the records of earlier runs of the same question.
+Promise: a file of another version or another question is refused and left as it is. Each record is in the file before
+the next is waited for, in WAL mode with one writer; a killed process loses the queries in flight and nothing else.
+The table `log` has a line for every query asked and every one answered, so that anyone can count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mace.audit.record import Record, from_json, to_json
+from mace.audit.task import FORMAT
+from mace.errors import FileError
+
+APPLICATION = 0x6D616365  # "mace", in the header of the file
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE records (key TEXT PRIMARY KEY, part TEXT NOT NULL, outcome TEXT NOT NULL, json TEXT NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE log (id INTEGER PRIMARY KEY, key TEXT NOT NULL, event TEXT NOT NULL);
+"""
+
+
+class Store:
+    """Records by key; kept in memory only when no file is given.
+
+    parts: the digests of the question, by name.
+    Raises FileError for a file that is no checkpoint, of another version, of another question, or in use.
+    """
+
+    def __init__(self, path: str | Path | None, parts: Mapping[str, str]) -> None:
+        self.path = None if path is None else Path(path)
+        self.records: dict[str, Record] = {}
+        self._lock: int | None = None
+        self._base: sqlite3.Connection | None = None
+        if self.path is None:
+            return
+        new = not self.path.exists() or self.path.stat().st_size == 0
+        try:
+            if not new:
+                _refuse_strangers(self.path, parts)
+            self._take_lock()
+            self._base = sqlite3.connect(self.path, isolation_level=None)
+            self._base.execute("PRAGMA journal_mode=WAL")
+            self._base.execute("PRAGMA synchronous=NORMAL")
+            if new:
+                self._create(parts)
+            for key, json in self._base.execute("SELECT key, json FROM records"):
+                self.records[key] = from_json(json)
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            raise FileError(f"{self.path}: the checkpoint cannot be used ({error})") from None
+        except (ValueError, TypeError) as error:
+            self.close()
+            raise FileError(f"{self.path}: a record in the checkpoint is damaged ({error})") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _create(self, parts: Mapping[str, str]) -> None:
+        assert self._base is not None
+        self._base.execute("BEGIN")
+        for statement in TABLES.strip().split(";"):
+            if statement.strip():
+                self._base.execute(statement)
+        self._base.executemany("INSERT INTO meta VALUES (?, ?)", sorted(parts.items()))
+        self._base.execute(f"PRAGMA application_id={APPLICATION}")
+        self._base.execute(f"PRAGMA user_version={FORMAT}")
+        self._base.execute("COMMIT")
+
+    def asked(self, keys: Iterable[str]) -> None:
+        """Note that these queries were handed to a worker."""
+        if self._base is not None:
+            self._base.execute("BEGIN")
+            self._base.executemany("INSERT INTO log (key, event) VALUES (?, 'asked')", [(key,) for key in keys])
+            self._base.execute("COMMIT")
+
+    def put(self, record: Record) -> None:
+        """Keep a record; it replaces an earlier one of the same key."""
+        self.records[record.key] = record
+        if self._base is not None:
+            self._base.execute("BEGIN")
+            self._base.execute(
+                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)",
+                (record.key, record.part, record.outcome, to_json(record)),
+            )
+            self._base.execute("INSERT INTO log (key, event) VALUES (?, ?)", (record.key, record.outcome))
+            self._base.execute("COMMIT")
+
+    def _take_lock(self) -> None:
+        """One writer at a time; the system frees the lock of a process that died."""
+        assert self.path is not None
+        try:
+            import fcntl
+        except ImportError:
+            return  # Windows: sqlite's own locks keep the file whole, two audits at once would only waste time
+        self._lock = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileError(
+                f"{self.path}: another audit is writing to this checkpoint", hint="Wait for it, or give another file."
+            ) from None
+
+    def close(self) -> None:
+        """Close the file; the lock last, because closing any handle of the file would free sqlite's own locks."""
+        if self._base is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._base.close()
+            self._base = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _refuse_strangers(path: Path, parts: Mapping[str, str]) -> None:
+    """Raise FileError unless the file is a checkpoint of this version and this question. Only reads."""
+    with contextlib.closing(_reader(path)) as base:
+        try:
+            (application,) = base.execute("PRAGMA application_id").fetchone()
+            (version,) = base.execute("PRAGMA user_version").fetchone()
+            found = dict(base.execute("SELECT name, value FROM meta")) if application == APPLICATION else {}
+        except sqlite3.DatabaseError as error:
+            raise FileError(
+                f"{path}: this is no checkpoint of an audit ({error})", hint="Give a file that does not exist yet."
+            ) from None
+    if application != APPLICATION:
+        raise FileError(f"{path}: this is no checkpoint of an audit", hint="Give a file that does not exist yet.")
+    if version != FORMAT:
+        raise FileError(
+            f"{path}: a checkpoint of format {version}; this version of mace writes format {FORMAT}",
+            hint="Use the version that wrote it, or give a file that does not exist yet.",
+        )
+    other = [name for name in sorted({*parts, *found}) if parts.get(name) != found.get(name)]
+    if other:
+        raise FileError(
+            f"{path}: a checkpoint of another question; these differ: {', '.join(other)}",
+            hint="Ask the same question again, or give a file that does not exist yet.",
+        )
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+
+
+def read_log(path: str | Path) -> list[tuple[str, str]]:
+    """Every (key, event) of a checkpoint's log, in order; event is "asked" or the outcome."""
+    with contextlib.closing(_reader(Path(path))) as base:
+        found: list[tuple[Any, Any]] = base.execute("SELECT key, event FROM log ORDER BY id").fetchall()
+    return [(str(key), str(event)) for key, event in found]

@@ -1,0 +1,217 @@
+"""What a worker is told once, what it is asked for each row, and how it answers.
+
+In:  a `Task` (model, space, rules, distance, limits), then one `Query` after the other.
+Out: a `Record` for each.
+Promise: an answer depends on the task and the query only, not on the worker or on what it was asked before. Python's
+own MemoryError and every MaceError become a record; what kills the process is recorded by whoever waits for it.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mace.audit.digest import digest, frame_digest
+from mace.audit.record import MAIN, Proof, Record
+from mace.errors import CertificateError, MaceError
+from mace.exact import text
+from mace.recourse import DistanceSpec, Explainer
+from mace.space import Change
+from mace.tables import Label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.answer import Answer
+    from mace.audit.certificates import Writer
+    from mace.space import Space
+
+FORMAT = 1  # of the records; a checkpoint of another format is refused
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One row and what is asked of it.
+
+    part:     the question's name, see `Record`.
+    changes:  feature -> how it may change here, where that differs from the space.
+    alone:    if given, only these features may change, in any direction and without rules.
+    any_goal: ask for any other decision instead of the goal.
+    core:     ask which rules and restrictions block the row, instead of the nearest counterfactual.
+    """
+
+    key: str
+    row: int
+    label: str
+    values: dict[str, Any]
+    part: str = MAIN
+    changes: tuple[tuple[str, Change], ...] = ()
+    alone: tuple[str, ...] = ()
+    any_goal: bool = False
+    core: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that is the same for every row; arguments as in `mace.audit`."""
+
+    model: object
+    space: Space
+    goal: frozenset[Label] | None
+    distance: DistanceSpec
+    weights: Mapping[str, object] | None
+    rules: Sequence[str | Path]
+    gap: object
+    rgap: object
+    oracle: str
+    timeout: float | None
+    memory: int | None
+    background: pd.DataFrame | None
+    certificates: Path | None = None
+    check: bool = True
+
+    @property
+    def seconds(self) -> float | None:
+        """After how long a query is stopped from outside, if nothing inside stopped it.
+
+        Twice the time of the search, because a certificate may be checked after it, and some for reading and writing.
+        """
+        return None if self.timeout is None else self.timeout * (2 if self.certificates and self.check else 1) + 5.0
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """The model, read."""
+        return Explainer(
+            self.model,
+            self.space,
+            background=self.background,
+            rules=self.rules,
+            distance=self.distance,
+            weights=self.weights,
+        )
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """The digests that together are the question: what a checkpoint belongs to, by name."""
+        explainer = self.explainer
+        table = digest(explainer.table)
+        deployed = digest(str(type(self.model)), None if explainer.pipeline is None else repr(self.model))
+        return {
+            "model": digest(table, deployed),
+            "space": digest(self.space),
+            "rules": digest([(rule.source, rule.program) for rule in explainer.rules]),
+            "goal": digest(self.goal),
+            "distance": digest(explainer.distance),
+            "limits": digest(str(self.gap), str(self.rgap), self.oracle, _number(self.timeout), self.memory),
+            "background": digest(None if self.background is None else frame_digest(self.background)),
+            "certificates": digest(self.certificates is not None and self.check, self.certificates is not None),
+        }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+class Worker:
+    """Answers the queries of one task, one at a time."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.explainer = task.explainer
+        self._variants: dict[tuple[object, ...], Explainer] = {}
+
+    @cached_property
+    def _writer(self) -> Writer:
+        from mace.audit.certificates import Writer
+
+        return Writer(self.explainer.table)
+
+    def answer(self, query: Query) -> Record:
+        """The record of one query."""
+        began = time.perf_counter()
+        blank = Record(query.row, query.label, query.part, query.key)
+        try:
+            if query.core:
+                from mace.audit.cores import core_of
+
+                record = core_of(self.explainer, query, self.task, blank)
+            else:
+                record = self._explain(query, blank)
+        except MemoryError:
+            record = replace(blank, failure="memory", why=f"it wanted more than {self.task.memory} MB")
+        except MaceError as error:
+            record = replace(blank, failure="error", why=str(error))
+        return replace(record, seconds=round(time.perf_counter() - began, 6))
+
+    def _explain(self, query: Query, blank: Record) -> Record:
+        task = self.task
+        answer = self._variant(query).explain(
+            query.values,
+            goal=None if query.any_goal else task.goal,
+            gap=task.gap,
+            rgap=task.rgap,
+            oracle=task.oracle,
+            timeout=task.timeout,
+            memory=task.memory,
+        )
+        nearest = answer.counterfactuals[0] if answer.counterfactuals else None
+        record = replace(
+            blank,
+            status=answer.status,
+            why=answer.why,
+            decision=plain(answer.decision),
+            distance=answer.distance,
+            lower_bound=None if answer.status == "infeasible" else answer.lower_bound,
+            exact_distance=None if answer.exact_distance is None else text(answer.exact_distance),
+            exact_lower_bound=None if answer.status == "infeasible" else text(answer.exact_lower_bound),
+            start={name: plain(value) for name, value in answer.start.items()},
+            changes={n: [plain(a), plain(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
+            oracle=answer.oracle,
+        )
+        return self._certify(answer, record)
+
+    def _certify(self, answer: Answer, record: Record) -> Record:
+        """Write and check the certificate of the main question; for the others say that there is a proof."""
+        if answer.proof is None:
+            return replace(record, proof_why=answer.why or f"the oracle {answer.oracle!r} writes none")
+        if self.task.certificates is None or record.part != MAIN:
+            return replace(record, proof="kept")
+        try:
+            short = self._writer.of(answer)
+            name = f"{record.key[:20]}.json.gz"
+            size = self._writer.save(short, self.task.certificates / name)
+        except CertificateError as error:
+            return replace(record, proof_why=error.message)
+        proof, words = "unchecked", ""
+        if self.task.check:
+            proof, words = self._writer.check(short, self.task.timeout)
+        return replace(record, certificate=name, certificate_bytes=size, proof=cast(Proof, proof), proof_why=words)
+
+    def _variant(self, query: Query) -> Explainer:
+        """The explainer with the query's own restrictions; the model and the background are read only once."""
+        if not query.changes and not query.alone:
+            return self.explainer
+        name = (query.changes, query.alone)
+        if name not in self._variants:
+            _ = self.explainer.background  # before the copy, so that both have it
+            variant = copy.copy(self.explainer)
+            if query.alone:
+                how: dict[str, Change] = {n: "any" if n in query.alone else "fixed" for n in self.task.space.names}
+                variant.rules = ()
+            else:
+                how = dict(query.changes)
+            variant.space = self.task.space.change(**how)
+            self._variants[name] = variant
+        return self._variants[name]
+
+
+def plain(value: Any) -> Any:
+    """A value for JSON: numpy scalars as Python's, what JSON has no place for as text."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

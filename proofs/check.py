@@ -620,7 +620,7 @@ class Column:
             if name in ("add", "sub"):
                 self.shift += Fraction(x if name == "add" else -x, ONE)
             else:
-                need(x, f"{where}: multiplies or divides by zero")
+                need(x or name == "mul", f"{where}: divides by zero")
                 by = Fraction(x, ONE) if name == "mul" else Fraction(ONE, x)
                 self.factor, self.shift = self.factor * by, self.shift * by
                 self.falling ^= x < 0
@@ -650,7 +650,7 @@ class Column:
             if name in ("add", "sub"):
                 x = x - operand if name == "add" else x + operand
             else:
-                x = x * ONE // operand if name == "mul" else (x * operand) >> 1074
+                x = x * ONE // (operand or ONE) if name == "mul" else (x * operand) >> 1074
         return x
 
 

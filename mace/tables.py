@@ -61,6 +61,25 @@ def decided(decision: Decision, scores: Floats) -> bool:
     return any(all(compare.holds(scores) for compare in part) for part in decision)
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How `predict_proba` follows from the scores; a reader that knows it says so in the field `link`.
+
+    kind:  "fraction": the probability of class k is score k, bit by bit.
+           "logistic": that of class 1 is 1 / (1 + exp(-(slope * s + shift))), that of class 0 is one minus it.
+           "steps": that of class 1 is the piecewise linear function through `knots`, constant beyond them.
+    score: for the last two, which score s is.
+    dtype: in which the library computes it: `mace.goals` allows for its last bits.
+    """
+
+    kind: Literal["fraction", "logistic", "steps"]
+    slope: float = 1.0
+    shift: float = 0.0
+    score: int = 0
+    dtype: Literal["float32", "float64"] = "float64"
+    knots: tuple[tuple[float, float], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
     """One decision tree as arrays over its nodes; node 0 is the root.
@@ -100,6 +119,7 @@ class Ensemble:
             sums: for models that average, scale or squash on the way. 0: `scores` are the library's own.
     rule:   how scores give a class, see `class_decision`.
     decisions: one decision a class where `rule` does not say it (a calibrated model); None: the rule's.
+    link:   how probabilities follow from the scores; None: no comparison of scores says it, or none is known.
     """
 
     trees: tuple[Tree, ...]
@@ -115,6 +135,7 @@ class Ensemble:
     ordered: bool = True
     error: float = 0.0
     decisions: tuple[Decision, ...] | None = None
+    link: Link | None = None
 
     @property
     def outputs(self) -> int:
@@ -191,6 +212,7 @@ class Network:
 
     dtype: "float32" if the library may compute in float32 (weights stored so); margins then use that precision.
     decisions: one decision a class where `rule` does not say it; None: the rule's.
+    link:  how probabilities follow from the scores; None: no comparison of scores says it, or none is known.
     """
 
     layers: tuple[Layer, ...]
@@ -200,6 +222,7 @@ class Network:
     name: str = "network"
     dtype: Literal["float32", "float64"] = "float64"
     decisions: tuple[Decision, ...] | None = None
+    link: Link | None = None
 
     @property
     def outputs(self) -> int:

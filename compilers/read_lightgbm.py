@@ -3,9 +3,9 @@
 In:  the text of a model file, or an object of the library (which writes that text: 17 digits, so nothing is rounded).
 Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit.
 Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
-How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; NaN goes where
-the node's default says, or counts as 0 where the node knows no missing values; numbers up to 1e-35 count as 0; a category goes left if it is in the
-node's set, NaN and unknown ones right; raw scores add the leaves from zero in float64, in order; class 1 is
+How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; numbers up
+to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 where the node knows no missing values; a
+category goes left if it is in the node's set, NaN and unknown ones right; raw scores add the leaves from zero in float64, in order; class 1 is
 1 / (1 + exp(-sigmoid * score)) > 1/2, else the first of the largest.
 """
 
@@ -164,7 +164,7 @@ def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs
             bits = words[bounds[place] : bounds[place + 1]]
             members[node] = frozenset(k for k in range(32 * len(bits)) if bits[k // 32] >> k % 32 & 1)
     # Where a node knows no missing values, NaN is 0.
-    goes_left = np.where(categorical, False, np.where(missing == 0, threshold >= 0, default))
+    goes_left = ~categorical & np.where(missing == 0, threshold >= 0, default)
     fill = np.full(leaves, -1)
     return checked(
         where, columns, np.concatenate([left, fill]), np.concatenate([right, fill]), np.concatenate([column, fill]),

@@ -199,7 +199,8 @@ def _used(model: Mapping[str, Any], rounds: int, outputs: int) -> int:
 
 def _stopped(learner: Mapping[str, Any], model: Mapping[str, Any], outputs: int) -> bool:
     """Whether there are rounds after the best one."""
-    return _used(model, int(learner["attributes"]["best_iteration"]) + 1, outputs) < len(model["trees"])
+    best = (learner.get("attributes") or {}).get("best_iteration")
+    return best is not None and _used(model, int(best) + 1, outputs) < len(model["trees"])
 
 
 def _at(document: Any, key: str) -> Any:

@@ -102,10 +102,9 @@ class _Reader:
         named: dict[str, Any] = {}
         end = "]" if opened == "[" else "}"
         while length is None or len(listed) + len(named) < length:
-            if length is None:
-                if self.peek() == end:
-                    self.take(1)
-                    break
+            if length is None and self.peek() == end:
+                self.take(1)
+                break
             if opened == "[":
                 listed.append(self.value(kind or self.marker(), depth + 1))
                 continue

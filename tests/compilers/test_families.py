@@ -12,7 +12,7 @@ from mace.tables import Ensemble
 from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, asked, data, decisions, scores
 
 
-@pytest.mark.parametrize("family", (*SKLEARN, *XGBOOST, *LIGHTGBM), ids=lambda family: family.name)
+@pytest.mark.parametrize("family", [*SKLEARN, *XGBOOST, *LIGHTGBM], ids=lambda family: family.name)
 def test_compiled_model_predicts_as_the_library(family: Family) -> None:
     if family in XGBOOST + LIGHTGBM:
         pytest.importorskip("xgboost" if family in XGBOOST else "lightgbm", reason="an extra that is not installed")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mace.space import Space
 
 SEED = 0
+FOREST = "random forest, 100 trees"
 
 
 @dataclass(frozen=True)
@@ -30,20 +31,36 @@ class Shown:
     answer: Answer
 
 
-def models() -> dict[str, Any]:
-    """An untrained model of each class."""
+def models(space: Space, rows: pd.DataFrame, target: pd.Series[Any]) -> dict[str, Any]:
+    """A trained model of each class: trees on the matrix that the space encodes, the others pipelines on raw rows."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    return {
-        "decision tree": DecisionTreeClassifier(max_depth=8, random_state=SEED),
-        "random forest, 100 trees": RandomForestClassifier(100, max_depth=8, random_state=SEED),
-        # newton-cholesky copes with columns of very different size, such as years and euros.
-        "logistic regression": LogisticRegression(solver="newton-cholesky"),
-        "neural network, 10-10": MLPClassifier((10, 10), random_state=SEED, max_iter=400),
-    }
+    matrix = space.encode(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a demo network need not converge
+        return {
+            "decision tree": DecisionTreeClassifier(max_depth=8, random_state=SEED).fit(matrix, target),
+            FOREST: RandomForestClassifier(100, max_depth=8, random_state=SEED).fit(matrix, target),
+            "logistic regression": _scaled(space, LogisticRegression()).fit(rows, target),
+            "neural network, 10-10": _scaled(space, MLPClassifier((10, 10), random_state=SEED, max_iter=400)).fit(
+                rows, target
+            ),
+        }
+
+
+def _scaled(space: Space, model: Any) -> Any:
+    """A pipeline over the raw columns: numbers scaled, the others one-hot."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = [feature.name for feature in space.features if feature.numeric]
+    others = [feature.name for feature in space.features if not feature.numeric]
+    columns = ColumnTransformer([("numbers", StandardScaler(), numbers), ("others", OneHotEncoder(), others)])
+    return Pipeline([("columns", columns), ("model", model)])
 
 
 def run_demo(as_json: bool) -> int:
@@ -52,26 +69,19 @@ def run_demo(as_json: bool) -> int:
 
     dataset = load("loans")
     space, rows = dataset.space, dataset.X
-    matrix = space.encode(rows)
-    trained = {}
-    for name, model in models().items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a demo network need not converge
-            trained[name] = model.fit(matrix, dataset.y)
-    forest = trained["random forest, 100 trees"]
-    row = _rejected(trained, space, rows)
+    trained = models(space, rows, dataset.y)
+    explainers = {name: Explainer(model, space, background=rows) for name, model in trained.items()}
+    row = _rejected(explainers, rows)
     shown = []
-    for name, model in trained.items():
-        shown.append(
-            _part(f"{name}: what would have had to be different?", Explainer(model, space, background=rows), row)
-        )
+    for name, explainer in explainers.items():
+        shown.append(_part(f"{name}: what would have had to be different?", explainer, row))
         _print(shown[-1], as_json)
-    shown.append(_part("three different ways (forest)", Explainer(forest, space, background=rows), row, count=3))
+    shown.append(_part("three different ways (forest)", explainers[FOREST], row, count=3))
     _print(shown[-1], as_json)
     # Which applicants have no way out is a question of its own: here only the terms of the loan may change.
     fixed: Any = {f.name: "fixed" for f in space.features if f.name not in ("LoanMonths", "Purpose")}
-    stuck = Explainer(forest, space.change(rules=(), **fixed), background=rows)
-    hopeless = _hopeless(stuck, forest, matrix, rows)
+    stuck = Explainer(trained[FOREST], space.change(rules=(), **fixed), background=rows)
+    hopeless = _hopeless(stuck, rows)
     shown.append(_part("only the months and the purpose of the loan may change (forest)", stuck, hopeless))
     _print(shown[-1], as_json)
     if as_json:
@@ -79,18 +89,21 @@ def run_demo(as_json: bool) -> int:
     return 0 if all(part.answer.status in ("optimal", "infeasible") for part in shown) else 5
 
 
-def _rejected(trained: dict[str, Any], space: Space, rows: pd.DataFrame) -> pd.Series[Any]:
+def _rejected(explainers: dict[str, Explainer], rows: pd.DataFrame) -> pd.Series[Any]:
     """The first applicant whom every model refuses and whom the rules of the space admit."""
-    refused = sum((model.predict(space.encode(rows)) == 0).astype(int) for model in trained.values())
-    return rows[refused == len(trained)].iloc[0]
+    refused = sum((explainer.decisions(rows) == 0).astype(int) for explainer in explainers.values())
+    first: pd.Series[Any] = rows[refused == len(explainers)].iloc[0]
+    return first
 
 
-def _hopeless(explainer: Explainer, model: Any, matrix: pd.DataFrame, rows: pd.DataFrame) -> pd.Series[Any]:
+def _hopeless(explainer: Explainer, rows: pd.DataFrame) -> pd.Series[Any]:
     """The first refused applicant for whom the explainer proves that nothing allowed helps."""
-    for place in (model.predict(matrix) == 0).nonzero()[0]:
-        if explainer.explain(rows.iloc[place], goal=1).status == "infeasible":
-            return rows.iloc[place]
-    return rows.iloc[0]
+    row: pd.Series[Any] = rows.iloc[0]
+    for place in (explainer.decisions(rows) == 0).nonzero()[0]:
+        row = rows.iloc[place]
+        if explainer.explain(row, goal=1).status == "infeasible":
+            break
+    return row
 
 
 def _part(title: str, explainer: Explainer, row: pd.Series[Any], count: int = 1) -> Shown:

@@ -1,6 +1,6 @@
 """Tree ensembles to the proved optimum: CPU seconds of the prover, median and worst over rejected rows.
 
-    python -m tests.bench.bench_ensembles [--rows 10] [--models forest-100x6 ..] [--norm l1] [--check] [--verbose]
+    python -m tests.bench.ensembles [--rows 10] [--models forest-100x6 ..] [--norm l1] [--check] [--verbose]
 
 15 mixed features (reals on the grid of doubles, integers, binaries, categories one-hot, ordinals), and 30 real ones.
 Compiling and grounding (arrays of a new model and row) are told apart from the search, which includes the first upper

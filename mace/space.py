@@ -340,7 +340,7 @@ class Space:
             x = dict(zip(self.names, x, strict=True))
         if not hasattr(x, "keys"):
             raise RowError(f"expected a row (Series, dict or list of values), got {type(x).__name__}")
-        missing = [name for name in self.names if name not in x]
+        missing = [name for name in self.names if name not in x]  # type: ignore[operator]
         if missing:
             raise RowError(f"the row has no column `{missing[0]}`", hint=f"The space has {', '.join(self.names)}.")
         return {name: _plain(x[name]) for name in self.names}  # type: ignore[index]

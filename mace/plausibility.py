@@ -31,6 +31,7 @@ from mace.language import (
     possible,
     run,
 )
+from mace.language.interval import Side as Enclosed
 from mace.language.syntax import MAX_BYTES, statements_of
 from mace.space import Feature, Space
 from mace.tables import Formula
@@ -53,13 +54,13 @@ class Rule:
 
     def can_hold(self, box: Mapping[str, Side]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""
-        sides = {}
+        sides: dict[str, Enclosed] = {}
         for declared in self.program.inputs:
             side = box[declared.name]
             if isinstance(declared.sort, Bool):
                 sides[declared.name] = _bools(side)
             else:
-                sides[declared.name] = side if isinstance(side, tuple) else frozenset(side)
+                sides[declared.name] = side if isinstance(side, tuple) else set(side)
         return True in possible(self.program, sides)
 
 

@@ -40,9 +40,8 @@ def bounds(answer: Answer) -> str:
         held = f"{answer.distance_name} distance = lower bound = {answer.distance:.9g}, gap 0"
     else:
         gap = answer.distance - answer.lower_bound
-        held = (
-            f"{answer.distance_name} distance {answer.distance:.9g}, lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
-        )
+        held = f"{answer.distance_name} distance {answer.distance:.9g}, "
+        held += f"lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
     why = f": {answer.why}" if answer.why else ""
     return f"{answer.status} ({meaning}{why}): {held}"
 

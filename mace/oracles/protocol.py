@@ -37,7 +37,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A point with the goal within the radius. `lower`: nothing is closer than this, with `proof` where there is one."""
+    """A point with the goal within the radius; nothing is closer than `lower`, by `proof` where there is one."""
 
     point: Point
     lower: Fraction | None = None
@@ -76,7 +76,7 @@ class Oracle(Protocol):
         *,
         strict: bool = False,
         best: Point | None = None,
-        gap: Gap = Gap(),  # noqa: B008
+        gap: Gap = Gap(),
     ) -> Reply:
         """Look for a point with the goal at distance <= radius (< radius if strict; anywhere if None).
 

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mace.compilers import read_lightgbm, read_xgboost
+from mace.compilers import read_lightgbm, read_onnx, read_xgboost
+from mace.compilers.deployed import Deployed, ModelFile, deployed
 from mace.compilers.load import PickleWarning, load_model
 from mace.compilers.program import Reading, to_program
 from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
@@ -26,7 +27,18 @@ from mace.compilers.read_sklearn_trees import read_forest, read_tree
 from mace.errors import ModelError
 from mace.tables import Table
 
-__all__ = ["READERS", "PickleWarning", "Reader", "Reading", "load_model", "read", "to_program"]
+__all__ = [
+    "READERS",
+    "Deployed",
+    "ModelFile",
+    "PickleWarning",
+    "Reader",
+    "Reading",
+    "deployed",
+    "load_model",
+    "read",
+    "to_program",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,10 @@ READERS: dict[str, Reader] = {
     "xgboost.Booster": Reader(read_xgboost.read_booster, "exact sums, margin for probabilities", _XGBOOST),
     "lightgbm.LGBMClassifier": Reader(read_lightgbm.read_wrapper, "exact sums, margin for probabilities", _LIGHTGBM),
     "lightgbm.LGBMRegressor": Reader(read_lightgbm.read_wrapper, "exact", _LIGHTGBM),
+    "onnx.ModelProto": Reader(
+        read_onnx.read_proto, "margin", "operations other than those of dense layers and tree ensembles; several inputs"
+    ),
+    "mace.compilers.deployed.ModelFile": Reader(ModelFile.table, "as the library of the file"),
     "lightgbm.Booster": Reader(read_lightgbm.read_booster, "exact sums, margin for probabilities", _LIGHTGBM),
 }
 

@@ -1,9 +1,11 @@
 """Load a model from a file.
 
-In:  the path of a file that joblib or pickle wrote, and whether its maker is trusted.
-Out: the object in it.
-Promise: nothing in the file runs unless `trust_pickle` says so: reading a pickle runs whatever code it names. Each way
-to fail has its own message: absent, not trusted, damaged, of another version, not a model.
+In:  the path of a model file, and whether its maker is trusted.
+Out: the object in it: of .skops a model of scikit-learn, of .json, .ubj (XGBoost), .txt (LightGBM) and .onnx a
+     `ModelFile`, of anything else what joblib or pickle wrote.
+Promise: nothing in a file runs unless `trust_pickle` says so: reading a pickle runs whatever code it names. Of a skops
+file only plain types are made, and the arrays inside trees, which skops does not vouch for, are checked here before
+anything uses them. Each way to fail has its own message: absent, not trusted, damaged, of another version, not a model.
 """
 
 from __future__ import annotations
@@ -11,7 +13,19 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from mace.compilers.deployed import FORMATS, open_file
 from mace.errors import FileError, ModelError
+
+# Types that skops does not vouch for, because their native code trusts the arrays in them. They are made from arrays
+# alone, and `read` checks these (indices in range, acyclic, shapes) before the model may predict.
+CHECKED = (
+    "sklearn.tree._tree.Tree",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+)
 
 
 class PickleWarning(UserWarning):
@@ -19,15 +33,19 @@ class PickleWarning(UserWarning):
 
 
 def load_model(path: str | Path, trust_pickle: bool = False) -> object:
-    """The model in a joblib or pickle file.
+    """The model in a file.
 
-    trust_pickle: True if whoever wrote the file may run code here.
+    trust_pickle: True if whoever wrote a joblib or pickle file may run code here; the other formats need no trust.
     Raises FileError if the file is absent, damaged, or of another version of its library;
            ModelError if it is not trusted, or holds something that is not a model.
     """
     path = Path(path)
     if not path.is_file():
         raise FileError(f"no model file {path}" if not path.exists() else f"{path} is not a file")
+    if path.suffix == ".skops":
+        return _skops(path)
+    if path.suffix in FORMATS:
+        return open_file(path)
     if not trust_pickle:
         raise ModelError(
             f"{path} may be a pickle, and reading a pickle runs any code that its author put in",
@@ -43,6 +61,40 @@ def load_model(path: str | Path, trust_pickle: bool = False) -> object:
         kind = type(model)
         raise ModelError(f"{path} holds a {kind.__module__}.{kind.__qualname__}, which is not a model: no `predict`")
     return model
+
+
+def _skops(path: Path) -> object:
+    """The model in a skops file, if it holds plain types only, and trees that can be checked."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ModelError(f"reading {path} needs the package skops", hint="pip install 'mace-smt[skops]'") from None
+    try:
+        unknown = list(skops.io.get_untrusted_types(file=path))
+    except Exception as error:  # a damaged archive raises anything at all
+        raise _damaged(path, "skops", error) from error
+    if refused := [name for name in unknown if name not in CHECKED]:
+        raise ModelError(
+            f"{path} holds types that are not trusted: {', '.join(refused)}",
+            hint="Save XGBoost and LightGBM models in their own format; a file you trust may also be a pickle.",
+        )
+    try:
+        model: object = skops.io.load(path, trusted=unknown)
+    except Exception as error:
+        raise _damaged(path, "skops", error) from error
+    if unknown:
+        from mace.compilers import read
+
+        steps = getattr(model, "steps", None)
+        read(steps[-1][1] if steps else model)  # Refuses trees whose arrays would lead native code astray.
+    return model
+
+
+def _damaged(path: Path, what: str, error: Exception) -> FileError:
+    return FileError(
+        f"{path} cannot be read as {what} ({type(error).__name__}: {error})",
+        hint="It is damaged, or written by a version that this one cannot read.",
+    )
 
 
 def _unpickle(path: Path) -> object:

@@ -5,7 +5,8 @@ Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), b
 Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
 How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; numbers up
 to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 where the node knows no missing values; a
-category goes left if it is in the node's set, NaN and unknown ones right; raw scores add the leaves from zero in float64, in order; class 1 is
+category goes left if it is in the node's set, NaN and unknown ones right; raw scores add
+the leaves from zero in float64, in order; class 1 is
 1 / (1 + exp(-sigmoid * score)) > 1/2, else the first of the largest.
 """
 

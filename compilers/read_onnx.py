@@ -40,7 +40,7 @@ def parse(data: bytes, name: str) -> Any:
     try:
         model = onnx.load_model_from_string(data)
         onnx.checker.check_model(model)
-    except Exception as error:  # protobuf and the checker raise their own kinds
+    except Exception as error:  # noqa: BLE001 - protobuf and the checker raise their own kinds
         raise FileError(
             f"{name} is no valid ONNX model ({error})", hint="It may be cut off: export it again."
         ) from None
@@ -139,7 +139,7 @@ class _Graph:
         kind, out = node.op_type, node.output[0]
         first = bool(used) and used[0] == self.at
         if kind in ("Identity", "Flatten", "Reshape", "Dropout"):
-            pass  # On rows of one dimension none of them moves a number; other shapes fail below, where they do not fit.
+            pass  # On rows of one dimension none of them moves a number; other shapes do not fit below.
         elif kind == "Cast":
             if _FLOATS.get(int(given.get("to", 0))) != self.dtype:
                 raise self._wrong(node, "changes the precision")

@@ -99,7 +99,8 @@ def _trees(given: dict[str, Any], word: str, columns: int, scores: int, place: d
                 value[index, label] += weight
         found.append(
             checked(
-                where, columns, *sides, [row[1] for row in nodes], np.array([row[2] for row in nodes], np.float32), value,
+                where, columns, *sides, [row[1] for row in nodes],
+                np.array([row[2] for row in nodes], np.float32), value,
                 [bool(row[6]) and not end for row, end in zip(nodes, leaf, strict=True)],
             )
         )  # fmt: skip

@@ -142,10 +142,10 @@ def _booster(booster: Any) -> Callable[[pd.DataFrame], Rows]:
         )  # fmt: skip
         found = np.asarray(booster.predict(rows))
         if found.ndim == 2:
-            return np.argmax(found, axis=1)
+            return np.asarray(np.argmax(found, axis=1))
         if objective.startswith("reg:"):
             return found
-        return found.astype(np.int64) if objective == "multi:softmax" else np.where(found > 0.5, 1, 0)
+        return np.asarray(found, dtype=np.int64) if objective == "multi:softmax" else np.where(found > 0.5, 1, 0)
 
     return predict
 
@@ -157,7 +157,7 @@ def _lightgbm(booster: Any) -> Callable[[pd.DataFrame], Rows]:
     def predict(frame: pd.DataFrame) -> Rows:
         found = np.asarray(booster.predict(_rows(frame)))
         if found.ndim == 2:
-            return np.argmax(found, axis=1)
+            return np.asarray(np.argmax(found, axis=1))
         return np.where(found > 0.5, 1, 0) if binary else found
 
     return predict
@@ -176,10 +176,10 @@ def _session(session: Any, table: Any) -> Callable[[pd.DataFrame], Rows]:
             return np.asarray(session.run(labels[:1], rows)[0]).ravel()
         found = np.asarray(session.run([last], rows)[0]).reshape(len(frame), -1)
         if not table.classes:
-            return found[:, 0]
+            return np.asarray(found[:, 0])
         if isinstance(table, Ensemble) and table.outputs == 1 or found.shape[1] == 1:
-            return np.array(table.classes)[(found[:, 0] > 0.5).astype(int)]
-        return np.array(table.classes)[np.argmax(found, axis=1)]
+            return np.asarray(np.array(table.classes)[(found[:, 0] > 0.5).astype(int)])
+        return np.asarray(np.array(table.classes)[np.argmax(found, axis=1)])
 
     return predict
 

@@ -89,17 +89,17 @@ def _trees(given: dict[str, Any], word: str, columns: int, scores: int, place: d
         if len(number) != len(nodes):
             raise ModelError(f"{where} has two nodes of one number")
         leaf = [row[5] == "LEAF" for row in nodes]
-        sides = [
+        left, right = (
             [-1 if end else number.get(int(row[k]), len(nodes)) for row, end in zip(nodes, leaf, strict=True)]
             for k in (3, 4)
-        ]
+        )
         value = np.zeros((len(nodes), scores))
         for index, row in enumerate(nodes):
             for label, weight in weights.pop((tree, int(row[0])), ()):
                 value[index, label] += weight
         found.append(
             checked(
-                where, columns, *sides, [row[1] for row in nodes],
+                where, columns, left, right, [row[1] for row in nodes],
                 np.array([row[2] for row in nodes], np.float32), value,
                 [bool(row[6]) and not end for row, end in zip(nodes, leaf, strict=True)],
             )

@@ -23,7 +23,7 @@ from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, 
 from mace.compilers.read_sklearn_trees import is_regressor, tree_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
-from mace.tables import Ensemble, Floats, Label, Rule, Tree
+from mace.tables import Ensemble, Floats, Label, Link, Rule, Tree
 
 
 def read_boosting(model: Any) -> Ensemble:
@@ -48,6 +48,8 @@ def read_boosting(model: Any) -> Ensemble:
         cast="float32",
         test="<=",
         name=name_of(model),
+        # The exponential loss halves the logit.
+        link=Link("logistic", slope=2.0 if model.loss == "exponential" else 1.0) if len(classes) == 2 else None,
     )
 
 
@@ -68,12 +70,13 @@ def read_hist_boosting(model: Any) -> Ensemble:
     return Ensemble(
         trees=tuple(trees),
         columns=columns,
-        start=numbers(model, "_baseline_prediction", fitted(model, "_baseline_prediction"), (1, outputs))[0],
+        start=numbers(model, "_baseline_prediction", fitted(model, "_baseline_prediction"), (outputs,)),
         rule=_rule(classes, "positive"),
         classes=classes,
         cast="float64",
         test="<=",
         name=name_of(model),
+        link=Link("logistic") if len(classes) == 2 else None,
     )
 
 
@@ -105,7 +108,7 @@ def _start(model: Any, columns: int, outputs: int) -> Floats:
             hint="Fit it with init=None or init='zero'.",
         )
     start = model._raw_predict_init(np.zeros((1, columns), dtype=np.float32))
-    return numbers(model, "init_", start, (1, outputs))[0]
+    return numbers(model, "init_", start, (outputs,))
 
 
 # ---------------------------------------------------------------------------------------------- histograms

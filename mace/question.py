@@ -26,17 +26,23 @@ from mace.space import Column, Space
 from mace.tables import Decision, Ensemble, Formula, Label, Network, Table, decided
 
 if TYPE_CHECKING:
+    from mace.goals import Wanted
     from mace.language import Program
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What the model shall say: `decision` over its scores; for a program, `results` are the class numbers wanted."""
+    """What the model shall say: `decision` over its scores; for a program, `results` are the class numbers wanted.
+
+    labels: the classes wanted, where the goal is about classes.
+    wanted: what the caller asked for (`mace.goals`), by which the deployed model's own words are judged.
+    """
 
     text: str
     labels: frozenset[Label]
     decision: Decision
     results: frozenset[int] = frozenset()
+    wanted: Wanted | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,20 +28,23 @@ from mace.background import Background
 from mace.columns import usable_axes
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
-from mace.errors import GoalError, MaceError, ModelError, RowError
+from mace.errors import MaceError, ModelError, RowError
 from mace.exact import as_written
+from mace.goals import Classes, Margin, Wanted, lower, wanted
+from mace.judge import Judge, of_probability
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.plausibility import Rule, distance_program, model_program, rule_of
 from mace.question import Goal, Question
 from mace.search import Bracket, pull_back, squeeze
 from mace.space import Space
-from mace.tables import Ensemble, Formula, Label, Network, Table, decision_for
+from mace.tables import Ensemble, Formula, Label, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mace.compilers.pipeline import CompiledPipeline
 
+GoalSpec = Label | Iterable[Label] | Wanted | None
 DistanceSpec = str | Mapping[str, object] | Path
 ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
 
@@ -51,7 +54,7 @@ def explain(
     space: Space,
     x: object,
     *,
-    goal: Label | Iterable[Label] | None = None,
+    goal: GoalSpec = None,
     distance: DistanceSpec = "l1",
     weights: Mapping[str, object] | None = None,
     gap: object = None,
@@ -72,7 +75,9 @@ def explain(
                 the core language (text, or a Path to a .mace file) over the features that returns the class number.
     space:      what may change, and how; rules of the space hold too.
     x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
-    goal:       the class wanted, or a set of classes; None: any class but the present one.
+    goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
+                predicts a number `300 <= y <= 350`, `y within 5% of 320`. None: any class but the present one.
+                See `mace.goals`; `answer.goal` is the text of what was understood.
     distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
@@ -132,46 +137,34 @@ class Explainer:
         self._frame = background
 
     @cached_property
+    def judge(self) -> Judge:
+        """The deployed model's own words."""
+        return Judge(self.model, self.table, self.space, self.pipeline)
+
+    @cached_property
     def background(self) -> Background | None:
         """The background rows, encoded, with the model's decision on each."""
         if self._frame is None or isinstance(self.table, Formula):
             return None
         return Background(self.space, self._frame, self.decisions)
 
+    @cached_property
+    def probable(self) -> Background | None:
+        """The background rows, encoded, with the model's probabilities for each."""
+        if self._frame is None or isinstance(self.table, Formula):
+            return None
+        own = self.judge
+        return Background(self.space, self._frame, lambda rows: own.says(own.frame(rows), probabilities=True))
+
     def decisions(self, frame: pd.DataFrame) -> NDArray[Any]:
         """The deployed model's own decisions for rows of the space; shape (rows,)."""
-        if self.pipeline is None:
-            return self.predict(self.space.encode(frame))
-        rows = [self.space.row(row) for row in frame[self.space.names].to_dict("records")]
-        try:
-            return self.pipeline.predict(self.pipeline.frame(rows))
-        except ValueError as error:
-            raise RowError(f"the pipeline does not take these rows: {error}") from error
-
-    def predict(self, matrix: pd.DataFrame) -> NDArray[Any]:
-        """The deployed model's own decisions for encoded rows; shape (rows,)."""
-        given: Any = matrix if hasattr(self.model, "feature_names_in_") else matrix.to_numpy()
-        return np.asarray(self.model.predict(given))  # type: ignore[attr-defined]
+        return self.judge.says(self.judge.frame(frame))
 
     def decide(self, question: Question, point: Point) -> Label:
         """The deployed model's decision for a point."""
-        if isinstance(self.table, Formula):
-            from mace.question import program_result
+        return self.judge.decide(question, point)
 
-            result = program_result(self.table, question.axes, point)
-            return self.table.classes[result] if 0 <= result < len(self.table.classes) else result
-        import pandas as pd
-
-        if self.pipeline is not None:
-            label = self.pipeline.predict(self.pipeline.frame([question.values(point)]))[0]
-        else:
-            names = [column.name for column in self.space.columns]
-            label = self.predict(pd.DataFrame([question.row(point)], columns=names))[0]
-        return label.item() if hasattr(label, "item") else label
-
-    def question(
-        self, x: object, goal: Label | Iterable[Label] | None = None, most_changes: int | None = None
-    ) -> tuple[Question, Label]:
+    def question(self, x: object, goal: GoalSpec = None, most_changes: int | None = None) -> tuple[Question, Label]:
         """The question about one row, and the decision that the model takes on it now.
 
         Raises RowError, GoalError, and ModelError where model and space do not fit together.
@@ -194,7 +187,8 @@ class Explainer:
             inputs=inputs,
         )
         decision = self.decide(draft, draft.start)
-        return replace(draft, goal=self._goal(goal, decision)), decision
+        asked, table = lower(wanted(goal, self.table.classes, decision), self.table)
+        return replace(draft, goal=asked, model=table), decision
 
     def _refuse_missing(self, axes: Sequence[Axis]) -> None:
         """Raise RowError when a program reads a number, or a rank, that the row lacks."""
@@ -211,31 +205,11 @@ class Explainer:
                 if feature.name in reads and feature.show(axis, axis.start) is None:
                     raise RowError(f"{what} reads `{feature.name}`, which is missing in this row")
 
-    def _goal(self, goal: Label | Iterable[Label] | None, decision: Label) -> Goal:
-        classes = self.table.classes
-        if goal is None:
-            labels = frozenset(label for label in classes if label != decision)
-            text = f"anything but {decision!r}" if len(labels) != 1 else f"{next(iter(labels))!r}"
-        elif isinstance(goal, (list, tuple, set, frozenset)):
-            labels = frozenset(_plain(label) for label in goal)
-            text = " or ".join(repr(label) for label in sorted(labels, key=repr))
-        else:
-            labels = frozenset([_plain(goal)])
-            text = repr(_plain(goal))
-        if not labels:
-            raise GoalError("the goal names no class", hint=f"Classes: {', '.join(map(repr, classes))}.")
-        if isinstance(self.table, Formula):
-            unknown = labels - set(classes)
-            if unknown:
-                raise GoalError(f"the goal {min(unknown, key=repr)!r} is not a class of this program")
-            return Goal(text, labels, (), frozenset(classes.index(label) for label in labels))
-        return Goal(text, labels, decision_for(self.table, labels))
-
     def explain(
         self,
         x: object,
         *,
-        goal: Label | Iterable[Label] | None = None,
+        goal: GoalSpec = None,
         gap: object = None,
         rgap: object = None,
         count: int = 1,
@@ -258,7 +232,7 @@ class Explainer:
         asked = question
         name = ""
         while len(found) < count:
-            bracket, name, answered = self._one(asked, decision, oracle, gap, rgap, limits, watch)
+            bracket, name, answered = self._one(asked, oracle, gap, rgap, limits, watch)
             found.append((bracket, answered))
             if bracket.point is None or bracket.point == question.start:
                 break
@@ -269,7 +243,6 @@ class Explainer:
     def _one(
         self,
         question: Question,
-        decision: Label,
         oracle_name: str,
         gap: object,
         rgap: object,
@@ -279,9 +252,9 @@ class Explainer:
         """One bracket, the name of the oracle that gave it, and the question as that oracle answered it."""
 
         def confirm(point: Point) -> bool:
-            return self.decide(question, point) in question.goal.labels
+            return self.judge.meets(question, point)
 
-        if decision in question.goal.labels and question.obeys(question.start):
+        if question.obeys(question.start) and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
             return done, "none (the row has the goal already)", question
         oracle = choose(question, oracle_name)
@@ -305,14 +278,17 @@ class Explainer:
 
     def _first(self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool]) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
-        if self.background is None:
+        goal = question.goal.wanted
+        # A margin in score is judged by scores, which rows do not carry: the class leads there, at least.
+        rough = Classes(frozenset([goal.label])) if isinstance(goal, Margin) and goal.in_score else goal
+        known = self.background if rough is None or not of_probability(rough) else self.probable
+        if known is None or rough is None:
             return None
-        wanted = question.goal.labels
 
-        def has_goal(decisions: NDArray[Any]) -> NDArray[np.bool_]:
-            return np.isin(decisions, list(wanted))
+        def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
+            return self.judge.met(rough, said)
 
-        for point in self.background.nearest(question, has_goal):
+        for point in known.nearest(question, has_goal):
             if question.has_goal(point) and confirm(point):
                 return point if oracle.optimises else pull_back(question, point, confirm)
         return None
@@ -336,6 +312,8 @@ class Explainer:
             last = found[-1][0]
             ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
             notes.append(f"{len(shown)} of {count} answers found ({ending})")
+        if not isinstance(self.table, Formula) and self.pipeline is None and self.judge.deployed.note:
+            notes.append(self.judge.deployed.note)
         if first.refused:
             notes.append(f"the deployed model refused {len(first.refused)} points near its boundary; they are excluded")
         return Answer(
@@ -372,10 +350,10 @@ def read_model(model: object, space: Space) -> Table:
     """The table of a model; a text or a Path is read as a core-language program over the space's features."""
     if isinstance(model, (str, Path)):
         return model_program(model, space)
-    from mace.compilers import read
+    from mace.compilers import deployed, read
 
     table = read(model)
-    names = getattr(model, "feature_names_in_", None)
+    names = deployed(model).names
     columns = [column.name for column in space.columns]
     if names is not None and list(names) != columns:
         if set(names) == set(columns):
@@ -474,10 +452,6 @@ def _exclusion(question: Question, point: Point, diversity: object) -> Avoid:
 def _check_limit(name: str, value: float | None, unit: str) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
         raise MaceError(f"{name} must be a number of {unit} > 0, or None for no limit; got {value!r}")
-
-
-def _plain(label: Any) -> Label:
-    return label.item() if hasattr(label, "item") else label
 
 
 __all__ = ["Answer", "Counterfactual", "Explainer", "choose", "explain", "read_distance", "read_model"]

@@ -1,0 +1,119 @@
+"""The deployed model's own words: what it decides, how probable it holds each class, the number it predicts.
+
+In:  the model as the library made it, its table, and rows of the space or points of a question.
+Out: what `predict` or `predict_proba` returned, on the very columns and types that the library is given.
+Promise: a goal is met at a point only where these say so (`meets`). Nothing here computes anything itself, but for
+programs, whose meaning is the interpreter, and for scores, which libraries do not hand out alike: they are the table's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.axes import Point
+from mace.errors import GoalError, RowError
+from mace.goals import Classes, Margin, Probability, Value, Wanted
+from mace.question import Question, program_result
+from mace.space import Space
+from mace.tables import Formula, Label, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.compilers import Deployed
+    from mace.compilers.pipeline import CompiledPipeline
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A model as it is deployed; `pipeline` where it takes the raw columns itself."""
+
+    model: Any
+    table: Table
+    space: Space
+    pipeline: CompiledPipeline | None = None
+
+    @cached_property
+    def deployed(self) -> Deployed:
+        """The model's own `predict`, whatever its library."""
+        from mace.compilers import deployed
+
+        return deployed(self.model)
+
+    def frame(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows of the space, shape (rows, features), as the model takes them."""
+        if self.pipeline is None:
+            return self.space.encode(rows)
+        return self.pipeline.frame([self.space.row(row) for row in rows[self.space.names].to_dict("records")])
+
+    def says(self, matrix: pd.DataFrame, *, probabilities: bool = False) -> NDArray[Any]:
+        """Decisions for a frame as `frame` makes it, shape (rows,); or probabilities, shape (rows, classes).
+
+        Raises GoalError for a model without probabilities, RowError for rows that a pipeline does not take.
+        """
+        if self.pipeline is None:
+            if not probabilities:
+                return np.asarray(self.deployed.predict(matrix))
+            return np.asarray(self._probabilities(self.model)(self._given(matrix)))
+        ask = self._probabilities(self.pipeline.pipeline) if probabilities else self.pipeline.pipeline.predict
+        try:
+            return np.asarray(ask(matrix if self.pipeline.names is not None else matrix.to_numpy()))
+        except ValueError as error:
+            raise RowError(f"the pipeline does not take these rows: {error}") from error
+
+    def _given(self, matrix: pd.DataFrame) -> Any:
+        return matrix if hasattr(self.model, "feature_names_in_") else matrix.to_numpy()
+
+    @staticmethod
+    def _probabilities(model: Any) -> Any:
+        ask = getattr(model, "predict_proba", None)
+        if ask is None:
+            raise GoalError(f"the {type(model).__name__} has no probabilities: it has no `predict_proba`")
+        return ask
+
+    def decide(self, question: Question, point: Point) -> Label:
+        """The decision for a point; of a regressor, the number."""
+        if isinstance(self.table, Formula):
+            result = program_result(self.table, question.axes, point)
+            return self.table.classes[result] if 0 <= result < len(self.table.classes) else result
+        label = self.says(self._one(question, point))[0]
+        return label.item() if hasattr(label, "item") else label
+
+    def meets(self, question: Question, point: Point) -> bool:
+        """Whether the model itself has the question's goal at a point."""
+        wanted = question.goal.wanted
+        if wanted is None or isinstance(wanted, Classes):
+            return self.decide(question, point) in question.goal.labels
+        if isinstance(wanted, Margin) and wanted.in_score:
+            assert not isinstance(self.table, Formula)
+            scores = self.table.scores(question.row(point))
+            return bool(wanted.met(scores[None, :], self.table.classes)[0])
+        return bool(self.met(wanted, self.says(self._one(question, point), probabilities=of_probability(wanted)))[0])
+
+    def met(self, wanted: Wanted, said: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which of several rows have a goal, by what `says` returned for them."""
+        assert not isinstance(self.table, Formula)
+        return wanted.met(said, self.table.classes)
+
+    def _one(self, question: Question, point: Point) -> pd.DataFrame:
+        if self.pipeline is not None:
+            return self.pipeline.frame([question.values(point)])
+        import pandas as pd
+
+        return pd.DataFrame([question.row(point)], columns=[column.name for column in self.space.columns])
+
+
+def of_probability(wanted: Wanted) -> bool:
+    """Whether a goal is judged by probabilities rather than by decisions or predicted numbers."""
+    match wanted:
+        case Probability():
+            return True
+        case Margin(in_score=in_score):
+            return not in_score
+        case Classes() | Value():
+            return False

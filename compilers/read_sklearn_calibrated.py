@@ -21,7 +21,7 @@ import numpy as np
 from mace.compilers.read_sklearn import fitted, labels_of, name_of
 from mace.compilers.read_sklearn_ensembles import first_holding
 from mace.errors import ModelError
-from mace.tables import Compare, Decision, Ensemble, Table
+from mace.tables import Compare, Decision, Ensemble, Link, Table
 
 _UNIT = 2.0**-53
 _BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
@@ -60,8 +60,8 @@ def read_calibrated(read: Callable[[object], Table], model: Any) -> Ensemble:
     none: Decision = (
         (Compare(None, score, -turn, strict=True) if rising else Compare(score, None, turn, strict=True),),
     )
-    name = f"{name_of(model)} of {table.name}"
-    return replace(table, rule="value", decisions=(none, one), error=error * table.divide, name=name)
+    name, link = f"{name_of(model)} of {table.name}", _link(calibrators[0], score)
+    return replace(table, rule="value", decisions=(none, one), error=error * table.divide, name=name, link=link)
 
 
 def _turn(calibrator: Any, low: float, high: float) -> tuple[float, bool, float]:
@@ -78,6 +78,16 @@ def _turn(calibrator: Any, low: float, high: float) -> tuple[float, bool, float]
     rising = one(high)
     turn = first_holding(one if rising else lambda score: not one(score), low, high)
     return turn, rising, _doubt(calibrator, turn)
+
+
+def _link(calibrator: Any, score: int) -> Link | None:
+    """The calibrator as a function of the score; None where it computes in float32."""
+    if hasattr(calibrator, "a_"):
+        return Link("logistic", -float(calibrator.a_), -float(calibrator.b_), score)
+    if calibrator.X_thresholds_.dtype != np.float64:
+        return None
+    ends = zip(calibrator.X_thresholds_.tolist(), calibrator.y_thresholds_.tolist(), strict=True)
+    return Link("steps", score=score, knots=tuple(ends))
 
 
 def _doubt(calibrator: Any, turn: float) -> float:

@@ -23,7 +23,7 @@ from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, 
 from mace.compilers.read_sklearn_trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError
 from mace.exact import float_to_rank, rank_to_float
-from mace.tables import Compare, Ensemble, Floats, Label, Tree
+from mace.tables import Compare, Ensemble, Floats, Label, Link, Tree
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
@@ -89,6 +89,7 @@ def read_bagging(model: Any) -> Ensemble:
         classes=classes,
         divide=len(trees),
         name=name_of(model),
+        link=Link("fraction") if classes else None,
         ordered=len(trees) == 1 or getattr(model, "n_jobs", None) in (None, 1),
     )
 

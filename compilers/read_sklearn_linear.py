@@ -17,7 +17,7 @@ import numpy as np
 
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
-from mace.tables import Layer, Network
+from mace.tables import Layer, Link, Network
 
 
 def read_linear(model: Any) -> Network:
@@ -41,9 +41,18 @@ def read_linear(model: Any) -> Network:
         rule="positive" if outputs == 1 else "argmax",
         classes=classes,
         name=name_of(model),
+        link=_link(model) if outputs == 1 else None,
         # A model that was fitted on float32 rows computes in float32 when it is asked about float32 rows.
         dtype="float32" if getattr(coefficients, "dtype", None) == np.float32 else "float64",
     )
+
+
+def _link(model: Any) -> Link | None:
+    """What `predict_proba` makes of the score of two classes, where there is one."""
+    loss = getattr(model, "loss", "log_loss")
+    if not hasattr(model, "predict_proba") or loss not in ("log_loss", "modified_huber"):
+        return None
+    return Link("logistic") if loss == "log_loss" else Link("steps", knots=((-1.0, 0.0), (1.0, 1.0)))
 
 
 def read_line(model: Any) -> Network:

@@ -20,7 +20,7 @@ import numpy as np
 
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
-from mace.tables import Layer, Network
+from mace.tables import Layer, Link, Network
 
 _HIDDEN: dict[str, Literal["relu", "identity"]] = {"relu": "relu", "identity": "identity"}
 
@@ -65,5 +65,6 @@ def read_mlp(model: Any) -> Network:
         rule="value" if not classes else "sigmoid" if outputs == 1 else "softmax",
         classes=classes,
         name=name_of(model),
+        link=Link("logistic") if classes and outputs == 1 else None,
         dtype="float32" if any(getattr(matrix, "dtype", None) == np.float32 for matrix in weights) else "float64",
     )

@@ -19,7 +19,7 @@ import numpy as np
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
-from mace.tables import Ensemble, Label, Tree
+from mace.tables import Ensemble, Label, Link, Tree
 
 
 def read_tree(model: Any) -> Ensemble:
@@ -71,6 +71,7 @@ def _ensemble(model: Any, trees: tuple[Tree, ...], classes: tuple[Label, ...], c
         name=name_of(model),
         # Threads add their trees as they finish, under a lock.
         ordered=len(trees) == 1 or getattr(model, "n_jobs", None) in (None, 1),
+        link=Link("fraction") if classes else None,
     )
 
 

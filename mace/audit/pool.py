@@ -73,8 +73,12 @@ class LocalRunner:
 
     def submit(self, query: Query) -> None:
         """See Runner."""
-        future = self._pool.schedule(answer, args=(query,), timeout=self.task.seconds)
-        self._waiting[future] = query
+        while True:
+            try:
+                self._waiting[schedule(self._pool, query, self.task)] = query
+                return
+            except BrokenProcessPool as error:
+                self._rebuild(error)
 
     def finished(self) -> list[Record]:
         """See Runner."""
@@ -122,6 +126,15 @@ def start_pool(payload: bytes, task: Task, processes: int) -> ProcessPool:
     )
 
 
+def schedule(pool: ProcessPool, query: Query, task: Task) -> Future[Record]:
+    """Hand a query to a pool; raises BrokenProcessPool if it has broken meanwhile."""
+    try:
+        future: Future[Record] = pool.schedule(answer, args=(query,), timeout=task.seconds)
+    except RuntimeError as error:  # so Pebble says that the pool is broken
+        raise BrokenProcessPool(str(error)) from error
+    return future
+
+
 def record_of(future: Future[Record], query: Query, task: Task) -> Record:
     """What became of a query; raises BrokenProcessPool if that was not the query's doing."""
     from pebble import ProcessExpired
@@ -156,6 +169,7 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _one_thread()
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
     _ = _worker.explainer.background
+    _warm(_worker)
     _limit(memory)
 
 
@@ -163,6 +177,32 @@ def answer(query: Query) -> Record:
     """The record of one query."""
     assert _worker is not None
     return _worker.answer(query)
+
+
+def _warm(worker: Worker) -> None:
+    """Load the prover's compiled code before the clock of the first query runs: a toy model of the same kind."""
+    import pandas as pd
+
+    from mace.recourse import explain
+    from mace.space import Space
+    from mace.tables import Ensemble, Formula
+
+    table = worker.explainer.table
+    if isinstance(table, Formula) or worker.task.oracle not in ("auto", "ensembles", "networks"):
+        return  # solvers are processes of their own
+    frame = pd.DataFrame({"a": range(8), "b": [0, 1] * 4})
+    space = Space.from_frame(frame)
+    model: Any
+    if isinstance(table, Ensemble):
+        from sklearn.tree import DecisionTreeClassifier
+
+        model = DecisionTreeClassifier()
+    else:
+        from sklearn.linear_model import LogisticRegression
+
+        model = LogisticRegression()
+    model.fit(space.encode(frame), (frame["a"] >= 4).astype(int))
+    explain(model, space, {"a": 0, "b": 0}, goal=1, background=frame)
 
 
 def _limit(memory: int | None) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, WorkerPlugin, as_completed, get_worker
 
 from mace.audit.certificates import write_whole
-from mace.audit.pool import REBUILDS, answer, dumps, record_of, start_pool
+from mace.audit.pool import REBUILDS, dumps, record_of, schedule, start_pool
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.errors import MaceError
@@ -49,7 +49,7 @@ class DaskRunner:
             raise MaceError(f"the Dask scheduler at {scheduler!r} has no workers")
         self.width = sum(threads.values())
         self._client.register_plugin(Pool(dumps(task)), name=self._name)
-        self._done: Any = as_completed()
+        self._done: Any = as_completed(loop=self._client.loop)
         self._waiting: dict[str, tuple[Any, Query]] = {}
 
     def submit(self, query: Query) -> None:
@@ -127,7 +127,7 @@ class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
             with self.lock:
                 pool = self.pool = self.pool or start_pool(self.payload, self.task, self.threads)
             try:
-                record = record_of(pool.schedule(answer, args=(query,), timeout=self.task.seconds), query, self.task)
+                record = record_of(schedule(pool, query, self.task), query, self.task)
             except BrokenProcessPool:
                 with self.lock:
                     self.pool = None if self.pool is pool else self.pool

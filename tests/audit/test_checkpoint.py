@@ -1,0 +1,186 @@
+"""A run that was killed goes on where it was; a file of something else is left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import mace
+from mace.audit.store import read_log
+from mace.errors import FileError
+from tests.audit import faults, run_slowly
+
+ROOT = Path(__file__).parent.parent.parent
+WINDOW = 4  # two processes, and one query more for each that waits beside it
+
+
+def answered(path: Path) -> list[str]:
+    with suppress(sqlite3.Error):
+        return [key for key, event in read_log(path) if event != "asked"]
+    return []
+
+
+def start_and_kill(path: Path, after: int) -> list[str]:
+    """Run the slow audit in a process of its own, kill it with SIGKILL, and give the keys it had answered."""
+    child = subprocess.Popen([sys.executable, "-m", "tests.audit.run_slowly", str(path)], cwd=ROOT)
+    try:
+        end = time.monotonic() + 120
+        while len(answered(path)) < after:
+            assert child.poll() is None, "the run ended before it could be killed"
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    return answered(path)
+
+
+def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: Path):
+    reference = run_slowly.run(None, delay=0.0)
+    path = tmp_path / "audit.sqlite"
+    before = start_and_kill(path, 6)
+    assert 6 <= len(before) < run_slowly.ROWS
+    resumed = run_slowly.run(str(path), delay=0.0, resume=True)
+    assert faults.verdicts(resumed) == faults.verdicts(reference)
+    assert resumed.asked == run_slowly.ROWS - len(before), "what was answered is not asked again"
+    asked = Counter(key for key, event in read_log(path) if event == "asked")
+    assert set(asked) == {record.key for record in reference.records}, "nothing is lost"
+    twice = {key for key, count in asked.items() if count > 1}
+    assert len(twice) <= WINDOW
+    assert not twice & set(before), "only what was in flight is done twice"
+    assert Counter(answered(path)) == Counter(asked.keys()), "each has exactly one answer"
+
+
+def test_no_process_is_left_behind_by_a_killed_run(tmp_path: Path):
+    if not Path("/proc").is_dir():
+        pytest.skip("needs /proc")
+    path = tmp_path / "audit.sqlite"
+    mark = f"MACE_TEST_{os.getpid()}_{time.monotonic_ns()}"
+    os.environ[mark] = "1"
+    try:
+        start_and_kill(path, 3)
+    finally:
+        del os.environ[mark]
+    end = time.monotonic() + 20
+    while (left := _marked(mark)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
+
+
+def _marked(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                if mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+def small(path: Path | None, **more: object) -> mace.Audit:
+    frame = faults.people()
+    settings: dict[str, object] = {"goal": 1, "limit": 4, "processes": 1, "checkpoint": path}
+    return mace.audit(faults.forest(frame, faults.fair(frame)), faults.space(), frame, **(settings | more))
+
+
+def test_a_second_run_asks_nothing(tmp_path: Path):
+    first = small(tmp_path / "a.sqlite")
+    second = small(tmp_path / "a.sqlite")
+    assert (first.asked, second.asked) == (4, 0)
+    assert second == first
+    assert small(tmp_path / "a.sqlite", limit=6).asked == 2, "more rows of the same question go on in the same file"
+
+
+def test_resume_asks_again_what_failed_and_nothing_else(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    first = small(path)
+    with sqlite3.connect(path) as base:
+        key = first.records[1].key
+        (json,) = base.execute("SELECT json FROM records WHERE key = ?", (key,)).fetchone()
+        json = json.replace('"status": "optimal", "failure": ""', '"status": "unknown", "failure": "crashed"')
+        base.execute("UPDATE records SET json = ?, outcome = 'crashed' WHERE key = ?", (json, key))
+    base.close()
+    kept = small(path)
+    assert kept.asked == 0
+    assert kept.records[1].outcome == "crashed"
+    again = small(path, resume=True)
+    assert again.asked == 1
+    assert faults.verdicts(again) == faults.verdicts(first)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"distance": "l0"}, "distance"),
+        ({"timeout": 7.0}, "limits"),
+        ({"goal": 0}, "goal"),
+        ({"rules": ["Debts <= Income"]}, "rules"),
+    ],
+)
+def test_a_checkpoint_of_another_question_is_refused_and_left_as_it_is(tmp_path: Path, change, named):
+    path = tmp_path / "a.sqlite"
+    small(path)
+    before = path.read_bytes()
+    with pytest.raises(FileError, match=f"another question; these differ: {named}"):
+        small(path, **change)
+    assert path.read_bytes() == before
+
+
+def test_another_model_or_space_is_another_question(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    small(path)
+    frame = faults.people()
+    other = faults.forest(frame, faults.fair(frame), trees=6)
+    with pytest.raises(FileError, match="these differ: model"):
+        mace.audit(other, faults.space(), frame, goal=1, limit=4, processes=1, checkpoint=path)
+    same = faults.forest(frame, faults.fair(frame))
+    with pytest.raises(FileError, match="these differ: space"):
+        mace.audit(same, faults.space(Age="fixed"), frame, goal=1, limit=4, processes=1, checkpoint=path)
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    small(path)
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA user_version=99")
+    base.close()
+    with pytest.raises(FileError, match="format 99"):
+        small(path)
+
+
+@pytest.mark.parametrize("content", [b"not a data base at all, but long enough " * 40, None])
+def test_a_file_that_is_no_checkpoint_is_refused_and_left_as_it_is(tmp_path: Path, content):
+    path = tmp_path / "a.sqlite"
+    if content is None:
+        base = sqlite3.connect(path)
+        base.execute("CREATE TABLE accounts (name TEXT)")
+        base.commit()
+        base.close()
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="no checkpoint of an audit"):
+        small(path)
+    assert path.read_bytes() == before
+
+
+def test_two_audits_do_not_write_to_one_checkpoint(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    seen = []
+
+    def meanwhile(*_: object) -> None:
+        with pytest.raises(FileError, match="another audit is writing"):
+            small(path)
+        seen.append(1)
+
+    small(path, progress=meanwhile)
+    assert len(seen) == 4

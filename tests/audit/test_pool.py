@@ -1,0 +1,100 @@
+"""One query's end is never another's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import mace
+from mace.audit.pool import LocalRunner
+from mace.audit.task import Query, Task
+from tests.audit import faults
+
+
+def planted(frame, ages):
+    """Rejected rows, some of whose ages are planted."""
+    rows = frame.copy()
+    for place, age in ages.items():
+        rows.loc[place, "Age"] = age
+    return rows
+
+
+def test_a_query_that_hangs_dies_or_eats_memory_is_recorded_and_the_rest_are_unharmed():
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame), faults.Faulty)
+    rejected = frame[model.predict(faults.space().encode(frame)) == 0].head(12).reset_index(drop=True)
+    healthy = mace.audit(model, faults.space(), rejected, goal=1, rows="all", processes=2, background=frame)
+    assert {record.outcome for record in healthy.records} == {"optimal"}
+
+    rows = planted(rejected, {2: faults.HANGS, 5: faults.CRASHES, 8: faults.EATS})
+    audit = mace.audit(
+        model, faults.space(), rows, goal=1, rows="all", processes=2, background=frame, timeout=3.0, memory=1500
+    )
+    assert [record.outcome for record in audit.records if record.row in (2, 5, 8)] == ["timeout", "crashed", "memory"]
+    assert [v for v in faults.verdicts(audit) if v[0] not in (2, 5, 8)] == [
+        v for v in faults.verdicts(healthy) if v[0] not in (2, 5, 8)
+    ]
+    assert "SIGSEGV" in audit.records[5].why
+    assert audit.findings.statuses.unknown.count == 3
+    assert audit.findings.no_recourse[0].proved.count == 0, "what was not decided is never counted as no recourse"
+    assert audit.findings.no_recourse[0].undecided == 3
+
+
+def task_of(model, frame, **more):
+    settings = {
+        "goal": frozenset([1]), "distance": "l1", "weights": None, "rules": (), "gap": None, "rgap": None,
+        "oracle": "auto", "timeout": 20.0, "memory": None, "background": None,
+    }  # fmt: skip
+    return Task(model, faults.space(), **(settings | more))
+
+
+def test_a_worker_that_is_killed_while_idle_is_replaced():
+    frame = faults.people()
+    runner = LocalRunner(task_of(faults.forest(frame, faults.fair(frame)), frame), 1)
+    try:
+        values = frame[faults.fair(frame) == 0].iloc[0].to_dict()
+        runner.submit(Query("a", 0, "0", values))
+        first = runner.finished()[0]
+        (pid,) = runner._pool._pool_manager.worker_manager.workers
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.5)
+        runner.submit(Query("b", 0, "0", values))
+        assert runner.finished()[0].exact_distance == first.exact_distance
+    finally:
+        runner.close()
+
+
+SCRIPT = """
+import mace
+from tests.audit import faults
+frame = faults.people()
+model = faults.forest(frame, faults.fair(frame))
+audit = mace.audit(model, faults.space(), frame, goal=1, limit=3, processes=1)
+print("audited", len(audit.records))
+"""
+
+
+def test_a_script_needs_no_main_guard(tmp_path: Path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    root = Path(__file__).parent.parent.parent
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=120)
+    assert run.stdout == "audited 3\n", run.stderr
+
+
+def test_a_model_that_cannot_be_sent_says_so():
+    frame = faults.people()
+
+    class Local(type(faults.forest(frame, faults.fair(frame)))):
+        pass
+
+    model = faults.forest(frame, faults.fair(frame), Local)
+    with pytest.raises(mace.audit.run.MaceError, match="cannot be sent to another process"):
+        mace.audit(model, faults.space(), frame, goal=1, limit=2, processes=1)

@@ -199,6 +199,11 @@ def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, A
     if not table.certain or table.rule == "value":
         return
     rows = list(rows[:20])
+    for column in compiled.columns:
+        feature = compiled.space.features[column.feature]
+        takes = column.missing is not None if column.values is None else len(column.values) == len(feature.levels)
+        if feature.missing and takes:
+            rows += [{**row, feature.name: None} for row in rows[:3]]
     with quiet():
         said = compiled.predict(compiled.frame(rows)).tolist()
     for row, label in zip(rows, said, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.errors import ModelError
 from mace.space import Space
 from mace.tables import Ensemble, Formula, Network, Table
 
@@ -50,8 +51,15 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
 
         return _describe(model_program(model, space))
     from mace.compilers import read
+    from mace.compilers.pipeline import compile_pipeline, is_pipeline
 
-    return _describe(read(model))
+    if not is_pipeline(model):
+        return _describe(read(model))
+    if space is None:
+        raise ModelError("a pipeline is read over the columns of a space", hint="Give its space as well (--space).")
+    compiled = compile_pipeline(model, space)
+    steps = " -> ".join(f"{name} ({type(step).__name__})" for name, step in compiled.pipeline.steps)
+    return {"pipeline": steps, **_describe(compiled.table)}
 
 
 def _describe(table: Table) -> dict[str, Any]:

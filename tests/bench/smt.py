@@ -1,6 +1,6 @@
 """How fast the SMT route is: CPU seconds of driver and solver together, against the goals set for it.
 
-    python -m tests.bench.bench_smt [--rows 5] [--oracle z3] [--gap 1e-5] [--all]
+    python -m tests.bench.smt [--rows 5] [--oracle z3] [--gap 1e-5] [--all]
 
 Distance l1, every feature may change, median over the first rejected rows; the model is trained and the background
 rows are read before the clock starts. Every witness is checked again.

@@ -3,16 +3,18 @@
 In:  a text such as `CapitalLoss == 0 or CapitalGain == 0`, or the Path of a .mace file.
 Out: a `Rule` (exact on a point, three-valued on a box), or a checked program over the features.
 A program names features; those with levels are compared with texts (`Job == "Sales"`), and those whose levels are
-0, 1, 2, .. are integers. A distance program may also read the start's values, `start_Age`.
+0, 1, 2, .. are integers. A rule or a distance may also read the start's values, `start_Age`: a rule that does holds
+for one row, and `Rule.at` makes it a plain one for that row, the start's values its constants.
 Source: Karimi et al. 2020, section 4.2, plausibility; appendix A.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import assert_never
 
 from mace.axes import Axis, Point
 from mace.errors import FileError, ProgramError, SpaceError
@@ -32,7 +34,23 @@ from mace.language import (
     run,
 )
 from mace.language.interval import Side as Enclosed
-from mace.language.syntax import MAX_BYTES, statements_of
+from mace.language.syntax import (
+    MAX_BYTES,
+    Apply,
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    If,
+    Levels,
+    Skip,
+    Stmt,
+    Truth,
+    fold,
+    levels_of,
+    statements_of,
+)
 from mace.space import Feature, Space
 from mace.tables import Formula
 
@@ -41,14 +59,37 @@ Side = tuple[Fraction, Fraction] | Set[int]
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition; `reads` maps each input's name to the index of its feature."""
+    """A condition; `reads` maps each input's name to the index of its feature.
+
+    starts: the same for inputs such as `start_Age`; where there are any, the rule says nothing before `at`.
+    """
 
     source: str
     program: Program
     reads: dict[str, int]
+    starts: dict[str, int] = field(default_factory=dict)
+
+    def at(self, axes: Sequence[Axis]) -> Rule:
+        """The rule for one row: the start's values are constants of its program."""
+        if not self.starts:
+            return self
+        sorts = {declared.name: declared.sort for declared in self.program.inputs}
+        consts = []
+        for name, j in self.starts.items():
+            value = axes[j].value(axes[j].start)
+            consts.append(Const(name, Truth(bool(value)) if isinstance(sorts[name], Bool) else Number(value)))
+        program = replace(
+            self.program,
+            inputs=tuple(declared for declared in self.program.inputs if declared.name not in self.starts),
+            consts=(*consts, *self.program.consts),
+            # A text beside a start's level means an index; beside a constant it would mean nothing.
+            body=_coded(self.program.body, levels_of(self.program.inputs)),
+        )
+        return Rule(self.source, program, self.reads)
 
     def holds(self, axes: Sequence[Axis], point: Point) -> bool:
         """Whether a point obeys the rule, by the interpreter."""
+        self._refuse_unbound()
         values = {name: axes[j].value(point[j]) for name, j in self.reads.items()}
         return bool(run(self.program, typed(self.program, values)))
 
@@ -62,6 +103,36 @@ class Rule:
             else:
                 sides[declared.name] = side if isinstance(side, tuple) else set(side)
         return True in possible(self.program, sides)
+
+    def _refuse_unbound(self) -> None:
+        if self.starts:
+            raise ProgramError(
+                f"the rule `{self.source}` compares with the row's own values, and here is no row",
+                hint="It takes part in explanations of a row; leave it out elsewhere.",
+            )
+
+
+def _coded(block: Block, levels: Levels) -> Block:
+    """A block with every text replaced by the index that it means."""
+
+    def combine(node: Expr, parts: Sequence[Expr]) -> Expr:
+        return replace(node, args=tuple(parts)) if isinstance(node, Apply) else node
+
+    found: list[Stmt] = []
+    for stmt in block:
+        match stmt:
+            case Assign(value=value) | Return(value=value):
+                found.append(replace(stmt, value=fold(value, combine, levels)))
+            case If(test=test, then=then, other=other):
+                coded = fold(test, combine, levels)
+                found.append(replace(stmt, test=coded, then=_coded(then, levels), other=_coded(other, levels)))
+            case For(body=body):
+                found.append(replace(stmt, body=_coded(body, levels)))
+            case Skip():
+                found.append(stmt)
+            case _:
+                assert_never(stmt)
+    return tuple(found)
 
 
 def _bools(side: Side) -> frozenset[bool]:
@@ -87,29 +158,36 @@ def sort_of(feature: Feature) -> Sort:
 
 
 def inputs_of(space: Space, start: bool = False) -> dict[str, Sort]:
-    """The names that a program may read; with `start`, also the start's values."""
+    """The names that a program may read; with `start`, also the start's values (a feature of that name hides one)."""
     sorts = {feature.name: sort_of(feature) for feature in space.features}
     if start:
-        sorts |= {"start_" + name: sort for name, sort in sorts.items()}
+        sorts |= {name: sort for feature, sort in sorts.items() if (name := "start_" + feature) not in sorts}
     return sorts
 
 
 def rule_of(source: str | Path, space: Space) -> Rule:
     """A rule from an expression, a program's text, or the Path of a .mace file; raises ProgramError."""
+    inputs = inputs_of(space, start=True)
     if isinstance(source, Path):
-        program = _read(source, inputs_of(space))
+        program = _read(source, inputs)
         shown = str(source)
     elif isinstance(source, str):
         shown = source.strip()
         body = shown.removeprefix("rule:").strip()
         if "return" in body.split():
-            program = _checked(parse_program(source, "<rule>", inputs_of(space)), inputs_of(space))
+            program = _checked(parse_program(source, "<rule>", inputs), inputs)
         else:
-            program = parse_rule(body, inputs_of(space), "<rule>")
+            program = parse_rule(body, inputs, "<rule>")
     else:
         raise SpaceError(f"a rule is a text or the Path of a .mace file, got {type(source).__name__}")
     order = {name: index for index, name in enumerate(space.names)}
-    return Rule(shown, program, {declared.name: order[declared.name] for declared in program.inputs})
+    reads = {declared.name: order[declared.name] for declared in program.inputs if declared.name in order}
+    starts = {
+        declared.name: order[declared.name.removeprefix("start_")]
+        for declared in program.inputs
+        if declared.name not in order
+    }
+    return Rule(shown, program, reads, starts)
 
 
 def distance_program(source: str | Path, space: Space) -> Program:

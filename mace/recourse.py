@@ -182,7 +182,7 @@ class Explainer:
             self.table,
             Goal("", frozenset(), ()),
             self.distance,
-            self.rules,
+            tuple(rule.at(axes) for rule in self.rules),
             most_changes=most_changes,
             inputs=inputs,
         )

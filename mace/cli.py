@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mace.errors import CertificateError, FileError, GoalError, MaceError, RowError
+from mace.errors import CertificateError, FileError, MaceError, RowError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,14 @@ TrustOption = Annotated[
     bool,
     typer.Option("--trust-pickle", help="Load pickled models. A pickle runs any code that its author put into it."),
 ]
-GoalOption = Annotated[str | None, typer.Option("--goal", help="The class wanted. Default: any but the present one.")]
+GoalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        help="The class wanted, or `not 0`, `p(good) >= 0.7`, `good by 0.1`, `300 <= y <= 350`, `y within 5% of 320`. "
+        "Default: any class but the present one.",
+    ),
+]
 DistanceOption = Annotated[
     str, typer.Option("--distance", help="l0, l1, linf, a mixture such as l0=0.5,l1=0.5, or a .mace file.")
 ]
@@ -127,7 +134,7 @@ def explain(
     with _Progress() as watch:
         answer = explainer.explain(
             _row_of(frame, row),
-            goal=_label(goal, explainer),
+            goal=goal,
             gap=gap,
             rgap=rgap,
             count=count,
@@ -173,7 +180,7 @@ def check(
     if model is not None:
         frame, chosen = _frame_and_space(data, space)
         explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)
-        question, _ = explainer.question(_row_of(frame, row), _label(goal, explainer), most_changes)
+        question, _ = explainer.question(_row_of(frame, row), goal, most_changes)
         differences = same_statement(data_in_file, question)
     accepted = verdict.accepted and not differences
     if format is Format.json:
@@ -368,18 +375,6 @@ def _pairs(texts: list[str] | None, option: str) -> dict[str, object]:
             raise MaceError(f"{option} {text!r}: expected NAME=NUMBER")
         pairs[name.strip()] = value.strip()
     return pairs
-
-
-def _label(goal: str | None, explainer: Explainer) -> Any:
-    """The class whose text is the goal given; several are separated by commas."""
-    if goal is None:
-        return None
-    labels = {str(label): label for label in explainer.table.classes}
-    wanted = [goal] if goal in labels else [part.strip() for part in goal.split(",")]
-    for part in wanted:
-        if part not in labels:
-            raise GoalError(f"--goal {part!r} is not a class of this model", hint=f"Its classes: {', '.join(labels)}.")
-    return [labels[part] for part in wanted]
 
 
 def _row_of(frame: pd.DataFrame, row: int) -> pd.Series[Any]:

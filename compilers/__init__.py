@@ -18,6 +18,7 @@ from mace.compilers import read_lightgbm, read_onnx, read_xgboost
 from mace.compilers.deployed import Deployed, ModelFile, deployed
 from mace.compilers.load import PickleWarning, load_model
 from mace.compilers.program import Reading, to_program
+from mace.compilers.read_optbinning import read_scorecard
 from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
 from mace.compilers.read_sklearn_calibrated import read_calibrated
 from mace.compilers.read_sklearn_ensembles import read_adaboost, read_bagging, read_isolation, read_voting
@@ -116,6 +117,9 @@ READERS: dict[str, Reader] = {
     "lightgbm.LGBMRegressor": Reader(read_lightgbm.read_wrapper, "exact", _LIGHTGBM),
     "onnx.ModelProto": Reader(
         read_onnx.read_proto, "margin", "operations other than those of dense layers and tree ensembles; several inputs"
+    ),
+    "optbinning.Scorecard": Reader(
+        read_scorecard, "margin", "special codes; categories that are no whole numbers; estimators that are not linear"
     ),
     "mace.compilers.deployed.ModelFile": Reader(ModelFile.table, "as the library of the file"),
     "lightgbm.Booster": Reader(read_lightgbm.read_booster, "exact sums, margin for probabilities", _LIGHTGBM),

@@ -78,6 +78,8 @@ def deployed(model: Any) -> Deployed:
     package, name = type(model).__module__.split(".")[0], type(model).__name__
     if (package, name) == ("xgboost", "Booster"):
         return Deployed(_booster(model), _names(model.feature_names))
+    if package == "optbinning":  # It looks its variables up by name.
+        return Deployed(lambda frame: np.asarray(model.predict(frame)), tuple(model.binning_process_.variable_names))
     if package == "lightgbm":
         booster = model if name == "Booster" else model.booster_
         known = _names(booster.feature_name())

@@ -1,0 +1,108 @@
+"""Read OptBinning scorecards: a step function of each variable, in a linear model.
+
+In:  a fitted Scorecard for two classes, over a linear estimator of scikit-learn.
+Out: an Ensemble of one tree a variable, whose leaves add coefficient * WoE of the bin; `error` bounds the difference
+     to the library's own products and sums, whose order is not fixed.
+Promise: the WoE of every bin is what the library's own `transform` gives for a number in it; variables with special
+codes, transforms of other kinds and categories that are texts are a ModelError.
+How the library decides (binning/transformations.py, checked against 1.0): a number is in the bin after the last split
+that is <= it; a missing value has a WoE of its own; the estimator then sees WoE instead of the variables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.read_sklearn import fitted, name_of
+from mace.compilers.read_sklearn_linear import read_linear
+from mace.compilers.tree_arrays import checked
+from mace.errors import ModelError
+from mace.tables import Ensemble, Tree
+
+_UNIT = 2.0**-53
+_LAST = float(np.finfo(np.float64).max)
+
+
+def read_scorecard(model: Any) -> Ensemble:
+    """The table of a Scorecard."""
+    estimator, process = fitted(model, "estimator_"), fitted(model, "binning_process_")
+    if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_") or len(estimator.classes_) != 2:
+        raise ModelError(
+            f"{name_of(model)} over a {name_of(estimator)} is not supported",
+            hint="Supported are linear classifiers of scikit-learn, for two classes.",
+        )
+    if getattr(process, "binning_transform_params", None):
+        raise ModelError(f"{name_of(model)} with binning_transform_params is not supported")
+    line = read_linear(estimator)
+    names, chosen = list(process.variable_names), [str(name) for name in process.get_support(names=True)]
+    weights, bias = line.layers[0].weights[:, 0], float(line.layers[0].bias[0])
+    if len(chosen) != len(weights) or not set(chosen) <= {str(name) for name in names}:
+        raise ModelError(f"{name_of(model)} is damaged: {len(weights)} coefficients for {len(chosen)} variables")
+    trees = tuple(
+        _tree(model, number, name, process.get_binned_variable(name), len(names), names.index(name), float(weight))
+        for number, (name, weight) in enumerate(zip(chosen, weights, strict=True))
+    )
+    size = abs(bias) + sum(float(np.abs(tree.value).max()) for tree in trees)
+    return Ensemble(
+        trees=trees,
+        columns=len(names),
+        start=np.array([bias]),
+        rule="positive",
+        classes=line.classes,
+        cast="float64",
+        test="<",
+        name=name_of(model),
+        # The library multiplies and adds in any order, with or without fused operations; here each product is rounded.
+        error=(2 * len(trees) + 8) * _UNIT * size,
+    )
+
+
+def _tree(model: Any, number: int, name: str, binned: Any, columns: int, column: int, weight: float) -> Tree:
+    """One variable as a chain of tests: missing or not, then bin after bin."""
+    where = f"{name_of(model)}: the variable {name!r}"
+    special = getattr(binned, "special_codes", None)
+    if special is not None and len(special):
+        raise ModelError(f"{where} has special codes, which are not supported", hint="Give them a column of their own.")
+    metrics = {"metric_special": model._metric_special, "metric_missing": model._metric_missing}
+
+    def woe(value: Any) -> float:
+        return float(np.asarray(binned.transform(np.array([value]), metric="woe", **metrics), dtype=np.float64)[0])
+
+    members: dict[int, frozenset[int]] = {}
+    if binned.dtype == "numerical":
+        splits = sorted(float(split) for split in np.asarray(binned.splits).ravel())
+        ends: list[tuple[float | frozenset[int], float]] = [
+            (split, woe(np.nextafter(split, -np.inf))) for split in splits
+        ]
+        last = woe(splits[-1] if splits else 0.0)
+    else:
+        ends = []
+        for group in binned.splits:
+            codes = np.asarray(group).tolist()
+            if not all(isinstance(code, (int, float)) and float(code).is_integer() for code in codes):
+                raise ModelError(f"{where} holds categories such as {codes[0]!r}, not whole numbers")
+            ends.append((frozenset(int(code) for code in codes), woe(codes[0])))
+        known = frozenset[int]().union(*(cell for cell, _ in ends if isinstance(cell, frozenset)))
+        last = woe(max(known, default=0) + 1)  # a category never seen
+    # Node 1 begins the chain, node 2 holds missing values: every number is below the threshold of node 0.
+    left, right, tested, threshold = [1, -1, -1], [2, -1, -1], [column, -1, -1], [_LAST, 0.0, 0.0]
+    value = [0.0, 0.0, woe(np.nan)]
+    at = 1
+    for end, inside in ends:
+        here = len(left)
+        left[at], right[at], tested[at] = here, here + 1, column
+        if isinstance(end, frozenset):
+            members[at] = end
+        else:
+            threshold[at] = end
+        left += [-1, -1]
+        right += [-1, -1]
+        tested += [-1, -1]
+        threshold += [0.0, 0.0]
+        value += [inside, 0.0]
+        at = here + 1
+    value[at] = last
+    added = np.array(value)[:, None] * weight
+    return checked(f"{where} (tree {number})", columns, left, right, tested, threshold, added, None, members)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mace.recourse import explain as explain
     from mace.space import Feature as Feature
     from mace.space import Space as Space
+    from mace.verify import Verdict as Verdict
+    from mace.verify import verify as verify
 
 __version__ = "0.1.0"
 
@@ -28,12 +30,26 @@ PUBLIC = {
     "Explainer": "mace.recourse",
     "Feature": "mace.space",
     "Space": "mace.space",
+    "Verdict": "mace.verify.verdict",
     "audit": "mace.audit",
     "datasets": "mace.datasets",
     "explain": "mace.recourse",
+    "verify": "mace.verify",
 }
 
-__all__ = ["Answer", "Audit", "Explainer", "Feature", "Space", "__version__", "audit", "datasets", "explain"]
+__all__ = [
+    "Answer",
+    "Audit",
+    "Explainer",
+    "Feature",
+    "Space",
+    "Verdict",
+    "__version__",
+    "audit",
+    "datasets",
+    "explain",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,239 @@
+"""What can be verified: a property is a value, with a text that is read back as the same.
+
+In:  calls such as `monotone("Income", "increasing")`, or the same as text: `monotone(Income, increasing)`.
+Out: one of the frozen classes below; `read` for texts.
+Promise: nothing is evaluated: a text is a name, a parenthesis, and words, numbers, texts and lists of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from mace.errors import MaceError
+from mace.exact import as_written
+
+Direction: TypeAlias = Literal["increasing", "decreasing"]
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """Moving one feature alone in a direction never turns a favourable decision into another one.
+
+    favourable: classes; None: the second of two. For a model that predicts a number: the number never falls.
+    """
+
+    feature: str
+    direction: Direction = "increasing"
+    favourable: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Fair:
+    """Changing only these features never changes the decision.
+
+    within: numbers of all other features may differ too, each by this part of its range. Other levels stay the same.
+    """
+
+    features: tuple[str, ...]
+    within: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Robust:
+    """No input closer to a row than `radius` gets another decision; None: the largest such radius is found.
+
+    row: a row, or the number of a row of the data.
+    """
+
+    row: Any
+    radius: Fraction | None = None
+    distance: str = "l1"
+
+
+@dataclass(frozen=True)
+class Reachable:
+    """Some allowed input gets this class."""
+
+    label: Any
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The predicted number, or the probability of class `label`, lies in lower..upper wherever `where` holds."""
+
+    lower: float | None = None
+    upper: float | None = None
+    where: tuple[str, ...] = ()
+    label: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Equivalent:
+    """Another model gives the same decision (or number) on every allowed input; a Path or a text is a model file."""
+
+    other: Any
+
+
+@dataclass(frozen=True)
+class Holds:
+    """A program of the core language is true for all inputs.
+
+    It reads features and `f`, the class of the model (its number, or its label as a text); of a second input it may
+    read `other_` features and `other_f`. Features whose `other_` name it does not read are the same in both inputs.
+    """
+
+    program: str
+
+
+Property: TypeAlias = Monotone | Fair | Robust | Reachable | Bounded | Equivalent | Holds
+
+
+def monotone(feature: str, direction: str = "increasing", favourable: Any = None) -> Monotone:
+    """See `Monotone`; `favourable` is a class or a list of classes."""
+    if direction not in ("increasing", "decreasing"):
+        raise MaceError(f"monotone: the direction is `increasing` or `decreasing`, got {direction!r}")
+    return Monotone(str(feature), direction, None if favourable is None else _several(favourable))  # type: ignore[arg-type]
+
+
+def fair(*features: str, within: object = 0) -> Fair:
+    """See `Fair`: `fair("Sex")`, `fair("Sex", "Race", within="1/20")`."""
+    if not features:
+        raise MaceError("fair: name the protected features", hint='For instance fair("Sex").')
+    part = _number("fair", "within", within)
+    assert part is not None
+    if not 0 <= part <= 1:
+        raise MaceError(f"fair: `within` is a part of each range, from 0 to 1; got {within!r}")
+    return Fair(tuple(map(str, features)), part)
+
+
+def robust(row: Any, radius: object = None, distance: str = "l1") -> Robust:
+    """See `Robust`."""
+    known = _number("robust", "radius", radius)
+    if known is not None and known <= 0:
+        raise MaceError(f"robust: the radius must be > 0, got {radius!r}")
+    return Robust(row, known, str(distance))
+
+
+def reachable(label: Any) -> Reachable:
+    """See `Reachable`."""
+    return Reachable(label)
+
+
+def bounded(lower: Any = None, upper: Any = None, where: Any = (), label: Any = None) -> Bounded:
+    """See `Bounded`; `where` is a condition or a list of conditions between features."""
+    if lower is None and upper is None:
+        raise MaceError("bounded: give `lower`, `upper`, or both")
+    ends = [None if end is None else float(_number("bounded", "a bound", end) or 0) for end in (lower, upper)]
+    return Bounded(ends[0], ends[1], tuple(map(str, _several(where))), label)
+
+
+def equivalent(other: Any) -> Equivalent:
+    """See `Equivalent`."""
+    return Equivalent(other)
+
+
+def holds(program: str | Path) -> Holds:
+    """See `Holds`; a Path is a .mace file."""
+    if isinstance(program, Path) or program.endswith(".mace"):
+        from mace.errors import FileError
+
+        try:
+            program = Path(program).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{program}: cannot be read ({error})") from None
+    return Holds(program)
+
+
+READY: Mapping[str, Callable[..., Property]] = {
+    "monotone": monotone,
+    "fair": fair,
+    "robust": robust,
+    "reachable": reachable,
+    "bounded": bounded,
+    "equivalent": equivalent,
+    "holds": holds,
+}
+
+
+def text_of(given: Property) -> str:
+    """The property as text; a model, or a row, that is no file and no number is shown by its kind."""
+    shown = []
+    for field in fields(given):
+        value = getattr(given, field.name)
+        if isinstance(given, Fair) and field.name == "features":
+            shown += [_word(name) for name in value]
+        elif isinstance(given, Equivalent) and not isinstance(value, (str, Path)):
+            shown.append(type(value).__name__)
+        elif isinstance(given, Robust) and field.name == "row" and not isinstance(value, int):
+            shown.append("a row")
+        elif field.name == "direction":
+            shown.append(value)
+        elif value != field.default and value is not None:
+            shown.append(_word(value) if not shown else f"{field.name}={_word(value)}")
+    return f"{type(given).__name__.lower()}({', '.join(shown)})"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return _word(value[0]) if len(value) == 1 else "[" + ", ".join(map(_word, value)) + "]"
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else f'"{value}"'
+    if hasattr(value, "item"):
+        value = value.item()
+    text = str(value)
+    if isinstance(value, (str, Path)):
+        return text if text.isidentifier() else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return text
+
+
+def read(text: str) -> Property:
+    """A property from its text; raises MaceError saying what was expected."""
+    hint = f"For instance `monotone(Income, increasing)`; the properties are {', '.join(READY)}."
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise MaceError(f"the property {text!r} cannot be read", hint=hint) from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in READY:
+        raise MaceError(f"the property {text!r} is none that mace knows", hint=hint)
+    try:
+        given = [_literal(part) for part in call.args]
+        named = {part.arg: _literal(part.value) for part in call.keywords if part.arg is not None}
+        if len(named) != len(call.keywords):
+            raise ValueError("`**` has no meaning here")
+        return READY[call.func.id](*given, **named)
+    except (TypeError, ValueError) as error:
+        raise MaceError(f"the property {text!r} cannot be read: {error}", hint=hint) from None
+
+
+def _literal(node: ast.expr) -> Any:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Constant(value=value) if isinstance(value, (str, int, float, bool)) or value is None:
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if isinstance(value, (int, float)):
+            return -value
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [_literal(part) for part in parts]
+        case _:
+            raise ValueError("expected words, numbers, texts in quotes, and lists of them")
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+
+
+def _number(name: str, what: str, value: object) -> Fraction | None:
+    if value is None:
+        return None
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return as_written(value)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise MaceError(f"{name}: {what} must be a number, got {value!r}") from None

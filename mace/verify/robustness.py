@@ -1,0 +1,119 @@
+"""How far the nearest input with another decision is from a row, at least.
+
+In:  a model, a space, a row, a radius or none.    Out: a `Verdict`.
+Promise: as for `mace.explain`, with every feature free to change and the rules of the space in force.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from mace.errors import CertificateError, RowError
+from mace.exact import below, nearest
+from mace.oracles.protocol import Limits, Refuted, Unknown
+from mace.space import Space
+from mace.tables import Label
+from mace.verify.properties import Robust
+from mace.verify.questions import Case, Rows
+from mace.verify.subject import Subject
+from mace.verify.verdict import Verdict, Violation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | None, limits: Limits) -> Verdict:
+    """Whether the decision of a row holds within the radius; without one, how far it is proved to hold."""
+    from mace.recourse import Explainer
+
+    subject = Subject(model, space)
+    explainer = Explainer(model, subject.space, distance=given.distance, background=data)
+    row = subject.space.row(_row(given.row, data))
+    if given.radius is None:
+        return _largest(explainer, row, limits)
+    from mace.verify.run import ask
+
+    question, decision = explainer.question(row)
+
+    def rows(point: Any) -> Rows:
+        return row, subject.space.show(question.axes, point)
+
+    def broken(pair: Rows) -> tuple[Label, ...] | None:
+        said = subject.decisions(pair)
+        return (said[0], said[1]) if said[0] != said[1] else None
+
+    case = Case(question, rows, broken)
+    reply, name, refused, found = ask(case, given.radius, limits, lambda asked, pair: asked.broken(pair))
+    if found is not None:
+        decisions = broken(found)
+        assert decisions is not None
+        return Verdict("", "violated", "a nearer input gets another decision", Violation(found, decisions), asked=1,
+                       oracle=name)  # fmt: skip
+    if isinstance(reply, Unknown):
+        why = reply.why + (f" (proved up to {nearest(reply.lower):.6g})" if reply.lower else "")
+        return Verdict("", "unknown", why, asked=1, oracle=name)
+    assert isinstance(reply, Refuted)
+    certificates: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+    if reply.proof is not None:
+        from mace.certificate import certificate
+        from mace.diversity import AvoidPoint
+
+        for point in refused:
+            question = question.away(AvoidPoint(point))
+        try:
+            certificates = (certificate(question, given.radius, None, reply.proof),)
+        except CertificateError as error:
+            notes = (error.message,)
+    why = f"every input closer than {nearest(given.radius):.6g} gets {decision!r}"
+    return Verdict("", "proved", why, certificates=certificates, asked=1, refuted=1, oracle=name, notes=notes)
+
+
+def _largest(explainer: Any, row: dict[str, Any], limits: Limits) -> Verdict:
+    memory = None if limits.memory is None else limits.memory // 2**20
+    answer = explainer.explain(row, timeout=limits.seconds, memory=memory)
+    certificates: tuple[Any, ...] = ()
+    notes = list(answer.notes)
+    try:
+        certificates = (answer.certificate,)
+    except CertificateError as error:
+        notes.append(error.message)
+    witness = None
+    if answer.counterfactuals:
+        other = answer.counterfactuals[0].values
+        witness = Violation((row, other), (answer.decision, explainer.decisions(_frame([other]))[0]))
+    if answer.status == "infeasible":
+        why = "every allowed input gets the same decision"
+    else:
+        why = f"every input closer than {below(answer.exact_lower_bound):.6g} gets {answer.decision!r}"
+        if answer.exact_distance is not None:
+            why += f"; at {nearest(answer.exact_distance):.6g} one does not"
+    known = answer.status in ("optimal", "infeasible") or answer.exact_lower_bound > Fraction(0)
+    return Verdict(
+        "",
+        "proved" if known else "unknown",
+        why if known else answer.why,
+        witness=witness,
+        certificates=certificates,
+        asked=1,
+        refuted=1,
+        oracle=answer.oracle,
+        notes=tuple(notes),
+        figures={} if answer.status == "infeasible" else {"radius": below(answer.exact_lower_bound)},
+    )
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows, dtype=object)
+
+
+def _row(given: Any, data: pd.DataFrame | None) -> Any:
+    if isinstance(given, int) and not isinstance(given, bool):
+        if data is None or not 0 <= given < len(data):
+            rows = 0 if data is None else len(data)
+            raise RowError(f"robust: there is no row {given}; the data has {rows} rows")
+        return data.iloc[given]
+    return given

@@ -1,0 +1,134 @@
+"""What `verify` returns: proved, violated or unknown, with what shows it.
+
+Promise: "violated" holds inputs on which the deployed model's own `predict` was asked again; "proved" rests on
+refutations, with certificates where the prover gives them; whatever stopped short of both is "unknown" and says how far
+it got.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from mace.certificate import Certificate
+
+Status: TypeAlias = Literal["proved", "violated", "unknown"]
+WIDTH = 28
+
+
+class PropertyViolated(AssertionError):  # noqa: N818
+    """Raised by `Verdict.raise_if_violated`; `verdict` is the whole answer."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        super().__init__(str(verdict))
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Inputs that break a property, and what the deployed model says of each.
+
+    inputs:    one row, or two, as feature -> value in the space's own types.
+    decisions: what `predict` returns for each; of `equivalent`, what each of the two models returns for the one row.
+    """
+
+    inputs: tuple[dict[str, Any], ...]
+    decisions: tuple[Any, ...]
+
+    @property
+    def changes(self) -> dict[str, tuple[Any, Any]]:
+        """The features in which the two rows differ, with both values."""
+        if len(self.inputs) < 2:
+            return {}
+        one, other = self.inputs
+        return {name: (one[name], other[name]) for name in one if one[name] != other[name]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "inputs": [{name: plain(value) for name, value in row.items()} for row in self.inputs],
+            "decisions": [plain(decision) for decision in self.decisions],
+            "changes": {name: [plain(a), plain(b)] for name, (a, b) in self.changes.items()},
+        }
+
+    def __str__(self) -> str:
+        lines = [" -> ".join(map(repr, map(plain, self.decisions))) + " (replayed through the deployed model)"]
+        for name in self.inputs[0]:
+            values = dict.fromkeys(repr(plain(row[name])) for row in self.inputs)
+            mark = "*" if len(values) > 1 else " "
+            lines.append(f"  {mark} {name:{WIDTH}} {' -> '.join(values)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer about one property.
+
+    name:         the property's text, as the suite file and the command line write it.
+    why:          what was shown, or why nothing was.
+    violation:    inputs that break it, for "violated".
+    witness:      for `reachable`: a row that shows that it holds.
+    certificates: one for each question that was refuted, where all of them have one.
+    asked, refuted: how many questions the property became, and how many of them were refuted.
+    oracle:       which oracle answered ("structure": it follows from the shape of the model).
+    figures:      numbers of the answer, for instance the radius of `robust`.
+    """
+
+    name: str
+    status: Status
+    why: str
+    violation: Violation | None = None
+    witness: Violation | None = None
+    certificates: Sequence[Certificate] = ()
+    asked: int = 0
+    refuted: int = 0
+    oracle: str = ""
+    seconds: float = 0.0
+    notes: Sequence[str] = ()
+    figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def certified(self) -> bool:
+        """Whether every refutation that the verdict rests on has a certificate."""
+        return bool(self.certificates) and len(self.certificates) == self.refuted
+
+    def raise_if_violated(self, *, unknown: bool = False) -> Verdict:
+        """Return the verdict itself, for tests.
+
+        unknown: whether a verdict that is not "proved" fails as well.
+        Raises PropertyViolated (an AssertionError) with the whole text.
+        """
+        if self.status == "violated" or unknown and self.status != "proved":
+            raise PropertyViolated(self)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; certificates by their digests."""
+        return {
+            "property": self.name,
+            "status": self.status,
+            "why": self.why,
+            "violation": None if self.violation is None else self.violation.to_dict(),
+            "witness": None if self.witness is None else self.witness.to_dict(),
+            "certified": self.certified,
+            "certificates": [certificate.digest for certificate in self.certificates],
+            "questions": {"asked": self.asked, "refuted": self.refuted},
+            "oracle": self.oracle,
+            "seconds": self.seconds,
+            "notes": list(self.notes),
+            "figures": dict(self.figures),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.status}: {self.name}", f"  {self.why}"]
+        for shown in (self.violation, self.witness):
+            if shown is not None:
+                lines += [f"  {line}" for line in str(shown).splitlines()]
+        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as a plain one."""
+    return value.item() if hasattr(value, "item") else value

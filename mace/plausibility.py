@@ -95,6 +95,7 @@ class Rule:
 
     def can_hold(self, box: Mapping[str, Side]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""
+        self._refuse_unbound()
         sides: dict[str, Enclosed] = {}
         for declared in self.program.inputs:
             side = box[declared.name]

@@ -33,6 +33,7 @@ FLOORS = {
     "mace.plausibility": 4,
     "mace.proof": 4,
     "mace.question": 4,
+    "mace.rules": 4,
     "mace.space": 4,
     "mace.space_file": 4,
     "mace.space_infer": 4,

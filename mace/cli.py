@@ -155,6 +155,91 @@ def explain(
 
 
 @app.command()
+def audit(
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    data: DataOption = None,
+    groups: Annotated[str | None, typer.Option("--groups", help="Columns to compare by: Sex,AgeGroup.")] = None,
+    goal: Annotated[str | None, typer.Option("--goal", help="The favourable decision.")] = None,
+    distance: DistanceOption = "l1",
+    weight: Annotated[list[str] | None, typer.Option("--weight", help="FEATURE=NUMBER. May be repeated.")] = None,
+    rule: RuleOption = None,
+    all_rows: Annotated[bool, typer.Option("--all", help="Every row, not only those that lack the goal.")] = False,
+    rows: Annotated[int | None, typer.Option("--rows", help="Only the first so many of them.")] = None,
+    protected: Annotated[
+        str | None, typer.Option("--protected", help="Features on which no decision should rest: Sex,Age.")
+    ] = None,
+    cores: Annotated[int, typer.Option("--cores", help="Ask of so many rows without recourse what blocks them.")] = 25,
+    processes: Annotated[int | None, typer.Option("--processes", help="Queries at once. Default: one a core.")] = None,
+    oracle: Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")] = "auto",
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each row; 0 means no limit.")] = 60.0,
+    memory: Annotated[int, typer.Option("--memory", help="MB for each row.")] = 4096,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", help="An SQLite file that keeps every answer.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Ask again what the checkpoint holds as unknown or failed.")
+    ] = False,
+    scheduler: Annotated[str | None, typer.Option("--scheduler", help="The address of a Dask scheduler.")] = None,
+    certificates: Annotated[
+        Path | None, typer.Option("--certificates", help="A folder for a checked certificate of each row.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the rows: .parquet, .csv or .jsonl.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the choice for --cores.")] = 0,
+    paper_tables: Annotated[
+        bool, typer.Option("--paper-tables", help="Tables 4 and 7 of Karimi et al. 2020 on Adult; needs no --model.")
+    ] = False,
+    format: FormatOption = Format.text,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Explain every rejected row in parallel, and say by group who has no way out, who a longer one, and why."""
+    from mace.audit.command import run_audit, run_paper_tables
+    from mace.audit.show import as_text
+
+    common: dict[str, Any] = {
+        "processes": processes,
+        "timeout": timeout or None,
+        "memory": memory,
+        "checkpoint": checkpoint,
+        "resume": resume,
+        "scheduler": scheduler,
+        "seed": seed,
+    }
+    shown: Any
+    plain: Any
+    if paper_tables:
+        shown, plain, code = run_paper_tables(rows=rows or 500, **common)
+    else:
+        frame, chosen = _frame_and_space(data, space)
+        done, code = run_audit(
+            _load(model, trust_pickle),
+            chosen,
+            frame,
+            _names(groups),
+            out,
+            goal=goal if goal is not None else _favourable(data),
+            rows="all" if all_rows else "rejected",
+            limit=rows,
+            distance=_distance(distance),
+            weights=_pairs(weight, "--weight") or None,
+            rules=[Path(text) if text.endswith(".mace") else text for text in rule or []],
+            oracle=oracle,
+            certificates=certificates,
+            protected=_names(protected),
+            cores=cores,
+            **common,
+        )
+        shown, plain = done, done.to_dict()
+    if format is Format.json:
+        _print_json(plain)
+    elif sys.stdout.isatty():
+        _console().print(shown)
+    else:
+        typer.echo(as_text(shown))
+    raise typer.Exit(code)
+
+
+@app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="A certificate (JSON, or gzip of it).")],
     model: ModelOption = None,
@@ -365,6 +450,17 @@ def _distance(text: str) -> str | Path | dict[str, object]:
     if text.endswith(".mace"):
         return Path(text)
     return dict(_pairs(text.split(","), "--distance")) if "=" in text else text
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _favourable(data: str | None) -> Any:
+    """The goal of a data set that is known by name; None for any other table."""
+    from mace import datasets
+
+    return datasets.load(data).goal if data in datasets.NAMES else None
 
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, object]:

@@ -47,7 +47,7 @@ def to_frame(audit: Audit) -> pd.DataFrame:
 
 def save(audit: Audit, path: Path) -> Path:
     """Write the records in the format that the suffix names; raises FileError. The file appears whole or not at all."""
-    _format(path)
+    check_name(path)
     temporary = path.with_name(f".{path.name}.part")
     try:
         _WRITERS[path.suffix](audit, temporary)
@@ -62,7 +62,7 @@ def save(audit: Audit, path: Path) -> Path:
 def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
     """The records and groups of a file that `save` wrote; raises FileError."""
     path = Path(path)
-    _format(path)
+    check_name(path)
     try:
         rows = _READERS[path.suffix](path)
         records = [from_cells(row) for row in rows]
@@ -72,7 +72,8 @@ def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
     return records, {name.removeprefix(GROUP): [str(row[name]) for row in rows] for name in names}
 
 
-def _format(path: Path) -> None:
+def check_name(path: Path) -> None:
+    """Raise FileError unless the name says which format is meant."""
     if path.suffix not in _WRITERS:
         raise FileError(
             f"{path}: cannot tell the format from the name", hint=f"End it with one of {', '.join(_WRITERS)}."

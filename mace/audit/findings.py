@@ -138,18 +138,19 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; shares and estimates as their parts."""
-        return _plain(self)  # type: ignore[no-any-return]
+        return as_plain(self)  # type: ignore[no-any-return]
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
+    """Findings as plain values for JSON."""
     if isinstance(value, (Share, Estimate)):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [as_plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): as_plain(item) for key, item in value.items()}
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: as_plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
 
 

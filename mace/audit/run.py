@@ -22,9 +22,10 @@ from mace.audit.record import MAIN, Record
 from mace.audit.store import Store
 from mace.audit.task import FORMAT, Query, Task, plain
 from mace.errors import FileError, GoalError, MaceError, RowError
-from mace.recourse import DistanceSpec, Explainer
+from mace.goals import Classes, Wanted, wanted
+from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.space import Change, Space
-from mace.tables import Label
+from mace.tables import Formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +105,7 @@ def audit(
     frame: pd.DataFrame,
     groups: Iterable[str] | Mapping[str, Sequence[object]] | None = None,
     *,
-    goal: Label | Iterable[Label] | None = None,
+    goal: GoalSpec = None,
     rows: Literal["rejected", "all"] = "rejected",
     limit: int | None = None,
     distance: DistanceSpec = "l1",
@@ -123,6 +124,7 @@ def audit(
     certificates: str | Path | None = None,
     check: bool = True,
     protected: Sequence[str] = (),
+    flips: bool = True,
     cores: int = 25,
     seed: int = 0,
     progress: bool | Watch | None = None,
@@ -143,7 +145,7 @@ def audit(
     scheduler:  the address of a Dask scheduler whose workers answer instead of processes here.
     certificates: a folder for the certificate of each row; `check` runs the checker on each.
     protected:  features on which no decision should rest. For each the audit also asks which decisions flip when it
-                alone changes, and what it costs not to use it.
+                alone changes (unless `flips` is False), and what it costs not to use it.
     cores:      for how many rows without recourse to ask which rules and restrictions block them.
     seed:       of the bootstrap and of the choice of rows for `cores`.
     progress:   None: a bar on stderr if it is a terminal; False: nothing; a function: called with each new record,
@@ -157,10 +159,14 @@ def audit(
         raise MaceError(f"processes must be a whole number >= 1, got {processes!r}")
     for name in protected:
         _ = space[name]
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise MaceError(f"limit must be a whole number >= 1, got {limit!r}")
+    if goal is None and rows == "rejected":
+        raise GoalError("which rows are rejected depends on the goal", hint='Give goal=, or rows="all".')
     task = Task(
         model,
         space,
-        _goal(goal, rows),
+        None,
         distance,
         weights,
         tuple([rules] if isinstance(rules, (str, Path)) else rules),
@@ -173,6 +179,11 @@ def audit(
         _folder(certificates),
         check,
     )
+    if goal is not None:
+        explainer = task.explainer
+        task = replace(task, goal=wanted(goal, explainer.table.classes))
+        # What was read stays read.
+        task.__dict__["explainer"] = explainer
     chosen = _choose(task.explainer, frame, task.goal, rows, limit)
     named = _groups(groups, frame, [place for place, _ in chosen])
     base = digest(FORMAT, sorted(task.parts.items()))
@@ -184,7 +195,7 @@ def audit(
     ):
         records = asking.all(queries)
         extra: dict[str, list[Record]] = {}
-        for part, more in _further(task, base, queries, records, protected, cores, seed):
+        for part, more in _further(task, base, queries, records, protected, flips, cores, seed):
             extra[part] = asking.all(more)
     about = _about(task, frame, records, limit=limit, rows=rows)
     return Audit(records, extra, named, tuple(protected), about, seed, asking.count)
@@ -196,6 +207,7 @@ def _further(
     queries: Sequence[Query],
     records: Sequence[Record],
     protected: Sequence[str],
+    flips: bool,
     cores: int,
     seed: int,
 ) -> Iterator[tuple[str, list[Query]]]:
@@ -207,7 +219,8 @@ def _further(
     pairs = list(zip(queries, records, strict=True))
     for name in protected:
         part = f"flip:{name}"
-        yield part, [again(part, q, alone=(name,), any_goal=True) for q, r in pairs if r.failure != "error"]
+        if flips:
+            yield part, [again(part, q, alone=(name,), any_goal=True) for q, r in pairs if r.failure != "error"]
         # A nearest counterfactual that leaves the feature alone stays the nearest when the feature must stay.
         using = [query for query, record in pairs if name in record.changes]
         feature = task.space[name]
@@ -293,15 +306,6 @@ class _Asking:
             self._runner.close()
 
 
-def _goal(goal: Label | Iterable[Label] | None, rows: str) -> frozenset[Label] | None:
-    if goal is None:
-        if rows == "rejected":
-            raise GoalError("which rows are rejected depends on the goal", hint='Give goal=, or rows="all".')
-        return None
-    labels = goal if isinstance(goal, (list, tuple, set, frozenset)) else [goal]
-    return frozenset(plain(label) for label in labels)
-
-
 def _folder(path: str | Path | None) -> Path | None:
     if path is None:
         return None
@@ -314,7 +318,7 @@ def _folder(path: str | Path | None) -> Path | None:
 
 
 def _choose(
-    explainer: Explainer, frame: pd.DataFrame, goal: frozenset[Label] | None, rows: str, limit: int | None
+    explainer: Explainer, frame: pd.DataFrame, goal: Wanted | None, rows: str, limit: int | None
 ) -> list[tuple[int, dict[str, Any]]]:
     """Places and values of the rows to ask about; a row that the model cannot decide on is one of them."""
     chosen: list[tuple[int, dict[str, Any]]] = []
@@ -324,9 +328,9 @@ def _choose(
     for begin in range(0, len(frame), CHUNK):
         part = frame.iloc[begin : begin + CHUNK]
         values = part[explainer.space.names].to_dict("records")
-        decisions = [None] * len(part) if rows == "all" else _decisions(explainer, part)
-        for offset, (row, decision) in enumerate(zip(values, decisions, strict=True)):
-            if rows == "rejected" and goal is not None and decision in goal:
+        have = [False] * len(part) if rows == "all" or goal is None else _have(explainer, part, goal)
+        for offset, (row, has) in enumerate(zip(values, have, strict=True)):
+            if has:
                 continue
             chosen.append((begin + offset, {str(name): _cell(value) for name, value in row.items()}))
             if limit is not None and len(chosen) >= limit:
@@ -334,21 +338,20 @@ def _choose(
     return chosen
 
 
-def _decisions(explainer: Explainer, part: pd.DataFrame) -> list[Any]:
-    """The model's decision on each row; None for a row that is not in the space."""
-    from mace.tables import Formula
-
-    if not isinstance(explainer.table, Formula):
+def _have(explainer: Explainer, part: pd.DataFrame, goal: Wanted) -> list[bool]:
+    """Which rows have the goal already; a row that is not in the space has not, and is asked about to say so."""
+    if isinstance(goal, Classes) and not isinstance(explainer.table, Formula):
         try:
-            return list(explainer.decisions(part).tolist())
+            return [label in goal.labels for label in explainer.decisions(part).tolist()]
         except RowError:
             pass  # at least one of them; which, the rows themselves say
-    found: list[Any] = []
+    found = []
     for place in range(len(part)):
         try:
-            found.append(explainer.question(part.iloc[place])[1])
-        except (RowError, GoalError):
-            found.append(None)
+            question, _ = explainer.question(part.iloc[place], goal)
+            found.append(explainer.judge.meets(question, question.start))
+        except RowError:
+            found.append(False)
     return found
 
 
@@ -392,7 +395,7 @@ def _about(
         "mace": __version__,
         "model": explainer.table.name,
         "space": task.space.name,
-        "goal": None if task.goal is None else sorted((plain(label) for label in task.goal), key=str),
+        "goal": None if task.goal is None else str(task.goal),
         "distance": explainer.distance.name,
         "rules": [rule.source for rule in explainer.rules],
         "restrictions": {f.name: f.change for f in task.space.features if f.change != "any"},

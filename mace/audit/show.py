@@ -9,19 +9,21 @@ from mace.audit.record import FAILURES, PROOFS
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
+    from mace.audit.intervals import Estimate
     from mace.audit.run import Audit
 
 MOST_FEATURES = 12
 MOST_CORES = 5
+WIDTH = 150
 
 
-def as_text(audit: Audit) -> str:
-    """The tables as plain text."""
+def as_text(shown: Any) -> str:
+    """An audit, or anything that rich can show, as plain text of a width at which the tables need not wrap."""
     from rich.console import Console
 
     out = io.StringIO()
-    Console(file=out, width=118, highlight=False, color_system=None).print(as_rich(audit))
-    return out.getvalue().rstrip()
+    Console(file=out, width=WIDTH, highlight=False, color_system=None).print(shown)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
 
 
 def as_rich(audit: Audit) -> Any:
@@ -131,14 +133,16 @@ def _forbidding(findings: Findings) -> Any:
         "distance grows by",
     )
     for line in findings.forbidding:
-        grows = "" if line.increase.value is None else _percent(line.increase)
         name = f"{line.feature} {'fixed' if line.how == 'fixed' else 'may only increase'}"
-        row(made, name, line.relies, line.must, line.blocked, line.undecided, grows)
+        row(made, name, line.relies, line.must, line.blocked, line.undecided, percent(line.increase))
     return made
 
 
-def _percent(value: Any) -> str:
-    if value.lower is None:
+def percent(value: Estimate) -> str:
+    """A relative increase with its interval."""
+    if value.value is None:
+        return ""
+    if value.lower is None or value.upper is None:
         return f"{value.value:.1%}"
     return f"{value.value:.1%} [{value.lower:.1%}, {value.upper:.1%}]"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,9 +20,9 @@ from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Proof, Record
 from mace.errors import CertificateError, MaceError
 from mace.exact import text
+from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space import Change
-from mace.tables import Label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mace.answer import Answer
     from mace.audit.certificates import Writer
     from mace.space import Space
+    from mace.tables import Table
 
 FORMAT = 1  # of the records; a checkpoint of another format is refused
 
@@ -62,7 +63,7 @@ class Task:
 
     model: object
     space: Space
-    goal: frozenset[Label] | None
+    goal: Wanted | None
     distance: DistanceSpec
     weights: Mapping[str, object] | None
     rules: Sequence[str | Path]
@@ -82,6 +83,10 @@ class Task:
         Twice the time of the search, because a certificate may be checked after it, and some for reading and writing.
         """
         return None if self.timeout is None else self.timeout * (2 if self.certificates and self.check else 1) + 5.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs: the arguments; it reads the model itself."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def explainer(self) -> Explainer:
@@ -124,12 +129,15 @@ class Worker:
         self.task = task
         self.explainer = task.explainer
         self._variants: dict[tuple[object, ...], Explainer] = {}
+        self._last_writer: Writer | None = None
 
-    @cached_property
-    def _writer(self) -> Writer:
+    def _writer(self, table: Table) -> Writer:
+        """The writer of certificates about a table; the last one is kept, since goals seldom change the table."""
         from mace.audit.certificates import Writer
 
-        return Writer(self.explainer.table)
+        if self._last_writer is None or self._last_writer.table is not table:
+            self._last_writer = Writer(table)
+        return self._last_writer
 
     def answer(self, query: Query) -> Record:
         """The record of one query."""
@@ -182,14 +190,16 @@ class Worker:
         if self.task.certificates is None or record.part != MAIN:
             return replace(record, proof="kept")
         try:
-            short = self._writer.of(answer)
+            assert answer.question is not None
+            writer = self._writer(answer.question.model)
+            short = writer.of(answer)
             name = f"{record.key[:20]}.json.gz"
-            size = self._writer.save(short, self.task.certificates / name)
+            size = writer.save(short, self.task.certificates / name)
         except CertificateError as error:
             return replace(record, proof_why=error.message)
         proof, words = "unchecked", ""
         if self.task.check:
-            proof, words = self._writer.check(short, self.task.timeout)
+            proof, words = writer.check(short, self.task.timeout)
         return replace(record, certificate=name, certificate_bytes=size, proof=cast(Proof, proof), proof_why=words)
 
     def _variant(self, query: Query) -> Explainer:

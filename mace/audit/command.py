@@ -1,0 +1,41 @@
+"""What `mace audit` does once its options are read: run, write the files asked for, print, and say how it ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.audit.run import Audit
+    from mace.space import Space
+
+DONE, UNDECIDED = 0, 5  # the exit codes of `mace.cli`
+
+
+def run_audit(
+    model: object, space: Space, frame: pd.DataFrame, groups: list[str], out: Path | None, **settings: Any
+) -> tuple[Audit, int]:
+    """The audit and its exit code: 5 when a row is unknown or has bounds only. Writes `out`."""
+    from mace.audit.export import check_name
+    from mace.audit.run import audit
+
+    if out is not None:
+        check_name(out)  # before the work, not after it
+    done = audit(model, space, frame, groups, **settings)
+    if out is not None:
+        done.save(out)
+    return done, UNDECIDED if done.undecided else DONE
+
+
+def run_paper_tables(**settings: Any) -> tuple[Any, list[dict[str, Any]], int]:
+    """The paper's two tables as a rich renderable and as plain values, and the exit code."""
+    from mace.audit.paper import MISSING, as_rich, paper_tables
+
+    lines = paper_tables(**settings)
+    open_rows = any(
+        line.proved.count < line.proved.of or line.fixed.undecided or line.not_lowered.undecided for line in lines
+    )
+    plain = [line.to_dict() | {"note": MISSING} for line in lines]
+    return as_rich(lines), plain, UNDECIDED if open_rows else DONE

@@ -106,20 +106,21 @@ Definition sound_axis (a : axis) : bool :=
   (0 <=? change_cost a) && (0 <=? fst (slope a)) && (0 <=? fst (big_slope a)) &&
   match domain_of (about a) with Between _ _ => grid_kind (kind_of (about a)) | Among mask => 0 <=? mask end.
 
-Lemma shift_nonnegative k : 0 <= shift k.
+Lemma shift_nonnegative k : 0 <= fine k <= shift k.
 Proof. destruct k; simpl; lia. Qed.
 
 Lemma scaled_monotone k c m n : 0 <= fst c -> m <= n -> scaled m k c <= scaled n k c.
 Proof.
   intros C L. unfold scaled. pose proof (shift_nonnegative k).
-  rewrite !Z.shiftr_div_pow2 by auto.
-  apply Z.div_le_mono; [lia |]. apply Z.div_le_mono; [apply Z.pow_pos_nonneg; lia | nia].
+  rewrite !Z.shiftr_div_pow2 by lia.
+  apply Z.div_le_mono; [lia |]. apply Z.div_le_mono; [apply Z.pow_pos_nonneg; lia |].
+  apply Z.mul_le_mono_nonneg_r; auto. apply Z.div_le_mono; [apply Z.pow_pos_nonneg; lia | exact L].
 Qed.
 
 Lemma scaled_nonnegative k c m : 0 <= fst c -> 0 <= m -> 0 <= scaled m k c.
 Proof.
   intros C M. pose proof (scaled_monotone k c 0 m C M) as H. unfold scaled at 1 in H.
-  rewrite Z.mul_0_l, Z.shiftr_0_l in H. rewrite Z.div_0_l in H by lia. exact H.
+  rewrite Z.shiftr_0_l, Z.mul_0_l, Z.shiftr_0_l in H. rewrite Z.div_0_l in H by lia. exact H.
 Qed.
 
 Definition below (c d : Z * Z) : Prop := fst c <= fst d /\ snd c <= snd d.
@@ -185,15 +186,22 @@ Qed.
 
 (** ** Costs are at most the scaled distance *)
 
-Lemma scaled_below m k q : (inject_Z (scaled m k (fraction q)) <= (m # Z.to_pos (2 ^ shift k)) * q)%Q.
+Lemma scaled_below m k q : 0 <= Qnum (Qred q) -> (inject_Z (scaled m k (fraction q)) <= (m # Z.to_pos (2 ^ shift k)) * q)%Q.
 Proof.
-  unfold scaled, fraction. simpl fst. simpl snd. pose proof (shift_nonnegative k) as S.
+  intro N. unfold scaled, fraction. simpl fst. simpl snd. pose proof (shift_nonnegative k) as S.
   assert (0 < 2 ^ shift k) as P by (apply Z.pow_pos_nonneg; lia).
-  rewrite Z.shiftr_div_pow2, Z.div_div by lia.
+  assert (0 < 2 ^ fine k) as Pf by (apply Z.pow_pos_nonneg; lia).
+  assert (0 < 2 ^ (shift k - fine k)) as Pc by (apply Z.pow_pos_nonneg; lia).
+  rewrite !Z.shiftr_div_pow2, Z.div_div by lia.
   apply Qle_trans with ((m # Z.to_pos (2 ^ shift k)) * Qred q)%Q; [| rewrite Qred_correct; apply Qle_refl].
-  set (r := Qred q).
+  set (r := Qred q) in *.
   unfold Qle, Qmult, inject_Z. simpl. rewrite Pos2Z.inj_mul, Z2Pos.id by lia.
-  pose proof (Z.mul_div_le (m * Qnum r) (2 ^ shift k * Zpos (Qden r)) ltac:(lia)). lia.
+  replace (2 ^ shift k) with (2 ^ (shift k - fine k) * 2 ^ fine k) by (rewrite <- Z.pow_add_r by lia; f_equal; lia).
+  set (C := 2 ^ (shift k - fine k)) in *. set (F := 2 ^ fine k) in *. clearbody C F.
+  pose proof (Z.mul_div_le m C Pc). set (a := m / C) in *. clearbody a.
+  pose proof (Z.mul_div_le (a * Qnum r) (F * Zpos (Qden r)) ltac:(lia)).
+  set (c := a * Qnum r / (F * Zpos (Qden r))) in *. clearbody c.
+  assert (C * a * Qnum r <= m * Qnum r) by (apply Z.mul_le_mono_nonneg_r; auto). nia.
 Qed.
 
 Lemma moved_apart m P d (scale : Q) : ((m # (P * d)) / scale == (m # P) * (/ (inject_Z (Zpos d) * scale)))%Q.
@@ -210,10 +218,12 @@ Let unit := inject_Z (Zpos D).
 Let summed f i := (alpha s * (weight f * changed f i) + beta s * (weight f * delta f i))%Q.
 Let biggest f i := (gamma s * (weight f * delta f i))%Q.
 
-Lemma cost_below f i :
+Lemma cost_below f i : sound_axis (axis_of s D f) = true ->
   (inject_Z (fst (cost (axis_of s D f) i)) <= unit * summed f i)%Q /\
   (inject_Z (snd (cost (axis_of s D f) i)) <= unit * biggest f i)%Q.
 Proof.
+  intro Sound. unfold sound_axis in Sound. rewrite !andb_true_iff, !Z.leb_le in Sound.
+  destruct Sound as (((_ & S) & B) & _). unfold axis_of, fraction in S, B. cbn [slope big_slope fst] in S, B. fold unit in S, B.
   unfold cost, movement, summed, biggest, changed, delta. simpl. fold (moved f i).
   set (m := moved f i). unfold cost_of_movement. simpl.
   set (P := Z.to_pos (2 ^ shift (kind_of f))). set (d := denominator (kind_of f)).
@@ -221,45 +231,46 @@ Proof.
   - assert ((0 # (P * d)) / scale f == 0)%Q as -> by (unfold Qdiv; rewrite (Qmult_comm (0 # _)); unfold Qeq; simpl; lia).
     split; ring_simplify; apply Qle_refl.
   - rewrite moved_apart.
-    pose proof (scaled_below m (kind_of f)) as B. fold P in B. fold d. fold unit.
-    set (v := (/ (inject_Z (Zpos d) * scale f))%Q) in *.
-    unfold Qdiv. fold v. split.
+    pose proof (scaled_below m (kind_of f) _ S) as Bs. pose proof (scaled_below m (kind_of f) _ B) as Bb.
+    clear S B. fold P d unit in Bs, Bb. fold d. fold unit. unfold Qdiv in *.
+    set (v := (/ (inject_Z (Zpos d) * scale f))%Q) in *. split.
     + rewrite inject_Z_plus.
       pose proof (Qfloor_le (unit * (alpha s * weight f))) as F.
-      specialize (B (beta s * (unit * weight f * v))%Q).
       assert (unit * (alpha s * (weight f * 1) + beta s * (weight f * ((m # P) * v))) ==
         unit * (alpha s * weight f) + (m # P) * (beta s * (unit * weight f * v)))%Q as -> by ring.
       apply Qplus_le_compat; auto.
-    + specialize (B (gamma s * (unit * weight f * v))%Q).
-      assert (unit * (gamma s * (weight f * ((m # P) * v))) ==
+    + assert (unit * (gamma s * (weight f * ((m # P) * v))) ==
         (m # P) * (gamma s * (unit * weight f * v)))%Q as -> by ring.
-      exact B.
+      exact Bb.
 Qed.
 
 Fixpoint payments (axes : list axis) (x : point) : list payment :=
   match axes, x with a :: axes, i :: x => (i, cost a i) :: payments axes x | _, _ => [] end.
 
-Theorem paid_below_distance x : Qle_bool 0 (gamma s) = true ->
+Theorem paid_below_distance x : forallb sound_axis (map (axis_of s D) (features s)) = true ->
+  Qle_bool 0 (gamma s) = true ->
   let paid := payments (map (axis_of s D) (features s)) x in
   (inject_Z (sum_paid paid + largest_paid paid) <= unit * distance s x)%Q.
 Proof.
-  intro G. apply Qle_bool_iff in G. simpl. unfold distance.
+  intros Sound G. apply Qle_bool_iff in G. simpl. unfold distance.
   assert (0 < unit)%Q as U by (unfold unit, Qlt; simpl; lia).
-  assert (forall fs x, inject_Z (sum_paid (payments (map (axis_of s D) fs) x)) <=
+  assert (forall fs x, forallb sound_axis (map (axis_of s D) fs) = true -> inject_Z (sum_paid (payments (map (axis_of s D) fs) x)) <=
     unit * (alpha s * total (fun f i => weight f * changed f i) fs x +
             beta s * total (fun f i => weight f * delta f i) fs x))%Q as S.
-  { induction fs as [| f fs IH]; intros [| i y]; simpl; try (ring_simplify; apply Qle_refl).
-    rewrite inject_Z_plus. destruct (cost_below f i) as [C _]. specialize (IH y). unfold summed in C.
+  { induction fs as [| f fs IH]; intros [| i y] A; simpl in *; try (ring_simplify; apply Qle_refl).
+    apply andb_true_iff in A as [A1 A2].
+    rewrite inject_Z_plus. destruct (cost_below f i A1) as [C _]. specialize (IH y A2). unfold summed in C.
     set (a := inject_Z _) in *. set (b := inject_Z (sum_paid _)) in *. clearbody a b.
     set (t := total _ fs y) in *. set (u := total (fun f i => weight f * delta f i)%Q fs y) in *. clearbody t u.
     set (p := (weight f * changed f i)%Q) in *. set (q := (weight f * delta f i)%Q) in *. clearbody p q.
     assert (unit * (alpha s * (p + t) + beta s * (q + u)) ==
       unit * (alpha s * p + beta s * q) + unit * (alpha s * t + beta s * u))%Q as -> by ring.
     apply Qplus_le_compat; auto. }
-  assert (forall fs x, inject_Z (largest_paid (payments (map (axis_of s D) fs) x)) <=
+  assert (forall fs x, forallb sound_axis (map (axis_of s D) fs) = true -> inject_Z (largest_paid (payments (map (axis_of s D) fs) x)) <=
     unit * (gamma s * largest (fun f i => weight f * delta f i) fs x))%Q as L.
-  { induction fs as [| f fs IH]; intros [| i y]; simpl; try (ring_simplify; apply Qle_refl).
-    destruct (cost_below f i) as [_ C]. specialize (IH y). unfold biggest in C.
+  { induction fs as [| f fs IH]; intros [| i y] A; simpl in *; try (ring_simplify; apply Qle_refl).
+    apply andb_true_iff in A as [A1 A2].
+    destruct (cost_below f i A1) as [_ C]. specialize (IH y A2). unfold biggest in C.
     assert (forall u v, u <= v -> unit * (gamma s * u) <= unit * (gamma s * v))%Q as M.
     { intros u v H. rewrite !(Qmult_comm unit), !(Qmult_comm (gamma s)).
       apply Qmult_le_compat_r; [apply Qmult_le_compat_r |]; auto. lra. }

@@ -25,7 +25,10 @@ Record axis := Axis {
   big_slope : Z * positive;  (** by distance moved, the part of which the largest counts *)
 }.
 
-Definition scaled (m : Z) (k : kind) (slope : Z * positive) : Z := Z.shiftr (m * fst slope) (shift k) / Zpos (snd slope).
+(** Bits of a movement below 2^-[fine] are dropped first: floats that fine are rare, and long numbers are slow. *)
+Definition fine (k : kind) : Z := match k with Float64 | Float32 => 160 | _ => 0 end.
+Definition scaled (m : Z) (k : kind) (slope : Z * positive) : Z :=
+  Z.shiftr (Z.shiftr m (shift k - fine k) * fst slope) (fine k) / Zpos (snd slope).
 
 Definition movement (a : axis) (i : Z) : Z := Z.abs (place (kind_of (about a)) (start (about a)) i - origin a).
 

@@ -418,7 +418,7 @@ Proof.
   { intros limit C' W. pose proof (node_sound s D x S A shapes E limit W Few U (proof_of c) _ I C'). congruence. }
   specialize (K _ C). destruct (closer_than s) as [q |]; simpl in K.
   - destruct (Qlt_le_dec (distance s x) q) as [L |]; auto. exfalso. apply K.
-    pose proof (paid_below_distance s D x G) as P. cbv zeta in P. fold paid in P.
+    pose proof (paid_below_distance s D x S G) as P. cbv zeta in P. fold paid in P.
     pose proof (Qle_ceiling (inject_Z (Zpos D) * q)) as R.
     rewrite Zlt_Qlt. eapply Qle_lt_trans; [exact P |]. eapply Qlt_le_trans; [| exact R].
     rewrite !(Qmult_comm (inject_Z (Zpos D))). apply Qmult_lt_compat_r; auto. reflexivity.

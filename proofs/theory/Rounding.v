@@ -212,10 +212,10 @@ Qed.
 (** ** The same by shifts, for numbers of a thousand bits *)
 
 Definition round_positive_fast (low p n d : Z) : Z :=
-  let whole := n / d in
+  let (whole, remainder) := if d =? 1 then (n, 0) else Z.div_eucl n d in
   let e := Z.max low (Z.log2 whole + 1 - p) in
   let q := Z.shiftr whole e in
-  let rest := d * (whole - Z.shiftl q e) + n mod d in
+  let rest := d * (whole - Z.shiftl q e) + remainder in
   let up := match Z.compare (2 * rest) (Z.shiftl d e) with Lt => false | Gt => true | Eq => Z.odd q end in
   Z.shiftl (if up then q + 1 else q) e.
 
@@ -226,8 +226,11 @@ Theorem round_fast_is_round low p n d : 0 <= low -> 0 < d -> round_fast low p n 
 Proof.
   intros L D.
   assert (forall n, round_positive_fast low p n d = round_positive low p n d) as H.
-  { clear n. intro n. unfold round_positive_fast, round_positive, half_even. fold (spacing low p n d).
-    set (e := spacing low p n d). assert (0 <= e) by (pose proof (spacing_low low p n d); lia).
+  { clear n. intro n. unfold round_positive_fast, round_positive, half_even.
+    replace (if d =? 1 then (n, 0) else Z.div_eucl n d) with (n / d, n mod d).
+    2: { destruct (Z.eqb_spec d 1) as [-> | _]; [rewrite Z.div_1_r, Z.mod_1_r; reflexivity |].
+         unfold Z.div, Z.modulo. destruct (Z.div_eucl n d). reflexivity. }
+    fold (spacing low p n d). set (e := spacing low p n d). assert (0 <= e) by (pose proof (spacing_low low p n d); lia).
     assert (0 < 2 ^ e) by (apply Z.pow_pos_nonneg; lia).
     rewrite !Z.shiftl_mul_pow2, Z.shiftr_div_pow2, Z.div_div by lia.
     replace (d * (n / d - n / (d * 2 ^ e) * 2 ^ e) + n mod d) with (n mod (d * 2 ^ e)).

@@ -35,6 +35,11 @@ def read_mlp(model: Any) -> Network:
             hint='Supported are "relu" and "identity": fit the model again with activation="relu".',
         )
     output, columns = fitted(model, "out_activation_"), columns_of(model)
+    if output not in ("identity", "logistic", "softmax"):
+        raise ModelError(
+            f"{name_of(model)} has the output activation {output!r}, which is not supported",
+            hint='Fit it with loss="squared_error".',
+        )
     classes = () if output == "identity" else labels_of(model)
     outputs = 1 if len(classes) in (0, 2) else len(classes)
     if len(classes) == 1:

@@ -1,0 +1,42 @@
+(** * What the main theorems assume
+
+    `make` prints this file's output and fails unless it is "Closed under the global context" for each of them. *)
+
+From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Margins Forest.
+
+Print Assumptions formula_characterises.
+Print Assumptions formula_valid.
+Print Assumptions paths_characterise.
+Print Assumptions formula_is_linear.
+
+Print Assumptions bracket_kept.
+Print Assumptions lower_is_a_bound.
+Print Assumptions upper_is_a_bound.
+Print Assumptions strict_question_closes.
+Print Assumptions refuted_everywhere.
+Print Assumptions question_halves.
+
+Print Assumptions tree_sound.
+Print Assumptions split_exhaustive.
+Print Assumptions phase_exhaustive.
+Print Assumptions empty_sound.
+Print Assumptions distance_sound.
+Print Assumptions changes_sound.
+Print Assumptions avoid_sound.
+Print Assumptions rule_sound.
+Print Assumptions trees_sound.
+Print Assumptions cell_sound.
+Print Assumptions relu_relaxed.
+Print Assumptions backward_sound.
+Print Assumptions separable_minimum.
+Print Assumptions shares_below_largest.
+Print Assumptions dual_sound.
+Print Assumptions dual_sound_anywhere.
+
+Print Assumptions round_nearest.
+Print Assumptions round_monotone.
+Print Assumptions round_error.
+Print Assumptions held_margin.
+Print Assumptions paid_below_distance.
+Print Assumptions best_sound.
+Print Assumptions check_sound.

@@ -11,13 +11,15 @@ import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("[0-9]*.py"))
-NEEDS_DATA = {"02_forest_on_adult"}
+NEEDS_DATA = {"02_forest_on_adult", "06_pipeline_on_adult"}
 
 
-def _cases():
+def _cases() -> list:
+    found = []
     for script in SCRIPTS:
         marks = [pytest.mark.slow, *([pytest.mark.data] if script.stem in NEEDS_DATA else [])]
-        yield pytest.param(script, id=script.stem, marks=marks)
+        found.append(pytest.param(script, id=script.stem, marks=marks))
+    return found
 
 
 @pytest.mark.parametrize("script", _cases())

@@ -43,6 +43,15 @@ class Format(str, Enum):
     json = "json"
 
 
+class VerdictFormat(str, Enum):
+    """How verdicts are printed."""
+
+    text = "text"
+    json = "json"
+    junit = "junit"
+    sarif = "sarif"
+
+
 class Target(str, Enum):
     """What `mace compile` prints."""
 
@@ -237,6 +246,68 @@ def audit(
     else:
         typer.echo(as_text(shown))
     raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    data: DataOption = None,
+    property: Annotated[
+        list[str] | None,
+        typer.Option("--property", help='For instance "monotone(Income, increasing)". May be repeated.'),
+    ] = None,
+    suite: Annotated[Path | None, typer.Option("--suite", help="A file of properties (TOML).")] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Seconds for each property; 0 means no limit. Default: 60.")
+    ] = None,
+    memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
+    certificates: Annotated[
+        Path | None, typer.Option("--certificates", help="A folder for the certificates of what was proved.")
+    ] = None,
+    format: Annotated[VerdictFormat, typer.Option("--format", help="text, json, junit or sarif.")] = VerdictFormat.text,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Verify properties on the whole space: proved, violated by a real pair of inputs, or unknown."""
+    from mace.verify.command import run_verify
+
+    frame, chosen = (None, _space(space)) if data is None and space else _frame_and_space(data, space)
+    text, code = run_verify(
+        _load(model, trust_pickle),
+        chosen,
+        frame,
+        property or [],
+        suite,
+        format=format.value,
+        timeout=timeout,
+        memory=memory,
+        certificates=certificates,
+        load_model=lambda path: _load(path, trust_pickle),
+    )
+    typer.echo(text)
+    raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    file: Annotated[
+        Path, typer.Argument(metavar="AUDIT", help="What `mace audit` wrote: .json, .jsonl, .csv, .parquet or .sqlite.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    person: Annotated[int | None, typer.Option("--person", help="A page about this row of the data, from 0.")] = None,
+    groups: Annotated[str | None, typer.Option("--groups", help="Features to group by, if AUDIT has no groups.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="Of the report, shown as it is.")] = None,
+    space: SpaceOption = None,
+    certificates: Annotated[
+        Path | None, typer.Option("--certificates", help="Their folder: check that of --person once more.")
+    ] = None,
+) -> None:
+    """Write an audit as one HTML file, to read, print and hand on."""
+    from mace.report.command import run_report
+
+    chosen = _space(space) if space else None
+    typer.echo(run_report(file, out, person, _names(groups), title, date, chosen, certificates))
 
 
 @app.command()

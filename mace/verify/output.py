@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from mace.verify.properties import text_of
@@ -20,10 +21,11 @@ from mace.verify.suite import Outcome, Suite
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # What XML 1.0 cannot hold, in whatever escape.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-SARIF = {"proved": ("pass", "none"), "violated": ("fail", "error"), "unknown": ("open", "warning")}
+# Kind and level; a level other than "none" is for "fail" only (section 3.27.10).
+SARIF = {"proved": ("pass", "none"), "violated": ("fail", "error"), "unknown": ("open", "none")}
 
 
-def as_text(suite: Suite, outcomes: Sequence[Outcome]) -> str:
+def as_text(suite: Suite, outcomes: Sequence[Outcome]) -> str:  # noqa: ARG001
     """A paragraph for each property, and a line that counts."""
     lines = []
     for outcome in outcomes:
@@ -63,7 +65,7 @@ def as_json(suite: Suite, outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def as_junit(suite: Suite, outcomes: Sequence[Outcome]) -> str:
+def as_junit(suite: Suite, outcomes: Sequence[Outcome]) -> str:  # noqa: ARG001
     """JUnit XML: one test case a property."""
     bad = {status: sum(o.status == status for o in outcomes) for status in ("violated", "unknown", "error")}
     seconds = sum(o.verdict.seconds for o in outcomes if o.verdict is not None)
@@ -121,7 +123,7 @@ def as_sarif(suite: Suite, outcomes: Sequence[Outcome]) -> str:
 
 
 def _result(suite: Suite, outcome: Outcome, rule: int) -> dict[str, Any]:
-    kind, level = SARIF.get(outcome.status, ("open", "warning"))
+    kind, level = SARIF.get(outcome.status, ("open", "none"))
     verdict = outcome.verdict
     result: dict[str, Any] = {
         "ruleId": type(outcome.entry.property).__name__.lower(),
@@ -132,7 +134,7 @@ def _result(suite: Suite, outcome: Outcome, rule: int) -> dict[str, Any]:
         "properties": verdict.to_dict() if verdict is not None else {"error": outcome.error},
     }
     if outcome.entry.line:
-        place = {"artifactLocation": {"uri": suite.path.as_posix()}, "region": {"startLine": outcome.entry.line}}
+        place = {"artifactLocation": {"uri": quote(suite.path.as_posix())}, "region": {"startLine": outcome.entry.line}}
         result["locations"] = [{"physicalLocation": place}]
     return result
 

@@ -74,7 +74,10 @@ class Bounded:
 
 @dataclass(frozen=True, eq=False)
 class Equivalent:
-    """Another model gives the same decision (or number) on every allowed input; a Path or a text is a model file."""
+    """Another model gives the same decision (or number) on every allowed input.
+
+    other: the model, the path of its file, or a program of the core language.
+    """
 
     other: Any
 
@@ -163,19 +166,24 @@ READY: Mapping[str, Callable[..., Property]] = {
 def text_of(given: Property) -> str:
     """The property as text; a model, or a row, that is no file and no number is shown by its kind."""
     shown = []
-    for field in fields(given):
+    for place, field in enumerate(fields(given)):
         value = getattr(given, field.name)
         if isinstance(given, Fair) and field.name == "features":
             shown += [_word(name) for name in value]
-        elif isinstance(given, Equivalent) and not isinstance(value, (str, Path)):
-            shown.append(type(value).__name__)
+        elif isinstance(given, Equivalent) and (not isinstance(value, (str, Path)) or is_program(value)):
+            shown.append("a program" if isinstance(value, str) else type(value).__name__)
         elif isinstance(given, Robust) and field.name == "row" and not isinstance(value, int):
             shown.append("a row")
         elif field.name == "direction":
             shown.append(value)
         elif value != field.default and value is not None:
-            shown.append(_word(value) if not shown else f"{field.name}={_word(value)}")
+            shown.append(_word(value) if not place else f"{field.name}={_word(value)}")
     return f"{type(given).__name__.lower()}({', '.join(shown)})"
+
+
+def is_program(text: str | Path) -> bool:
+    """Whether a text is a program itself, and not the name of a file."""
+    return isinstance(text, str) and ("\n" in text or "return" in text.split())
 
 
 def _word(value: Any) -> str:

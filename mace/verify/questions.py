@@ -40,8 +40,8 @@ STEPS = 60  # on one axis: the prover for ensembles takes up to 63 levels
 class Case:
     """One question; `rows` makes rows of a point, `broken` replays them: the decisions if they break the property.
 
-    exact: whether every point that has the goal stands for rows that do; if not, points may be excluded one by one
-           only, and a refutation after that is not one of the property.
+    exact: whether a point stands for its own rows only. If not, a refutation counts only while no point was excluded
+           because its rows do not break the property.
     """
 
     question: Question
@@ -97,9 +97,9 @@ class Pairs:
         both = (*axes, *(replace(axes[j], name=OTHER + axes[j].name) for j in place))
         rules: list[Rule] = [*self.first.rules, *more]
         for rule in self.first.rules:
-            other = other_rule(rule, space.names, self.doubled)
-            if other is not None:
-                rules.append(other)
+            same = other_rule(rule, space.names, self.doubled)
+            if same is not None:
+                rules.append(same)
         rules += [rule_of(source, space) for source in self.relation]
 
         def rows(point: Point) -> Rows:
@@ -200,7 +200,6 @@ def step_cases(
     assert isinstance(table, Ensemble)
     j = space.names.index(feature)
     rules = [rule for rule in subject.rules if feature not in rule.reads]
-    exact = len(rules) == len(subject.rules)
     for axes in subject.wholes:
         for low, high in _chunks(_steps(subject, axes, j)):
             if not rising:
@@ -216,7 +215,7 @@ def step_cases(
                 ends = (low[point[j]], high[point[j]])
                 return tuple(space.show(axes, (*point[:j], end, *point[j + 1 :])) for end in ends)
 
-            yield Case(question, rows, broken, exact)
+            yield Case(question, rows, broken, exact=False)
 
 
 def _placed(columns: Sequence[Column], axis: Axis, feature: int, indices: list[int]) -> list[Column]:

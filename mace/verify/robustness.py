@@ -22,6 +22,8 @@ from mace.verify.verdict import Verdict, Violation
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mace.recourse import Explainer
+
 
 def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | None, limits: Limits) -> Verdict:
     """Whether the decision of a row holds within the radius; without one, how far it is proved to hold."""
@@ -31,7 +33,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
     explainer = Explainer(model, subject.space, distance=given.distance, background=data)
     row = subject.space.row(_row(given.row, data))
     if given.radius is None:
-        return _largest(explainer, row, limits)
+        return _largest(subject, explainer, row, limits)
     from mace.verify.run import ask
 
     question, decision = explainer.question(row)
@@ -70,7 +72,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
     return Verdict("", "proved", why, certificates=certificates, asked=1, refuted=1, oracle=name, notes=notes)
 
 
-def _largest(explainer: Any, row: dict[str, Any], limits: Limits) -> Verdict:
+def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits: Limits) -> Verdict:
     memory = None if limits.memory is None else limits.memory // 2**20
     answer = explainer.explain(row, timeout=limits.seconds, memory=memory)
     certificates: tuple[Any, ...] = ()
@@ -82,7 +84,7 @@ def _largest(explainer: Any, row: dict[str, Any], limits: Limits) -> Verdict:
     witness = None
     if answer.counterfactuals:
         other = answer.counterfactuals[0].values
-        witness = Violation((row, other), (answer.decision, explainer.decisions(_frame([other]))[0]))
+        witness = Violation((row, other), tuple(subject.decisions([row, other])))
     if answer.status == "infeasible":
         why = "every allowed input gets the same decision"
     else:
@@ -102,12 +104,6 @@ def _largest(explainer: Any, row: dict[str, Any], limits: Limits) -> Verdict:
         notes=tuple(notes),
         figures={} if answer.status == "infeasible" else {"radius": below(answer.exact_lower_bound)},
     )
-
-
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows, dtype=object)
 
 
 def _row(given: Any, data: pd.DataFrame | None) -> Any:

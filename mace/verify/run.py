@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, assert_never
 from mace.axes import Point
 from mace.diversity import AvoidPoint
 from mace.errors import CertificateError, GoalError, MaceError, ModelError
-from mace.exact import nearest
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
 from mace.proof import Proof
 from mace.question import Question
@@ -41,7 +40,7 @@ from mace.verify.questions import (
     step_cases,
 )
 from mace.verify.shrink import shrink
-from mace.verify.structure import follows
+from mace.verify.structure import follows, same_network
 from mace.verify.subject import Subject, simple
 from mace.verify.verdict import Verdict, Violation
 
@@ -105,7 +104,7 @@ class _Run:
     """One property on its way to a verdict."""
 
     subject: Subject
-    property: Property
+    given: Property
     limits: Limits
     plain: Mapping[str, Any]
     load: Callable[[Path], object] | None
@@ -119,10 +118,10 @@ class _Run:
 
     def verdict(self) -> Verdict:
         """Ask everything, up to the first violation."""
-        reason = follows(self.subject, self.property)
+        reason = follows(self.subject, self.given)
         if reason is not None:
             return Verdict("", "proved", reason, oracle="structure")
-        wants_witness = isinstance(self.property, kinds.Reachable)
+        wants_witness = isinstance(self.given, kinds.Reachable)
         for case in self._cases():
             found = self.decide(case)
             if found is None:
@@ -136,10 +135,14 @@ class _Run:
             return self._done("unknown", f"{self.doubts[0]} ({settled})")
         if wants_witness:
             return self._done("violated", "proved: no allowed input gets it")
+        if not self.asked:
+            return Verdict("", "proved", "both compute the same from the same numbers", oracle="structure")
         return self._done("proved", f"no allowed input breaks it ({_count(self.refuted, 'question')} refuted)")
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
-        certified = self.certificates if len(self.certificates) == self.refuted else []
+        # What was refuted before a violation was found proves nothing about the property.
+        complete = "violation" not in more and len(self.certificates) == self.refuted
+        certified = self.certificates if complete else []
         return Verdict(
             "", status, why, certificates=tuple(certified), asked=self.asked, refuted=self.refuted,
             oracle=", ".join(dict.fromkeys(self.oracles)), notes=tuple(dict.fromkeys(self.notes)), **more,
@@ -148,7 +151,7 @@ class _Run:
     # ------------------------------------------------------------------------------------------ questions
 
     def _cases(self) -> Iterator[Case]:
-        given, subject = self.property, self.subject
+        given, subject = self.given, self.subject
         match given:
             case kinds.Monotone():
                 yield from self._monotone(given)
@@ -238,6 +241,8 @@ class _Run:
 
         def broken(rows: Rows) -> tuple[Label, ...] | None:
             one, other = rows
+            if all(one[name] == other[name] for name in given.features):
+                return None
             for feature in subject.space.features:
                 if feature.name in given.features or one[feature.name] == other[feature.name]:
                     continue
@@ -260,6 +265,11 @@ class _Run:
 
     def _equivalent(self, given: kinds.Equivalent) -> Iterator[Case]:
         subject, other = self.subject, Subject(self._other(given.other), self.subject.space)
+        if same_network(subject, other):
+            return
+        if {type(subject.table), type(other.table)} == {Ensemble, Network}:
+            self.doubts.append("no prover takes a network and a tree ensemble together")
+            return
         if bool(subject.classes) != bool(other.classes):
             raise ModelError("one of the two models has classes, and the other predicts a number")
 
@@ -279,7 +289,7 @@ class _Run:
         yield from Pairs(subject, other, ()).cases(pairs, broken, text)
 
     def _other(self, given: Any) -> Any:
-        if isinstance(given, (str, Path)):
+        if isinstance(given, (str, Path)) and not kinds.is_program(given):
             if str(given).endswith(".mace"):
                 return Path(given)
             if self.load is None:
@@ -329,7 +339,7 @@ class _Run:
         self.asked += 1
         left = self._left()
         if left.seconds == 0.0:
-            self.doubts.append(f"the time limit of {self.limits.seconds:g} s was reached")
+            self.doubts.append(self._timed_out)
             return None
         reply, name, refused, accepted = ask(case, None, left, self.breaks)
         self.oracles.append(name)
@@ -339,7 +349,7 @@ class _Run:
             assert decisions is not None
             return rows, decisions
         match reply:
-            case Refuted(proof=proof) if not refused or case.exact and not _steps_only(case):
+            case Refuted(proof=proof) if case.exact or not refused:
                 self.refuted += 1
                 if refused:
                     self.notes.append(
@@ -349,12 +359,16 @@ class _Run:
             case Refuted():
                 self.doubts.append(f"{len(refused)} points that the prover found break the property by no real rows")
             case Unknown(why=why):
-                self.doubts.append(why)
+                self.doubts.append(self._timed_out if self._left().seconds == 0.0 else why)
         return None
 
     def breaks(self, case: Case, rows: Rows) -> tuple[Label, ...] | None:
         """What the deployed model says of allowed rows that break the property; None if they do not."""
         return case.broken(rows) if all(self.subject.allowed(row) for row in rows) else None
+
+    @property
+    def _timed_out(self) -> str:
+        return f"the time limit of {self.limits.seconds:g} s was reached"
 
     def _left(self) -> Limits:
         if self.limits.seconds is None:
@@ -424,13 +438,6 @@ def oracle_for(question: Question) -> Oracle:
     return SmtOracle(question)
 
 
-def _steps_only(case: Case) -> bool:
-    """Whether a point stands for more than its own rows, so that excluding it would exclude them too."""
-    return len(case.rows(case.question.start)) == 2 and len(case.question.axes) == len(
-        case.rows(case.question.start)[0]
-    )
-
-
 def _single(subject: Subject, axes: tuple[Any, ...]) -> Callable[[Point], Rows]:
     return lambda point: (subject.space.show(axes, point),)
 
@@ -459,8 +466,3 @@ def _broken_by(rows: Rows) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def radius_text(radius: Fraction) -> str:
-    """A radius for a sentence."""
-    return f"{nearest(radius):.6g}"

@@ -44,9 +44,9 @@ def shrink(rows: Rows, breaks: Callable[[Rows], bool], plain: Mapping[str, Any])
     for name, value in plain.items():
         if any(row[name] != rows[0][name] for row in rows) or rows[0][name] == value:
             continue
-        candidate: Rows = tuple(_put(row, name, value) for row in rows)
-        if tried(candidate):
-            rows = candidate
+        plainer = tuple(_put(row, name, value) for row in rows)
+        if tried(plainer):
+            rows = plainer
     return rows
 
 

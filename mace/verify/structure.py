@@ -41,7 +41,7 @@ def _signs(table: Network, columns: tuple[Column, ...], feature: int) -> Floats 
 
     None if neither.
     """
-    here = np.zeros(len(columns))
+    here: Floats = np.zeros(len(columns))
     for number, column in enumerate(columns):
         if column.feature == feature:
             direction = _direction(column)
@@ -53,7 +53,7 @@ def _signs(table: Network, columns: tuple[Column, ...], feature: int) -> Floats 
         up, down = (parts > 0).any(axis=0), (parts < 0).any(axis=0)
         if (up & down).any():
             return None
-        here = up.astype(np.float64) - down
+        here = np.asarray(up, np.float64) - np.asarray(down, np.float64)
     return here
 
 
@@ -70,3 +70,18 @@ def _direction(column: Column) -> float | None:
             assert isinstance(number, (int, float))
             sign *= float(np.sign(number))
     return sign
+
+
+def same_network(one: Subject, other: Subject) -> bool:
+    """Whether two subjects are one network in one library: then scores are equal to the last bit, known or not."""
+    a, b = one.table, other.table
+    if not isinstance(a, Network) or not isinstance(b, Network):
+        return False
+    if type(one.explainer.model) is not type(other.explainer.model) or one.columns != other.columns:
+        return False
+    if (a.rule, a.classes, a.dtype, a.decisions) != (b.rule, b.classes, b.dtype, b.decisions):
+        return False
+    return len(a.layers) == len(b.layers) and all(
+        x.activation == y.activation and np.array_equal(x.weights, y.weights) and np.array_equal(x.bias, y.bias)
+        for x, y in zip(a.layers, b.layers, strict=True)
+    )

@@ -123,7 +123,7 @@ def run_suite(
 ) -> list[Outcome]:
     """Verify every property of a suite.
 
-    timeout: in place of what the file says.
+    timeout: in place of what the file says; 0 for no limit, None for the file's own.
     watch:   called before each property.
     Returns one outcome for each, in order. Raises FileError for the file, never for a single property.
     """
@@ -133,13 +133,14 @@ def run_suite(
     outcomes = []
     for entry in known.entries:
         watch(entry)
+        limit = entry.timeout if timeout is None else timeout or None
         try:
             verdict = verify(
                 model,
                 space,
                 entry.property,
                 data=data,
-                timeout=timeout or entry.timeout,
+                timeout=limit,
                 memory=memory,
                 load=load_model,
             )

@@ -1,0 +1,74 @@
+"""What `mace verify` does once its options are read: run the properties, write the result, say how it ended.
+
+Exit codes: 0 all proved, 10 some violated, 5 some unknown (and none violated), 2 a property that cannot be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mace.errors import FileError, MaceError
+from mace.space import Space
+from mace.verify.output import WRITERS
+from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DONE, USAGE, UNDECIDED, VIOLATED = 0, 2, 5, 10  # the exit codes of `mace.cli`
+
+
+def run_verify(
+    model: object,
+    space: Space,
+    frame: pd.DataFrame | None,
+    properties: Sequence[str],
+    suite: Path | None,
+    *,
+    format: str = "text",  # noqa: A002
+    timeout: float | None = None,
+    memory: int = 4096,
+    certificates: Path | None = None,
+    load_model: Callable[[Path], object] | None = None,
+    watch: Callable[[Entry], None] = lambda entry: None,
+) -> tuple[str, int]:
+    """The text to print and the exit code; writes certificates into a folder if one is named.
+
+    timeout: seconds a property; 0 for no limit, None for what the suite says (60 where there is none).
+    """
+    if (suite is None) == (not properties):
+        raise MaceError("give either --property or --suite", hint='--property "monotone(Income, increasing)"')
+    if suite is not None:
+        asked = load(suite)
+    else:
+        usual = 60.0 if timeout is None else timeout
+        asked = of_texts(list(properties), usual or None)
+    outcomes = run_suite(
+        model, space, asked, data=frame, timeout=timeout, memory=memory, load_model=load_model, watch=watch
+    )
+    if certificates is not None:
+        _save(certificates, outcomes)
+    return WRITERS[format](asked, outcomes), code_of(outcomes)
+
+
+def code_of(outcomes: Sequence[Outcome]) -> int:
+    """The exit code: a violation outweighs an error, an error what is unknown."""
+    found = {outcome.status for outcome in outcomes}
+    for status, code in (("violated", VIOLATED), ("error", USAGE), ("unknown", UNDECIDED)):
+        if status in found:
+            return code
+    return DONE
+
+
+def _save(folder: Path, outcomes: Sequence[Outcome]) -> None:
+    """Every certificate as `<number of the property>-<number>.json.gz`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be made ({error})") from None
+    for number, outcome in enumerate(outcomes, 1):
+        if outcome.verdict is not None:
+            for part, certificate in enumerate(outcome.verdict.certificates, 1):
+                certificate.save(folder / f"{number:03d}-{part:03d}.json.gz")

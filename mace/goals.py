@@ -21,6 +21,7 @@ to a difference of `MARGIN_UNIT`. `within 5% of y` is |f - y| <= 0.05 |y|, and |
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -211,7 +212,7 @@ def _parse_number(text: str) -> Value:
         if target == 0:  # A share of nothing is nothing: then the tolerance itself is the limit.
             return Value(Between(-nearest(size), nearest(size), low_strict=True, high_strict=True), name)
         return Value(Between(nearest(target - size * abs(target)), nearest(target + size * abs(target))), name)
-    if found := _COMPARED.match(text):
+    if (found := _COMPARED.match(text)) and (found[2] or found[4]):
         low, first, name, second, high = found.groups()
         return Value(_between(text, low, first, second, high), name)
     raise GoalError(f"`{text}` is no goal for a model that predicts a number", hint=_HINT_NUMBER)
@@ -257,12 +258,19 @@ def _labels(text: str, classes: Sequence[Label], one: bool = False) -> list[Labe
     if (whole := _find(text, classes)) is not None:
         return [whole[0]]
     found = []
-    for part in [text] if one else re.split(r"\s*,\s*|\s+or\s+", text.strip()):
+    for part in [text] if one else _parts(text):
         label = _find(part, classes)
         if label is None:
             raise _no_class(part, classes)
         found.append(label[0])
     return found
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of a list between commas and `or`, those inside quotes aside."""
+    masked = re.sub(r"'[^']*'|\"[^\"]*\"", lambda quoted: "_" * len(quoted[0]), text)
+    cuts = [(0, 0), *(cut.span() for cut in re.finditer(r"\s*,\s*|\s+or\s+", masked)), (len(text), len(text))]
+    return [text[end:start] for (_, end), (start, _) in itertools.pairwise(cuts)]
 
 
 def _find(text: str, classes: Sequence[Label]) -> tuple[Label] | None:

@@ -1,0 +1,366 @@
+"""Goals: texts mean what they say, and every answer agrees with the library's own numbers on all points."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import mace
+from mace.errors import GoalError
+from mace.exact import exact
+from mace.goal_scores import linked_between
+from mace.goals import Between, Classes, Margin, Probability, Value, parse, wanted
+from mace.tables import Link
+
+LABELS = ("bad", "good", "a or b, c", ">50K", "not")
+
+
+# ---------------------------------------------------------------------------------------------- texts
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("good", Classes(frozenset({"good"}))),
+        (">50K", Classes(frozenset({">50K"}))),
+        ("'bad'", Classes(frozenset({"bad"}))),
+        ("not", Classes(frozenset({"not"}))),
+        ("a or b, c", Classes(frozenset({"a or b, c"}))),
+        ("good, bad", Classes(frozenset({"good", "bad"}))),
+        ("good or >50K", Classes(frozenset({"good", ">50K"}))),
+        ("not bad", Classes(frozenset(LABELS) - {"bad"}, "bad")),
+        ("anything but 'bad'", Classes(frozenset(LABELS) - {"bad"}, "bad")),
+        ("not good, bad", Classes(frozenset(LABELS) - {"bad", "good"})),
+        ("p(good) >= 0.7", Probability("good", Between(0.7))),
+        ("p( good )>70%", Probability("good", Between(0.7, low_strict=True))),
+        ("0.3 <= p(>50K) < .6", Probability(">50K", Between(0.3, 0.6, high_strict=True))),
+        ("0.6 >= p(good) >= 0.3", Probability("good", Between(0.3, 0.6))),
+        ("0.2 > p(a or b, c)", Probability("a or b, c", Between(None, 0.2, high_strict=True))),
+        ("good by 0.1", Margin("good", 0.1)),
+        ("good by 10%", Margin("good", 0.1)),
+        ("good by 2 in score", Margin("good", 2.0, in_score=True)),
+    ],
+)
+def test_a_text_is_read_as_what_it_says(text, meaning):
+    found = parse(text, LABELS)
+    assert found == meaning
+    assert parse(str(found), LABELS) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("300 <= price <= 350", Value(Between(300.0, 350.0), "price")),
+        ("price >= 300", Value(Between(300.0), "price")),
+        ("-1e3 > monthly price", Value(Between(None, -1000.0, high_strict=True), "monthly price")),
+        ("price within 5% of 320", Value(Between(304.0, 336.0), "price")),
+        ("price within 10 of 320", Value(Between(310.0, 330.0), "price")),
+        ("price within 10% of -0.1", Value(Between(-0.11, -0.09), "price")),
+        ("price within 5% of 0", Value(Between(-0.05, 0.05, low_strict=True, high_strict=True), "price")),
+    ],
+)
+def test_a_text_about_a_number_is_read_as_what_it_says(text, meaning):
+    found = parse(text, ())
+    assert found == meaning
+    assert parse(str(found), ()) == found
+
+
+@given(
+    st.sampled_from(LABELS), st.floats(0, 1), st.floats(0, 1), st.booleans(), st.booleans(), st.sampled_from([0, 1, 2])
+)
+def test_probabilities_survive_their_own_text(label, one, two, low_strict, high_strict, sides):
+    low, high = min(one, two), max(one, two)
+    if low == high:
+        low_strict = high_strict = False
+    between = Between(low if sides != 1 else None, high if sides != 2 else None, low_strict, high_strict)
+    between = Between(
+        between.low, between.high, low_strict and between.low is not None, high_strict and between.high is not None
+    )
+    assert parse(str(Probability(label, between)), LABELS) == Probability(label, between)
+
+
+@pytest.mark.parametrize(("label", "text"), [(1, "1"), (1.0, "1"), (True, "True"), (np.int64(1), "1")])
+def test_labels_of_any_type_are_named_by_their_text(label, text):
+    other = type(label)(0)
+    assert parse(text, (other, label)) == Classes(frozenset({label}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("great", "'great' is not a class of this model"),
+        ("", "'' is not a class"),
+        ("good, great", "'great' is not a class"),
+        ("p(great) >= 0.7", "'great' is not a class"),
+        ("great by 0.1", "'great by 0.1' is not a class"),
+        ("p(good) >= 1.2", "lies between 0 and 1"),
+        ("0.6 <= p(good) <= 0.3", "holds for no number"),
+        ("0.3 <= p(good) >= 0.4", "bounds the same side twice"),
+        ("p(good)", "says nothing about"),
+        ("good by 0", "must be > 0"),
+        ("price >= 300", "is not a class"),
+        ("not good, bad, 'not', >50K, a or b, c", "not a class"),
+    ],
+)
+def test_a_text_that_names_no_goal_is_a_clear_error(text, message):
+    with pytest.raises(GoalError, match="(?s)" + message.replace("(", r"\(").replace(")", r"\)")):
+        parse(text, LABELS)
+
+
+def test_a_goal_that_names_no_class_lists_the_classes():
+    with pytest.raises(GoalError, match="Its classes are 'bad', 'good'"):
+        parse("great", ("bad", "good"))
+    with pytest.raises(GoalError, match="names no class"):
+        wanted([], ("bad", "good"))
+    with pytest.raises(GoalError, match="names no class"):
+        parse("not bad, good", ("bad", "good"))
+    with pytest.raises(GoalError, match="300 <= y <= 350"):
+        parse("good", ())
+    with pytest.raises(GoalError, match="needs a goal"):
+        wanted(None, ())
+
+
+# ---------------------------------------------------------------------------------------------- thresholds of scores
+
+
+def expit(score: float, link: Link) -> float:
+    from scipy.special import expit as library
+
+    return float(library(link.slope * score + link.shift))
+
+
+@given(
+    st.floats(1e-6, 1 - 1e-6), st.sampled_from([0, 1]), st.booleans(),
+    st.sampled_from([Link("logistic", *line) for line in ((1.0, 0.0), (2.0, 0.0), (-3.25, 0.75), (0.3, -4.0))]),
+)  # fmt: skip
+def test_a_score_whose_probability_is_wanted_passes_its_comparison(end, place, is_low, link):
+    (compare,) = linked_between(link, "float64", place, end if is_low else None, None if is_low else end, "goal")
+    turn = compare.than if compare.plus == 0 else -compare.than
+    near = [turn + k * math.ulp(turn) for k in range(-400, 400, 3)]
+    wide = 0
+    for score in near:
+        p = expit(score, link) if place else 1.0 - expit(score, link)
+        has = p >= end if is_low else p <= end
+        passes = compare.holds(np.array([score]))
+        assert passes or not has
+        wide += passes and not has
+    # And not much wider: far from the turn the two agree.
+    for score in (turn - 1e-6 * (1 + abs(turn)), turn + 1e-6 * (1 + abs(turn))):
+        p = expit(score, link) if place else 1.0 - expit(score, link)
+        if 1e-4 < end < 1 - 1e-4:
+            assert compare.holds(np.array([score])) == (p >= end if is_low else p <= end)
+
+
+def test_probabilities_that_floats_cannot_tell_are_an_error():
+    with pytest.raises(GoalError, match="never exactly 0 or 1"):
+        linked_between(Link("logistic"), "float64", 1, 1.0, None, "p(good) >= 1")
+    with pytest.raises(GoalError, match="no input has the goal"):
+        linked_between(Link("steps", knots=((0.0, 0.1), (1.0, 0.8))), "float64", 1, 0.9, None, "p(good) >= 0.9")
+    with pytest.raises(GoalError, match="every input has the goal"):
+        linked_between(Link("steps", knots=((0.0, 0.1), (1.0, 0.8))), "float64", 1, 0.05, None, "p(good) >= 0.05")
+
+
+# ---------------------------------------------------------------------------------------------- answers
+
+
+def data() -> tuple[pd.DataFrame, pd.DataFrame]:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {"a": rng.integers(0, 16, 240), "b": rng.integers(0, 12, 240), "c": rng.integers(0, 6, 240)}
+    )  # fmt: skip
+    whole = pd.DataFrame(list(itertools.product(range(16), range(12), range(6))), columns=list("abc"))
+    return X, whole
+
+
+X, WHOLE = data()
+SPACE = mace.Space.from_frame(X)
+NOISE = np.random.default_rng(5).normal(0, 3, len(X))
+NUMBER = 2.0 * X.a + X.b - X.c + NOISE
+TWO = np.where(NUMBER > 18, "good", "bad")
+THREE = np.digitize(NUMBER, [12, 24])
+ROWS = (0, 1, 5)
+
+CLASSIFIERS = {
+    "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
+    "forest": RandomForestClassifier(10, max_depth=4, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=5, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "exponential": GradientBoostingClassifier(n_estimators=8, loss="exponential", random_state=0),
+    "histogram": HistGradientBoostingClassifier(max_iter=8, random_state=0),
+    "logistic": LogisticRegression(max_iter=5000),
+    "huber": SGDClassifier(loss="modified_huber", random_state=0),
+    "mlp": MLPClassifier((5,), max_iter=400, random_state=0),
+    "sigmoid": CalibratedClassifierCV(RandomForestClassifier(4, max_depth=3, random_state=0), ensemble=False),
+    "isotonic": CalibratedClassifierCV(
+        RandomForestClassifier(4, max_depth=3, random_state=0), method="isotonic", ensemble=False
+    ),
+}
+
+
+def fitted(model, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+def distances(row: pd.Series) -> np.ndarray:
+    """l1 as mace has it: the mean of the changes, each a part of its range."""
+    ranges = (X.max() - X.min()).to_numpy()
+    return (np.abs(WHOLE.to_numpy() - row.to_numpy()) / ranges).sum(axis=1) / 3
+
+
+def check(explainer: mace.Explainer, goal: object, fits: np.ndarray, oracle: str = "auto") -> None:
+    """Answers for some rows are the nearest of all points whose own numbers have the goal."""
+    for place in ROWS:
+        row = X.iloc[place]
+        answer = explainer.explain(row, goal=goal, oracle=oracle)
+        if not fits.any():
+            assert answer.status == "infeasible", answer.why
+            continue
+        assert answer.status == "optimal", answer.why
+        best = distances(row)[fits].min()
+        assert answer.distance == pytest.approx(best, abs=2e-6 if oracle != "auto" else 1e-8)
+        found = answer.counterfactuals[0].values
+        at = WHOLE.index[(pd.Series(found) == WHOLE).all(axis=1)][0]
+        assert fits[at]
+        if answer.proof is not None:
+            assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_probabilities_are_those_of_the_library(name):
+    model = fitted(CLASSIFIERS[name], TWO)
+    explainer = mace.Explainer(model, SPACE, background=X)
+    p = model.predict_proba(WHOLE)
+    assert list(model.classes_) == ["bad", "good"]
+    check(explainer, "p(good) >= 0.7", p[:, 1] >= 0.7)
+    check(explainer, "p(bad) < 0.25", p[:, 0] < 0.25)
+    check(explainer, "0.35 <= p(good) <= 0.45", (p[:, 1] >= 0.35) & (p[:, 1] <= 0.45))
+    check(explainer, "good by 0.5", p[:, 1] - p[:, 0] >= 0.5 - 2**-40)
+    # A probability that a point has, to the last bit, is reached.
+    for value in np.quantile(p[:, 1], [0.6, 0.9], method="nearest"):
+        if 1e-6 < value < 1 - 1e-6:
+            check(explainer, f"p(good) >= {float(value)!r}", p[:, 1] >= value)
+            check(explainer, f"p(good) <= {float(value)!r}", p[:, 1] <= value)
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting", "logistic"])
+def test_solvers_agree_on_probabilities(name):
+    model = fitted(CLASSIFIERS[name], TWO)
+    p = model.predict_proba(WHOLE)
+    check(mace.Explainer(model, SPACE), "p(good) >= 0.7", p[:, 1] >= 0.7, oracle="z3")
+
+
+@pytest.mark.parametrize(
+    "model", [
+        DecisionTreeRegressor(max_depth=5), RandomForestRegressor(7, max_depth=4, random_state=0), LinearRegression(),
+        MLPRegressor(hidden_layer_sizes=(5,), max_iter=500, random_state=0),
+    ], ids=lambda m: type(m).__name__,
+)  # fmt: skip
+def test_numbers_are_those_of_the_library(model):
+    model = fitted(model, NUMBER)
+    explainer = mace.Explainer(model, SPACE, background=X)
+    said = model.predict(WHOLE)
+    check(explainer, "20 <= y <= 21", (said >= 20) & (said <= 21))
+    check(explainer, "y > 30", said > 30)
+    check(explainer, "y within 5% of 15", np.abs(said - 15) <= 0.75)
+    check(explainer, "y within 50% of 0", np.abs(said) < 0.5)
+    value = float(np.quantile(said, 0.8, method="nearest"))
+    if not isinstance(model, (LinearRegression, MLPRegressor)):  # their last bits depend on the batch
+        check(explainer, f"y >= {value!r}", said >= value)
+
+
+def test_margins_over_several_runners_up():
+    for model in (
+        RandomForestClassifier(10, max_depth=4, random_state=0), DecisionTreeClassifier(max_depth=4, random_state=0),
+    ):  # fmt: skip
+        model = fitted(model, THREE)
+        p = model.predict_proba(WHOLE)
+        lead = p[:, 1] - np.maximum(p[:, 0], p[:, 2])
+        for by in (0.2, 0.5):
+            check(mace.Explainer(model, SPACE, background=X), f"1 by {by}", lead >= by - 2**-40)
+    for model in (LogisticRegression(max_iter=5000), GradientBoostingClassifier(n_estimators=5, random_state=0)):
+        model = fitted(model, THREE)
+        s = model.decision_function(WHOLE)
+        lead = s[:, 1] - np.maximum(s[:, 0], s[:, 2])
+        by = float(np.quantile(lead, 0.8))
+        check(mace.Explainer(model, SPACE, background=X), f"1 by {by} in score", lead >= by)
+
+
+def test_sets_of_classes_and_anything_but():
+    model = fitted(RandomForestClassifier(5, max_depth=4, random_state=0), THREE)
+    said = model.predict(WHOLE)
+    explainer = mace.Explainer(model, SPACE, background=X)
+    check(explainer, "0 or 2", said != 1)
+    check(explainer, {0, 2}, said != 1)
+    check(explainer, "not 1", said != 1)
+    check(explainer, "2", said == 2)
+    check(explainer, Classes(frozenset({2})), said == 2)
+    assert explainer.explain(X.iloc[0], goal="not 1").goal == "anything but 1"
+
+
+def test_what_a_model_cannot_say_is_an_error_that_says_so():
+    row = X.iloc[0]
+    softmax = mace.Explainer(fitted(LogisticRegression(max_iter=5000), THREE), SPACE)
+    with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no scores"):
+        softmax.explain(row, goal="p(2) >= 0.7")
+    with pytest.raises(GoalError, match=r"`2 by 0\.1 in score`"):
+        softmax.explain(row, goal="2 by 0.1")
+    without = mace.Explainer(fitted(LinearSVC(), TWO), SPACE)
+    with pytest.raises(GoalError, match="LinearSVC"):
+        without.explain(row, goal="p(good) >= 0.7")
+    regressor = mace.Explainer(fitted(DecisionTreeRegressor(), NUMBER), SPACE)
+    for goal in (None, "good", 3.5, {1, 2}):
+        with pytest.raises(GoalError, match=r"number|interval"):
+            regressor.explain(row, goal=goal)
+    with pytest.raises(GoalError, match="is a goal for a number"):
+        softmax.explain(row, goal=Value(Between(3.0)))
+    with pytest.raises(GoalError, match="every input has the goal"):
+        mace.Explainer(fitted(CLASSIFIERS["forest"], TWO), SPACE).explain(row, goal="p(good) >= 0")
+
+
+def test_the_goal_in_a_certificate_is_the_one_that_was_asked():
+    model = fitted(CLASSIFIERS["forest"], TWO)
+    answer = mace.explain(model, SPACE, X.iloc[1], goal="0.7 <= p(good) <= 0.9")
+    parts = answer.certificate.data["statement"]["goal"]
+    assert parts == [[[1, None, (0.7).hex(), False], [None, 1, (-0.9).hex(), False]]]
+    assert answer.goal == "0.7 <= p(good) <= 0.9"
+    assert exact(answer.exact_distance) > 0
+
+
+def test_the_command_line_takes_a_goal_as_a_text(tmp_path):
+    import joblib
+    from typer.testing import CliRunner
+
+    from mace.cli import app
+
+    joblib.dump(fitted(CLASSIFIERS["forest"], TWO), tmp_path / "model.joblib")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    SPACE.save(tmp_path / "space.toml")
+    given = ["explain", "--model", str(tmp_path / "model.joblib"), "--trust-pickle", "--data", str(tmp_path / "x.csv")]
+    given += ["--space", str(tmp_path / "space.toml"), "--row", "1", "--format", "json"]
+    done = CliRunner().invoke(app, [*given, "--goal", "p(good) >= 0.7"])
+    assert done.exit_code == 0, done.output
+    assert '"goal": "p(good) >= 0.7"' in done.stdout
+    refused = CliRunner().invoke(app, [*given, "--goal", "great"])
+    assert isinstance(refused.exception, GoalError)
+    assert "Its classes are 'bad', 'good'" in str(refused.exception)

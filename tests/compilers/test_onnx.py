@@ -84,7 +84,8 @@ def chain(*nodes: tuple[str, list[str], list[str]], **constants: Any) -> Any:
 def test_scaling_dense_layers_and_relu_compute_what_they_say() -> None:
     model = chain(
         ("Sub", ["x", "m"], ["a"]), ("Div", ["a", "s"], ["b"]), ("Gemm", ["b", "w", "c"], ["d"]),
-        ("Relu", ["d"], ["e"]), ("MatMul", ["e", "v"], ["y"]), m=[1, 2], s=[2, 4], w=[[1, -1], [2, 0.5]], c=[0.5, 0], v=[[1, 0, 2], [0, 1, -1]],
+        ("Relu", ["d"], ["e"]), ("MatMul", ["e", "v"], ["y"]),
+        m=[1, 2], s=[2, 4], w=[[1, -1], [2, 0.5]], c=[0.5, 0], v=[[1, 0, 2], [0, 1, -1]],
     )  # fmt: skip
     table = read(model)
     assert isinstance(table, Network)

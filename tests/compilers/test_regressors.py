@@ -21,7 +21,8 @@ def models() -> list[Any]:
     from sklearn.svm import LinearSVR
 
     return [
-        LinearRegression(), Ridge(), Lasso(0.01), ElasticNet(0.01), HuberRegressor(), LinearSVR(), MLPRegressor(hidden_layer_sizes=(8, 5)),
+        LinearRegression(), Ridge(), Lasso(0.01), ElasticNet(0.01), HuberRegressor(), LinearSVR(),
+        MLPRegressor(hidden_layer_sizes=(8, 5)),
     ]  # fmt: skip
 
 

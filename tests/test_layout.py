@@ -40,6 +40,8 @@ FLOORS = {
     "mace.tables": 4,
     "mace.oracles": 5,
     "mace.answer": 6,
+    "mace.drawing": 6,
+    "mace.plot_answer": 6,
     "mace.certificate": 6,
     "mace.search": 6,
     "mace.show_answer": 6,
@@ -49,9 +51,11 @@ FLOORS = {
     "mace.audit": 8,
     "mace.__main__": 8,
     "mace.cli": 8,
+    "mace.cli_progress": 8,
     "mace.datasets": 8,
     "mace.demo": 8,
     "mace.doctor": 8,
+    "mace.export": 8,
     "mace.inspect": 8,
     "mace.judge": 8,
     "mace.report": 8,
@@ -70,8 +74,8 @@ COMPILERS_MAY_IMPORT = {
     "mace.space",
 }
 HEAVY = {
-    "cvc5", "highspy", "joblib", "lark", "matplotlib", "numba", "numpy", "pandas", "pysmt", "rich", "scipy", "sklearn",
-    "typer", "z3",
+    "cvc5", "dask", "distributed", "highspy", "jinja2", "joblib", "lark", "matplotlib", "numba", "numpy", "pandas",
+    "pebble", "pyarrow", "pysmt", "rich", "scipy", "sklearn", "typer", "z3",
 }  # fmt: skip
 
 

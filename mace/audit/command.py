@@ -17,7 +17,7 @@ DONE, UNDECIDED = 0, 5  # the exit codes of `mace.cli`
 def run_audit(
     model: object, space: Space, frame: pd.DataFrame, groups: list[str], out: Path | None, **settings: Any
 ) -> tuple[Audit, int]:
-    """The audit and its exit code: 5 when a row is unknown or has bounds only. Writes `out`."""
+    """The audit and its exit code: 5 when a row or a finding is unknown or has bounds only. Writes `out`."""
     from mace.audit.export import check_name
     from mace.audit.run import audit
 
@@ -26,7 +26,7 @@ def run_audit(
     done = audit(model, space, frame, groups, **settings)
     if out is not None:
         done.save(out)
-    return done, UNDECIDED if done.undecided else DONE
+    return done, DONE if done.settled else UNDECIDED
 
 
 def run_paper_tables(**settings: Any) -> tuple[Any, list[dict[str, Any]], int]:

@@ -1,4 +1,4 @@
-"""Records as tables: Parquet, CSV, JSON Lines, and back.
+"""Records as tables: Parquet, CSV, JSON Lines, and back; the whole audit as JSON.
 
 Promise: `read(save(audit, path))` gives the records and groups again, whatever the format. Nested values are JSON texts
 in the flat formats; floats are written so that they read back as the same floats.
@@ -139,13 +139,27 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
+def _write_whole(audit: Audit, path: Path) -> None:
+    path.write_text(json.dumps(audit.to_dict(), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _read_whole(path: Path) -> list[dict[str, Any]]:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    rows = [to_cells(Record(**one)) for one in data["records"]]
+    return [
+        row | {GROUP + name: labels[place] for name, labels in data["groups"].items()} for place, row in enumerate(rows)
+    ]
+
+
 _WRITERS: dict[str, Callable[[Audit, Path], None]] = {
     ".parquet": _write_parquet,
     ".csv": _write_csv,
     ".jsonl": _write_lines,
+    ".json": _write_whole,
 }
 _READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
     ".parquet": _read_parquet,
     ".csv": _read_csv,
     ".jsonl": _read_lines,
+    ".json": _read_whole,
 }

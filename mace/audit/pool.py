@@ -234,13 +234,18 @@ def _one_thread() -> None:
 
 
 def _end_with_parent() -> None:
-    """A killed audit must leave no process behind that goes on computing."""
+    """A killed audit must leave no process behind that goes on computing: no worker, and no solver of a worker."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
+    grouped = hasattr(os, "setpgid")
+    if grouped:
+        os.setpgid(0, 0)  # Solvers that a query starts are in this group too.
 
     def watch() -> None:
         connection.wait([parent.sentinel])
+        if grouped:
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -24,6 +24,7 @@ from mace.audit.task import FORMAT, Query, Task, plain
 from mace.errors import FileError, GoalError, MaceError, RowError
 from mace.goals import Classes, Wanted, wanted
 from mace.recourse import DistanceSpec, Explainer, GoalSpec
+from mace.report.plots import Plots
 from mace.space import Change, Space
 from mace.tables import Formula
 
@@ -37,7 +38,7 @@ CHUNK = 2000  # rows whose decisions are asked for at once, while the first so m
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Plots):
     """The records of an audit and what they were asked under.
 
     records: one a row, in the order of the frame.
@@ -66,6 +67,11 @@ class Audit:
         """The rows without a proved verdict."""
         return [record for record in self.records if not record.proved]
 
+    @property
+    def settled(self) -> bool:
+        """Whether every row, and every further question of the findings, has a proved verdict."""
+        return not self.undecided and all(record.proved for part in self.extra.values() for record in part)
+
     def to_frame(self) -> pd.DataFrame:
         """The records as a frame, with a column per group; nested values are JSON texts."""
         from mace.audit.export import to_frame
@@ -73,7 +79,7 @@ class Audit:
         return to_frame(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the records; the suffix says how: .parquet, .csv or .jsonl. Raises FileError."""
+        """Write the records (.parquet, .csv, .jsonl) or the whole audit (.json). Raises FileError."""
         from mace.audit.export import save
 
         return save(self, Path(path))
@@ -82,6 +88,8 @@ class Audit:
         """Plain values for JSON: what was asked, the findings, and every record."""
         return {
             "about": self.about,
+            "protected": list(self.protected),
+            "seed": self.seed,
             "findings": self.findings.to_dict(),
             "groups": self.groups,
             "records": [record.to_dict() for record in self.records],
@@ -197,8 +205,10 @@ def audit(
         extra: dict[str, list[Record]] = {}
         for part, more in _further(task, base, queries, records, protected, flips, cores, seed):
             extra[part] = asking.all(more)
-    about = _about(task, frame, records, limit=limit, rows=rows)
-    return Audit(records, extra, named, tuple(protected), about, seed, asking.count)
+        about = _about(task, frame, records, limit=limit, rows=rows)
+        done = Audit(records, extra, named, tuple(protected), about, seed, asking.count)
+        store.keep_run(done)
+    return done
 
 
 def _further(
@@ -389,10 +399,12 @@ def _about(
 ) -> dict[str, Any]:
     from mace import __version__
     from mace.audit.digest import frame_digest
+    from mace.doctor import versions
 
     explainer = task.explainer
     return {
         "mace": __version__,
+        "versions": {name: version for name, version in versions().items() if "not installed" not in version},
         "model": explainer.table.name,
         "space": task.space.name,
         "goal": None if task.goal is None else str(task.goal),

@@ -10,16 +10,20 @@ The table `log` has a line for every query asked and every one answered, so that
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mace.audit.record import Record, from_json, to_json
+from mace.audit.record import MAIN, Record, from_json, to_json
 from mace.audit.task import FORMAT
 from mace.errors import FileError
+
+if TYPE_CHECKING:
+    from mace.audit.run import Audit
 
 APPLICATION = 0x6D616365  # "mace", in the header of the file
 TABLES = """
@@ -28,6 +32,8 @@ CREATE TABLE records (key TEXT PRIMARY KEY, part TEXT NOT NULL, outcome TEXT NOT
     WITHOUT ROWID;
 CREATE TABLE log (id INTEGER PRIMARY KEY, key TEXT NOT NULL, event TEXT NOT NULL);
 """
+# Beside them, once a run has finished.
+RUN = "CREATE TABLE IF NOT EXISTS run (id INTEGER PRIMARY KEY CHECK (id = 0), json TEXT NOT NULL)"
 
 
 class Store:
@@ -54,8 +60,8 @@ class Store:
             self._base.execute("PRAGMA synchronous=NORMAL")
             if new:
                 self._create(parts)
-            for key, json in self._base.execute("SELECT key, json FROM records"):
-                self.records[key] = from_json(json)
+            for key, line in self._base.execute("SELECT key, json FROM records"):
+                self.records[key] = from_json(line)
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise FileError(f"{self.path}: the checkpoint cannot be used ({error})") from None
@@ -95,6 +101,23 @@ class Store:
             )
             self._base.execute("INSERT INTO log (key, event) VALUES (?, ?)", (record.key, record.outcome))
             self._base.execute("COMMIT")
+
+    def keep_run(self, audit: Audit) -> None:
+        """Keep what the last finished run asked, and of which rows: the file alone is then enough for a report."""
+        if self._base is None:
+            return
+        parts = {MAIN: audit.records, **audit.extra}
+        run = {
+            "about": audit.about,
+            "groups": audit.groups,
+            "protected": list(audit.protected),
+            "seed": audit.seed,
+            "rows": {part: [[r.key, r.row, r.label] for r in records] for part, records in parts.items()},
+        }
+        self._base.execute("BEGIN")
+        self._base.execute(RUN)
+        self._base.execute("INSERT OR REPLACE INTO run VALUES (0, ?)", (json.dumps(run, ensure_ascii=False),))
+        self._base.execute("COMMIT")
 
     def _take_lock(self) -> None:
         """One writer at a time; the system frees the lock of a process that died."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mace.cli_progress import Progress
 from mace.errors import CertificateError, FileError, MaceError, RowError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from mace.answer import Answer
     from mace.recourse import Explainer
-    from mace.search import Bracket
     from mace.space import Space
 
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL = 0, 5, 10, 2, 6
@@ -140,7 +140,7 @@ def explain(
     """Find the nearest input with the wanted decision, and prove that there is none nearer."""
     frame, chosen = _frame_and_space(data, space)
     explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)
-    with _Progress() as watch:
+    with Progress() as watch:
         answer = explainer.explain(
             _row_of(frame, row),
             goal=goal,
@@ -355,6 +355,31 @@ def check(
         if model is not None and not differences:
             typer.echo("the statement is the one of this model, space and row")
     raise typer.Exit(DONE if accepted else NOT_FOUND)
+
+
+@app.command()
+def export(
+    to: Annotated[str, typer.Option("--to", help="smt2, vnnlib+onnx, mace or json.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Write here; endings are added. Default: stdout.")] = None,
+    radius: Annotated[str | None, typer.Option("--radius", help="Ask for distances up to this; default: any.")] = None,
+    model: ModelOption = None,
+    space: SpaceOption = None,
+    data: DataOption = None,
+    row: RowOption = 0,
+    goal: GoalOption = None,
+    distance: DistanceOption = "l1",
+    weight: Annotated[list[str] | None, typer.Option("--weight", help="FEATURE=NUMBER. May be repeated.")] = None,
+    most_changes: Annotated[int | None, typer.Option("--most-changes", help="As given to explain.")] = None,
+    rule: RuleOption = None,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Write the question about a row for other solvers."""
+    from mace.export import export_question
+
+    frame, chosen = _frame_and_space(data, space)
+    explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)
+    question, _ = explainer.question(_row_of(frame, row), goal, most_changes)
+    typer.echo(export_question(question, to, radius, out), nl=False)
 
 
 @app.command()
@@ -577,33 +602,6 @@ def _console() -> Any:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-
-
-class _Progress:
-    """A line on stderr with the two bounds closing in; nothing where stderr is not a terminal."""
-
-    def __enter__(self) -> Any:
-        self.status: Any = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status("asking ..")
-            self.status.start()
-        return self._show
-
-    def _show(self, bracket: Bracket) -> None:
-        if self.status is not None:
-            upper = float(bracket.upper) if bracket.upper is not None else None
-            lower = float(bracket.lower)
-            width = 30
-            left = round(width * lower / upper) if upper else 0
-            bar = "━" * left + "╌" * (width - left)
-            shown = f"{upper:.6g}" if upper is not None else "?"
-            self.status.update(f"{lower:.6g} {bar} {shown}  ({len(bracket.trace)} questions)")
-
-    def __exit__(self, *_: object) -> None:
-        if self.status is not None:
-            self.status.stop()
 
 
 def main() -> None:

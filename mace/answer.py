@@ -17,10 +17,13 @@ from mace.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from mace.certificate import Certificate
+    from mace.plot_answer import AnswerDisplay
     from mace.proof import Proof
     from mace.question import Question
+    from mace.solver_certificate import SolverCertificate
 
 LONG_PROOF = 2000
 MEANING = {
@@ -101,11 +104,16 @@ class Answer:
         return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
 
     @property
-    def certificate(self) -> Certificate:
+    def certificate(self) -> Certificate | SolverCertificate:
         """The proof of the bound, for `certificate.check()` and `certificate.save(path)`.
 
+        An answer of the solvers has a `SolverCertificate`: the refuted question, two verdicts, cvc5's proof.
         Raises CertificateError when this answer has none, saying why.
         """
+        if self.proof is None and self.question is not None and self.oracle == "smt" and self._bounded():
+            from mace.solver_certificate import solver_certificate
+
+            return solver_certificate(self.question, None if self.status == "infeasible" else self.exact_lower_bound)
         if self.proof is None or self.question is None:
             raise CertificateError(
                 f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
@@ -115,6 +123,9 @@ class Answer:
 
         lower = None if self.status == "infeasible" else self.exact_lower_bound
         return certificate(self.question, lower, self.witness, self._proof())
+
+    def _bounded(self) -> bool:
+        return self.status == "infeasible" or self.exact_lower_bound > 0
 
     def _proof(self) -> Proof:
         """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes."""
@@ -173,6 +184,15 @@ class Answer:
         rows += [{**c.values, "distance": c.distance} for c in self.counterfactuals]
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
+
+    def plot(self, ax: Axes | None = None, *, which: int = 0) -> AnswerDisplay:
+        """Draw what counterfactual number `which`, from 0, changes; into `ax`, or into a new figure.
+
+        Raises MaceError if there is no such counterfactual, or if matplotlib is not installed.
+        """
+        from mace.plot_answer import AnswerDisplay
+
+        return AnswerDisplay.from_answer(self, ax, which=which)
 
     def __str__(self) -> str:
         from mace.show_answer import as_text

@@ -16,6 +16,7 @@ import typer
 
 from mace.cli_progress import Progress
 from mace.errors import CertificateError, FileError, MaceError, RowError
+from mace.report.command import report as report_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+app.command(name="report")(report_command)
 
 
 class Format(str, Enum):
@@ -289,28 +291,6 @@ def verify(
 
 
 @app.command()
-def report(
-    file: Annotated[
-        Path, typer.Argument(metavar="AUDIT", help="What `mace audit` wrote: .json, .jsonl, .csv, .parquet or .sqlite.")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
-    person: Annotated[int | None, typer.Option("--person", help="A page about this row of the data, from 0.")] = None,
-    groups: Annotated[str | None, typer.Option("--groups", help="Features to group by, if AUDIT has no groups.")] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
-    date: Annotated[str | None, typer.Option("--date", help="Of the report, shown as it is.")] = None,
-    space: SpaceOption = None,
-    certificates: Annotated[
-        Path | None, typer.Option("--certificates", help="Their folder: check that of --person once more.")
-    ] = None,
-) -> None:
-    """Write an audit as one HTML file, to read, print and hand on."""
-    from mace.report.command import run_report
-
-    chosen = _space(space) if space else None
-    typer.echo(run_report(file, out, person, _names(groups), title, date, chosen, certificates))
-
-
-@app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="A certificate (JSON, or gzip of it).")],
     model: ModelOption = None,
@@ -327,12 +307,19 @@ def check(
 ) -> None:
     """Check a certificate; with --model and --data also that it speaks of this model and this row."""
     from mace.certificate import same_statement
+    from mace.proofs.check import Unusable, load
     from mace.proofs.check import check as check_data
-    from mace.proofs.check import load
+    from mace.solver_certificate import from_dict
 
-    data_in_file = load(file)
-    verdict = check_data(data_in_file)
+    try:
+        data_in_file = load(file)
+    except (OSError, Unusable) as error:
+        raise FileError(f"{file}: {error}", hint="Give a file that --certificate wrote.") from None
+    by_solvers = isinstance(data_in_file, dict) and "mace_solver_certificate" in data_in_file
+    verdict = from_dict(data_in_file).check() if by_solvers else check_data(data_in_file)
     differences: list[str] = []
+    if model is not None and by_solvers:
+        raise MaceError("a solvers' certificate cannot be compared with a model", hint="Ask again with mace explain.")
     if model is not None:
         frame, chosen = _frame_and_space(data, space)
         explainer = _explainer(model, chosen, frame, rule, distance, weight, trust_pickle)

@@ -45,6 +45,7 @@ FLOORS = {
     "mace.certificate": 6,
     "mace.search": 6,
     "mace.show_answer": 6,
+    "mace.solver_certificate": 6,
     "mace.compilers": 7,
     # `explain` takes a trained model, so it calls the compilers and stands above them.
     "mace.recourse": 8,

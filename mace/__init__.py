@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mace.audit.run import audit as audit
     from mace.recourse import Explainer as Explainer
     from mace.recourse import explain as explain
+    from mace.report.make import report as report
     from mace.space import Feature as Feature
     from mace.space import Space as Space
     from mace.verify import Verdict as Verdict
@@ -34,6 +35,7 @@ PUBLIC = {
     "audit": "mace.audit",
     "datasets": "mace.datasets",
     "explain": "mace.recourse",
+    "report": "mace.report",
     "verify": "mace.verify",
 }
 
@@ -48,6 +50,7 @@ __all__ = [
     "audit",
     "datasets",
     "explain",
+    "report",
     "verify",
 ]
 

@@ -26,12 +26,6 @@ OPTIONAL = ("xgboost", "lightgbm", "onnx", "optbinning", "skops")
 
 def examine() -> dict[str, Any]:
     """{"versions": name -> version, "tests": [{"name", "ok", "seconds", "note"}]}; a failing test does not raise."""
-    versions = {"python": platform.python_version()}
-    for name in (*PACKAGES, *OPTIONAL):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not installed" + (" (optional)" if name in OPTIONAL else "")
     tests = [
         _run("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
         _run("linear model, prover, certificate", lambda: _ask("linear", "networks")),
@@ -39,7 +33,18 @@ def examine() -> dict[str, Any]:
         _run("tree, cvc5", lambda: _ask("tree", "cvc5")),
         _run("linear model, z3", lambda: _ask("linear", "z3")),
     ]
-    return {"versions": versions, "tests": tests}
+    return {"versions": versions(), "tests": tests}
+
+
+def versions() -> dict[str, str]:
+    """Name -> version of everything that an answer may depend on, or that it is not installed."""
+    found = {"python": platform.python_version()}
+    for name in (*PACKAGES, *OPTIONAL):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed" + (" (optional)" if name in OPTIONAL else "")
+    return found
 
 
 def _run(name: str, test: Callable[[], str]) -> dict[str, Any]:

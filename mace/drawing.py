@@ -1,0 +1,208 @@
+"""What every plot shares: colours that color-blind readers tell apart, a place to draw, texts that are only texts.
+
+In:  values.    Out: matplotlib artists, or an SVG element for a page of HTML.
+Promise: a name or a value is drawn as it is written, never read as mathematics or markup; the same plot gives the same
+bytes; an SVG holds no address, no date, no style that reaches beyond it, and no id that another has.
+Source: Okabe and Ito 2008, for the palette; each colour here has a contrast of 3:1 or more on white, save the fills.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from mace.errors import MaceError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, RED, ORANGE, GREY, GREEN, PURPLE = "#0072B2", "#D55E00", "#E69F00", "#6E6E6E", "#007A5A", "#A3507F"
+INK, FAINT, PALE = "#1A1A1A", "#C9CED6", "#CFE3F1"
+WIDTH = 4.7  # inches: on a phone a plot of this width is shrunk by a fifth, and its texts can still be read
+LONGEST = 24  # characters of a name beside an axis
+
+_STYLE: dict[str, Any] = {
+    "svg.hashsalt": "mace",
+    "svg.fonttype": "none",  # Texts stay texts: they can be searched, copied, read aloud.
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "hatch.linewidth": 0.6,
+}
+# Controls, lone surrogates and marks that turn the direction of text: XML has no place for some, and the eye is misled
+# by others. What joins letters in Persian or in emoji stays.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
+
+Rounding = Literal["down", "up", "nearest"]
+_ROUNDING = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "nearest": ROUND_HALF_EVEN}
+
+
+class Display:
+    """A plot that is made once and drawn where one wants it, as scikit-learn's displays are.
+
+    `plot(ax=None)` draws into `ax`, or a new figure; then `ax_` and `figure_` are set. `height` is a good height in
+    inches at the width `WIDTH`; `title` and `alt` say in words what the plot shows.
+    """
+
+    ax_: Axes
+    figure_: Figure
+    title = ""
+    height = 3.0
+
+    @property
+    def alt(self) -> str:
+        """The plot in words, for those who do not see it."""
+        return self.title
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw into `ax`; into a new figure if there is none. Raises MaceError if matplotlib is not installed."""
+        need_matplotlib()
+        if ax is None:
+            import matplotlib.pyplot as pyplot
+
+            _, ax = pyplot.subplots(figsize=(1.4 * WIDTH, 1.2 * self.height), layout="constrained")
+            ax.set_title(plain(self.title, 80))
+        self.ax_ = ax
+        self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]
+        self._draw(ax)
+        return self
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
+
+
+def need_matplotlib() -> None:
+    """Raise MaceError, saying what to install, where matplotlib is absent."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MaceError("plots need matplotlib", hint="pip install 'mace-smt[report]'.") from None
+
+
+def one_line(text: object) -> str:
+    """A text in one line, with a mark for each run of characters that cannot be seen."""
+    return _UNSEEN.sub("�", str(text))
+
+
+def plain(text: object, longest: int = LONGEST) -> str:
+    """A text for matplotlib: in one line, cut, and with no sign that starts mathematics."""
+    line = one_line(text)
+    short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    # Mathematics stands between dollars; a dollar with a backslash is a dollar.
+    return short.replace("$", r"\$")
+
+
+def number(value: float, digits: int = 6, rounding: Rounding = "nearest") -> str:
+    """A number with so many significant digits; a lower bound is rounded down, an upper bound up."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    rounded = Context(prec=digits, rounding=_ROUNDING[rounding]).create_decimal(Decimal(value))
+    if rounded and not -5 <= rounded.adjusted() < 15:
+        return f"{rounded.normalize():e}"
+    text = f"{rounded:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def cell(value: Any, unit: str = "") -> str:
+    """A value of a feature, as people write it."""
+    if value is None or value != value:
+        return "missing"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"{one_line(value)} {unit}".strip()
+    shown = f"{value:,}" if isinstance(value, int) else number(value, 12)
+    return f"{shown} {unit}".strip()
+
+
+def move(before: Any, after: Any) -> str:
+    """By how much a number moves; nothing for what is no number."""
+    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in (before, after)):
+        return ""
+    # As people subtract: 0.3 - 0.1 is 0.2.
+    by = Decimal(str(after)) - Decimal(str(before))
+    return f"{'+' if by > 0 else '−'}{cell(abs(int(by) if by == int(by) else float(by)))}"
+
+
+def percent(share: float | None, *, exact: bool = False) -> str:
+    """A share in percent; what is not all never shows as 100 %, what is not nothing never as 0 %."""
+    if share is None:
+        return "none"
+    text = f"{share:.1%}"
+    if not exact and text == "100.0%" and share < 1:
+        return ">99.9%"
+    if not exact and text == "0.0%" and share > 0:
+        return "<0.1%"
+    return text
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our style, whatever the user's own settings are."""
+    need_matplotlib()
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        for key, value in _STYLE.items():
+            mpl.rcParams[key] = value  # type: ignore[index]
+        yield
+
+
+def to_svg(display: Display, name: str) -> str:
+    """The plot as an SVG element for a page of HTML; `name` is unlike that of any other plot of the page."""
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(WIDTH, display.height), layout="constrained")
+        display.plot(figure.subplots())
+        out = io.StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(out, format="svg", metadata=nothing, transparent=True)
+    return _for_html(out.getvalue(), name, one_line(display.title), one_line(display.alt))
+
+
+def _for_html(svg: str, name: str, title: str, alt: str) -> str:
+    """matplotlib's file as an element: no prologue, no namespaces, no style sheet, ids of its own, words for it."""
+    from xml.etree import ElementTree as Tree
+
+    root = Tree.fromstring(svg)  # noqa: S314  written by matplotlib a moment ago
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.rpartition("}")[2] in ("metadata", "style"):
+                parent.remove(child)
+    wanted = set(re.findall(r"#([\w.-]+)", " ".join(v for e in root.iter() for v in e.attrib.values())))
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        found = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+        if found.get("id") not in wanted:
+            found.pop("id", None)
+        element.attrib = {key: _renamed(key, value, name) for key, value in found.items()}
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title {name}-alt"}
+    words = Tree.Element("title", {"id": f"{name}-title"}), Tree.Element("desc", {"id": f"{name}-alt"})
+    words[0].text, words[1].text = title, alt
+    root[:0] = words
+    # Not method="html", which would leave the texts of elements named `style` or `script` unescaped.
+    return Tree.tostring(root, encoding="unicode", short_empty_elements=False)
+
+
+def _renamed(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href":
+        return value.replace("#", f"#{name}-", 1)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", value)

@@ -1,0 +1,45 @@
+"""`mace report`: read an audit from a file and write it as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mace.errors import FileError
+
+
+def report(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="AUDIT", help="What `mace audit` wrote: .json, .jsonl, .csv, .parquet or a checkpoint."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    person: Annotated[int | None, typer.Option("--person", help="A page about this row of the data, from 0.")] = None,
+    groups: Annotated[
+        str | None, typer.Option("--groups", help="Features to compare by, where AUDIT holds no groups: Sex,Job.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="Of the report, shown as it is.")] = None,
+    space: Annotated[
+        str | None, typer.Option("--space", help="For units: a space file (TOML), or the name of a data set.")
+    ] = None,
+    certificates: Annotated[
+        Path | None, typer.Option("--certificates", help="Their folder: checks that of --person once more.")
+    ] = None,
+) -> None:
+    """Write an audit as one HTML file to read, print and hand on."""
+    from mace import datasets
+    from mace.report.make import report as write
+    from mace.report.read import read_audit
+    from mace.space import Space
+
+    if out.exists() and file.exists() and out.samefile(file):
+        raise FileError(f"{out}: the report would replace the audit", hint="Give another name to --out.")
+    audit = read_audit(file, [name.strip() for name in groups.split(",")] if groups else [])
+    chosen = None
+    if space is not None:
+        chosen = Space.load(Path(datasets.__file__).parent / f"{space}.toml" if space in datasets.NAMES else space)
+    write(audit, out, person, title=title, date=date, space=chosen, certificates=certificates)
+    typer.echo(f"report of {len(audit.records):,} rows written to {out}")

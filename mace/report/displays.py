@@ -1,0 +1,335 @@
+"""The plots of an audit, as Display objects.
+
+In:  an `Audit`.    Out: displays with `from_audit`, `plot(ax)`, `ax_`, `figure_`, and `alt`, the plot in words.
+Promise: each draws what `audit.findings` says and nothing else; what was not decided is drawn too, as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mace.drawing import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE, PURPLE, RED, Display, number, percent, plain
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+
+    from mace.audit.intervals import Estimate, Share
+    from mace.audit.record import Record
+    from mace.audit.run import Audit
+
+MOST_GROUPS = 16  # of a plot; the tables have them all
+MOST_FEATURES = 12
+# Outcome -> colour and hatching, so that the parts can be told apart without colour.
+OUTCOMES: dict[str, tuple[str, str]] = {
+    "optimal": (BLUE, ""),
+    "infeasible": (RED, "///"),
+    "bounded": (ORANGE, "..."),
+    "unknown": (GREY, "xxx"),
+    "timeout": (PURPLE, "\\\\\\"),
+    "memory": (GREEN, "|||"),
+    "crashed": (INK, ""),
+    "error": (FAINT, "---"),
+}
+
+
+class AuditDisplay(Display):
+    """What the displays of an audit share."""
+
+    @classmethod
+    def from_audit(cls, audit: Audit, ax: Axes | None = None) -> Self:
+        """Make the display from an audit and draw it into `ax`, or into a new figure."""
+        return cls.of(audit).plot(ax)
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        """The display, not drawn yet."""
+        raise NotImplementedError
+
+
+class StatusDisplay(AuditDisplay):
+    """How the rows ended, as one bar; `counts` is outcome -> rows, in the order of `OUTCOMES`."""
+
+    title = "How the rows ended"
+    height = 1.45
+
+    def __init__(self, counts: dict[str, int]) -> None:
+        self.counts = counts
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        found = audit.findings.statuses.counts
+        return cls({name: found[name] for name in OUTCOMES if found.get(name)})
+
+    @property
+    def alt(self) -> str:
+        return ", ".join(f"{name}: {count} rows" for name, count in self.counts.items()) or "no rows"
+
+    def _draw(self, ax: Axes) -> None:
+        left = 0
+        for name, count in self.counts.items():
+            color, hatch = OUTCOMES[name]
+            label = f"{name} ({count:,})"
+            ax.barh([0], [count], left=left, color=color, hatch=hatch, edgecolor="white", height=0.9, label=label)
+            left += count
+        ax.set_yticks([])
+        ax.set_xlim(0, max(1, left))
+        ax.set_xlabel("rows")
+        _whole(ax.xaxis)
+        ax.spines["left"].set_visible(False)
+        if self.counts:
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.02), ncols=3, frameon=False, handlelength=1.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The distances of a group that were proved, their median, and how many rows have none."""
+
+    name: str
+    values: tuple[float, ...]
+    median: Estimate
+    quantiles: dict[str, float]
+    left_out: int
+
+
+class DistanceDisplay(AuditDisplay):
+    """The distances of the nearest counterfactuals, by group: each one, their quartiles, and the median's interval."""
+
+    title = "Distance to the nearest counterfactual, by group"
+
+    def __init__(self, groups: Sequence[Group], distance_name: str = "") -> None:
+        self.groups = list(groups)
+        self.distance_name = distance_name
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        groups = []
+        for found in audit.findings.distances:
+            values = tuple(
+                record.distance
+                for record in _members(audit, found.by, found.group)
+                if record.outcome == "optimal" and record.distance is not None
+            )
+            name = _name(found.by, found.group)
+            groups.append(Group(name, values, found.median, found.quantiles, found.left_out))
+        return cls(groups, str(audit.about.get("distance", "")))
+
+    @property
+    def height(self) -> float:  # type: ignore[override]
+        return 1.0 + 0.42 * max(1, len(self.groups[:MOST_GROUPS]))
+
+    @property
+    def alt(self) -> str:
+        parts = []
+        for group in self.groups[:MOST_GROUPS]:
+            middle = "no proved distance" if group.median.value is None else f"median {number(group.median.value, 4)}"
+            if group.median.lower is not None and group.median.upper is not None:
+                middle += f", 95% interval {number(group.median.lower, 4)} to {number(group.median.upper, 4)}"
+            parts.append(f"{group.name}: {middle}, {len(group.values)} rows")
+        return "; ".join(parts)
+
+    def _draw(self, ax: Axes) -> None:
+        shown = self.groups[:MOST_GROUPS]
+        for place, group in enumerate(shown):
+            if not group.values:
+                ax.text(0.02, place, "none proved", transform=ax.get_yaxis_transform(), va="center", color=GREY)
+                continue
+            q = group.quantiles
+            ax.barh([place], [q["q75"] - q["q25"]], left=q["q25"], height=0.5, color=PALE, edgecolor=BLUE, zorder=1)
+            ax.plot(group.values, [place] * len(group.values), "|", color=INK, alpha=0.4, markersize=7, zorder=2)
+            if group.median.lower is not None and group.median.upper is not None:
+                ax.plot([group.median.lower, group.median.upper], [place] * 2, color=RED, linewidth=2.2, zorder=3)
+            ax.plot([q["median"]], [place], "D", color=RED, markeredgecolor="white", markersize=6.5, zorder=4)
+        _rows(ax, [group.name for group in shown])
+        ax.set_xlim(left=0)
+        ax.set_xlabel(f"{plain(self.distance_name)} distance".strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A group's share without recourse, and what it would be if all undecided rows had none."""
+
+    name: str
+    proved: Share
+    at_most: float
+
+
+class NoRecourseDisplay(AuditDisplay):
+    """The share of each group that provably has no recourse, with its interval."""
+
+    title = "Share with no recourse, proved, by group"
+
+    def __init__(self, groups: Sequence[Blocked]) -> None:
+        self.groups = list(groups)
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        return cls([Blocked(_name(g.by, g.group), g.proved, g.at_most) for g in audit.findings.no_recourse])
+
+    @property
+    def height(self) -> float:  # type: ignore[override]
+        return 1.0 + 0.36 * max(1, len(self.groups[:MOST_GROUPS]))
+
+    @property
+    def alt(self) -> str:
+        return "; ".join(
+            f"{group.name}: {percent(group.proved.value)} of {group.proved.of} rows, 95% interval "
+            f"{percent(group.proved.lower)} to {percent(group.proved.upper)}, at most {percent(group.at_most)}"
+            for group in self.groups[:MOST_GROUPS]
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        shown = self.groups[:MOST_GROUPS]
+        for place, group in enumerate(shown):
+            if group.proved.value is None:
+                continue
+            ax.plot([group.proved.lower, group.proved.upper], [place] * 2, color=RED, linewidth=2.2, zorder=2)
+            ax.plot([group.proved.value], [place], "o", color=RED, markeredgecolor="white", markersize=7, zorder=3)
+            if group.at_most > group.proved.value:
+                ax.plot([group.at_most], [place], ">", color="white", markeredgecolor=INK, markersize=6, zorder=4)
+        _rows(ax, [group.name for group in shown])
+        ax.set_xlim(-0.02, 1.02)
+        _percent(ax)
+
+
+class BoundsDisplay(AuditDisplay):
+    """Lower and upper bound of every row that has both, nearest first: the gap is what is not known.
+
+    bounds: (lower, upper) a row;  without: rows with neither a distance nor a proof that there is none.
+    """
+
+    title = "Lower and upper bound of the distance, row by row"
+    height = 2.7
+
+    def __init__(self, bounds: Sequence[tuple[float, float]], without: int = 0, distance_name: str = "") -> None:
+        self.bounds = sorted(bounds, key=lambda pair: (pair[1], pair[0]))
+        self.without = without
+        self.distance_name = distance_name
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        pairs = [
+            (record.lower_bound, record.distance)
+            for record in audit.records
+            if record.distance is not None and record.lower_bound is not None
+        ]
+        without = sum(record.distance is None and record.outcome != "infeasible" for record in audit.records)
+        return cls(pairs, without, str(audit.about.get("distance", "")))
+
+    @property
+    def closed(self) -> int:
+        """How many rows have no gap."""
+        return sum(lower == upper for lower, upper in self.bounds)
+
+    @property
+    def alt(self) -> str:
+        widest = max((upper - lower for lower, upper in self.bounds), default=0.0)
+        gap = f"; the widest gap is {number(widest, 4, 'up')}" if widest else ""
+        return (
+            f"{self.closed} of {len(self.bounds)} rows with a counterfactual have gap 0{gap}; {self.without} have none"
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        places = list(range(1, len(self.bounds) + 1))
+        for place, (lower, upper) in zip(places, self.bounds, strict=True):
+            if upper > lower:
+                ax.plot([place, place], [lower, upper], color=ORANGE, linewidth=2, zorder=1)
+        if self.bounds:
+            lowers, uppers = zip(*self.bounds, strict=True)
+            # The hollow mark is the larger one: where both bounds meet, the other is seen inside it.
+            ax.plot(places, uppers, "o", color=BLUE, markersize=4.5, fillstyle="none", label="found", zorder=3)
+            ax.plot(places, lowers, ".", color=RED, markersize=3.5, label="none is nearer", zorder=2)
+            ax.legend(frameon=False, loc="upper left")
+        ax.set_xlim(0, len(self.bounds) + 1)
+        ax.set_ylim(bottom=0)
+        _whole(ax.xaxis)
+        ax.set_xlabel("rows, nearest first")
+        ax.set_ylabel(f"{plain(self.distance_name)} distance".strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Relied:
+    """In which share of the counterfactuals found a feature changes."""
+
+    name: str
+    changed: Share
+    protected: bool
+
+
+class RelianceDisplay(AuditDisplay):
+    """The features that the nearest counterfactuals change, most often first."""
+
+    title = "Features that the nearest counterfactuals change"
+
+    def __init__(self, features: Sequence[Relied]) -> None:
+        self.features = list(features)
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        return cls([Relied(f.feature, f.changed, f.protected) for f in audit.findings.reliance])
+
+    @property
+    def height(self) -> float:  # type: ignore[override]
+        return 1.0 + 0.34 * max(1, len(self.features[:MOST_FEATURES]))
+
+    @property
+    def alt(self) -> str:
+        return "; ".join(
+            f"{f.name}{' (protected)' if f.protected else ''}: {percent(f.changed.value)}"
+            for f in self.features[:MOST_FEATURES]
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        shown = self.features[:MOST_FEATURES]
+        for place, feature in enumerate(shown):
+            color, hatch = (RED, "///") if feature.protected else (BLUE, "")
+            ax.barh([place], [feature.changed.value or 0], height=0.62, color=color, hatch=hatch, edgecolor="white")
+            ax.plot([feature.changed.lower, feature.changed.upper], [place] * 2, color=INK, linewidth=1.4)
+        _rows(ax, [f"{f.name} (protected)" if f.protected else f.name for f in shown])
+        ax.set_xlim(0, 1.02)
+        _percent(ax)
+
+
+# What `audit.plot_...` and the report draw, by the name of the plot.
+DISPLAYS: dict[str, type[AuditDisplay]] = {
+    "status": StatusDisplay,
+    "distances": DistanceDisplay,
+    "no_recourse": NoRecourseDisplay,
+    "bounds": BoundsDisplay,
+    "reliance": RelianceDisplay,
+}
+
+
+def _members(audit: Audit, by: str, group: str) -> list[Record]:
+    if by == group == "everyone" and by not in audit.groups:
+        return audit.records
+    return [r for r, label in zip(audit.records, audit.groups[by], strict=True) if label == group]
+
+
+def _name(by: str, group: str) -> str:
+    return group if by == "everyone" else f"{by}: {group}"
+
+
+def _rows(ax: Axes, names: Sequence[str]) -> None:
+    """Names down the left side, the first on top, with a fine line for each."""
+    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+    ax.set_ylim(max(1, len(names)) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color=FAINT, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines["left"].set_visible(False)
+
+
+def _percent(ax: Axes) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
+
+
+def _whole(axis: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))

@@ -1,0 +1,105 @@
+"""Write the report: one HTML file with everything in it.
+
+In:  an `Audit`, and the person whom one page is about.    Out: a file, whole or not at all.
+Promise: every value is escaped; nothing is fetched from anywhere; the same audit gives the same bytes with the same
+versions of mace and matplotlib. The report claims no more than the records: what was not proved is said to be open.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import tempfile
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mace.drawing import need_matplotlib, one_line
+from mace.errors import FileError, MaceError
+
+if TYPE_CHECKING:
+    from mace.answer import Answer
+    from mace.audit.run import Audit
+    from mace.space import Space
+
+
+def report(
+    audit: Audit,
+    path: str | Path,
+    person: int | Answer | None = None,
+    *,
+    title: str | None = None,
+    date: str | datetime.date | None = None,
+    space: Space | None = None,
+    certificates: str | Path | None = None,
+) -> Path:
+    """Write an audit as one self-contained, printable HTML file.
+
+    path:   where to; an existing file is replaced when the new one is complete.
+    person: whom one page is about: the place of a row in the audited frame, from 0, or an answer of `mace.explain`,
+            which also brings alternatives.
+    title:  of the report; None: says which model was audited.
+    date:   shown as it is; None: the one in `audit.about`, if there is one.
+    space:  gives units, and ranges for the person's plot; an answer brings its own.
+    certificates: the folder of the audit's certificates; the person's is then checked once more.
+    Returns the path. Raises FileError if it cannot be written, RowError for a person who was not audited, and
+            MaceError if Jinja2 or matplotlib is not installed.
+    """
+    path = Path(path)
+    text = to_html(audit, person, title=title, date=date, space=space, certificates=certificates)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error})") from None
+    return path
+
+
+def to_html(
+    audit: Audit,
+    person: int | Answer | None = None,
+    *,
+    title: str | None = None,
+    date: str | datetime.date | None = None,
+    space: Space | None = None,
+    certificates: str | Path | None = None,
+) -> str:
+    """The report as text; arguments as in `report`."""
+    need_matplotlib()
+    template = _template()
+    from mace.report.page import page_of
+    from mace.report.person import person_of
+
+    someone = None if person is None else person_of(audit, person, space, certificates)
+    return template.render(page=page_of(audit, title, date), person=someone, style=_shipped("report.css"))  # type: ignore[no-any-return]
+
+
+@cache
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+    except ImportError:
+        raise MaceError("a report needs Jinja2", hint="pip install 'mace-smt[report]'.") from None
+
+    def shown(value: object) -> object:
+        # Before it is escaped; what is Markup was made here, not read.
+        return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    env = Environment(autoescape=True, undefined=StrictUndefined, finalize=shown, trim_blocks=True, lstrip_blocks=True)
+    return env.from_string(_shipped("report.html.jinja"))
+
+
+def _shipped(name: str) -> Any:
+    from markupsafe import Markup
+
+    text = files("mace.report").joinpath(name).read_text(encoding="utf-8")
+    return Markup(text) if name.endswith(".css") else text  # noqa: S704  our own file

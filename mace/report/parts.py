@@ -1,0 +1,90 @@
+"""What a page of the report is made of: tables and plots, as plain values for the template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mace.drawing import number, percent, to_svg
+
+if TYPE_CHECKING:
+    from mace.audit.intervals import Estimate, Share
+    from mace.drawing import Display
+
+
+# A cell with a second, smaller line is a pair.
+Cell: TypeAlias = str | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The first cell of a row names it; a column is to the right if its name ends with `#`, which is not shown."""
+
+    name: str
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Name and class of each column."""
+        return [(name.removesuffix("#"), "number" if name.endswith("#") else "words") for name in self.head]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """An SVG element with its caption; the table beside it has the same numbers."""
+
+    name: str
+    svg: Any
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A term and what it stands for; `code` if it is to be copied letter by letter."""
+
+    term: str
+    value: str
+    code: bool = False
+
+
+def plot_of(display: Display, name: str, caption: str) -> Plot:
+    """The display as a part of the page."""
+    from markupsafe import Markup
+
+    return Plot(name, Markup(to_svg(display, name)), caption)  # noqa: S704  escaped by the writer of the SVG
+
+
+def share_words(share: Share) -> str:
+    """A share in a sentence: how many of how many, and the interval."""
+    if share.value is None:
+        return "none of 0"
+    return f"{percent(share.value)} ({share.count:,} of {share.of:,}; 95% interval {interval(share)})"
+
+
+def share_cell(share: Share) -> Cell:
+    """A share in a table, the interval below it."""
+    if share.value is None:
+        return "none of 0"
+    return f"{percent(share.value)} ({share.count:,} of {share.of:,})", f"95%: {interval(share)}"
+
+
+def interval(share: Share) -> str:
+    """The interval of a share alone."""
+    return f"{percent(share.lower)} to {percent(share.upper)}"
+
+
+def estimate_cell(found: Estimate, *, as_percent: bool = False) -> Cell:
+    """A statistic in a table, its interval below it."""
+
+    def shown(value: float) -> str:
+        return percent(value, exact=True) if as_percent else number(value, 4)
+
+    if found.value is None:
+        return "none"
+    if found.lower is None or found.upper is None:
+        return shown(found.value), "too few for an interval"
+    return shown(found.value), f"95%: {shown(found.lower)} to {shown(found.upper)}"

@@ -1,0 +1,239 @@
+"""The page about one person: what would have to be different, other ways, and how to check the proof.
+
+In:  an `Audit` and the place of a row in it, or an `Answer`.    Out: a `Person`, plain values for the template.
+Promise: the certificate is only called accepted if the checker accepted it, and if it makes the claim that stands here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mace.answer import MEANING, Answer
+from mace.audit.record import FAILURES, PROOFS
+from mace.drawing import cell, move, number
+from mace.errors import CertificateError, FileError, RowError
+from mace.plot_answer import AnswerDisplay, changes_on
+from mace.report.parts import Pair, Plot, Table, plot_of
+
+if TYPE_CHECKING:
+    from mace.audit.record import Record
+    from mace.audit.run import Audit
+    from mace.space import Space
+
+SAVED = "certificate.json.gz"  # where the command for an answer expects its certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """All that the template shows of one person."""
+
+    title: str
+    verdict: list[str]
+    bounds: list[Pair]
+    changes: Table | None
+    plot: Plot | None
+    others: Table | None
+    blocked: list[str]
+    proof: list[Pair]
+    command: str
+
+
+def person_of(
+    audit: Audit, who: int | Answer, space: Space | None = None, certificates: str | Path | None = None
+) -> Person:
+    """The page about a row of the audit or an answer; raises RowError if the audit has no such row."""
+    if isinstance(who, Answer):
+        return _of_answer(who)
+    record = next((record for record in audit.records if record.row == who), None)
+    if record is None:
+        rows = [str(record.row) for record in audit.records]
+        some = ", ".join(rows[:12]) + (", .." if len(rows) > 12 else "")
+        raise RowError(f"row {who} was not audited", hint=f"The audit has {some or 'no rows'}.")
+    return _of_record(audit, record, space, certificates)
+
+
+def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | Path | None) -> Person:
+    said = FAILURES[record.failure] if record.failure else MEANING[record.status]
+    verdict = [f"{record.outcome.capitalize()} – {said}."]
+    if record.why:
+        verdict.append(f"Reason: {record.why}")
+    proof, command = _proof_of_record(record, folder)
+    changes = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
+    plot = None
+    if space is not None and changes and set(changes) <= set(space.names):
+        title = f"What would have to change for row {record.label}"
+        plot = plot_of(AnswerDisplay(changes_on(space, changes), title), "plot-person", _PLOT)
+    return Person(
+        title=f"One person: row {record.label}",
+        verdict=verdict,
+        bounds=[
+            Pair("Decision now", cell(record.decision) if record.decision is not None else "not recorded"),
+            *_bounds(
+                record.distance,
+                record.lower_bound,
+                record.exact_distance,
+                record.exact_lower_bound,
+                no_way_out=record.outcome == "infeasible",
+            ),
+        ],
+        changes=_table(record.start, [changes], space) if changes else None,
+        plot=plot,
+        others=_restricted(audit, record),
+        blocked=_core(audit, record),
+        proof=proof,
+        command=command,
+    )
+
+
+_PLOT = "Circle: now. Diamond: what is needed. Each line is the range of its feature, or its levels from first to last."
+
+
+def _bounds(
+    distance: float | None, lower: float | None, exact: str | None, exact_lower: str | None, *, no_way_out: bool
+) -> list[Pair]:
+    if no_way_out:
+        return [Pair("Distance", "none: it is proved that nothing allowed reaches the goal")]
+    same = exact is not None and exact == exact_lower
+
+    def shown(value: float | None, fraction: str | None, rounding: Any) -> str:
+        if value is None:
+            return "none"
+        text = number(value, 6, "nearest" if same else rounding)
+        return f"{text}, exactly {fraction}" if fraction and len(fraction) <= 60 and fraction != text else text
+
+    return [
+        Pair("Distance of what was found", shown(distance, exact, "up")),
+        Pair("Provably none nearer than", shown(lower, exact_lower, "down")),
+    ]
+
+
+def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], space: Space | None) -> Table:
+    """Before and after, changed features first; one column a counterfactual."""
+    units = {feature.name: feature.unit for feature in space.features} if space is not None else {}
+    first = found[0]
+    names = [name for name in start if name in first] + [name for name in first if name not in start]
+    rows = [
+        (name, cell(first[name][0], units.get(name, "")), cell(first[name][1], units.get(name, "")), move(*first[name]))
+        for name in names
+    ]
+    rows += [
+        (name, cell(value, units.get(name, "")), "the same", "") for name, value in start.items() if name not in first
+    ]
+    head = ("Feature", "Now", "Needed", "Change#")
+    return Table("before-after", "Before and after: all features, the ones that change first", head, rows)
+
+
+def _restricted(audit: Audit, record: Record) -> Table | None:
+    """What the audit found for this row under further restrictions: other ways out, or proofs that there is none."""
+    rows = []
+    for part, records in audit.extra.items():
+        how, _, feature = part.partition(":")
+        if how not in ("fixed", "increase"):
+            continue
+        for other in records:
+            if other.row == record.row:
+                words = "may not change" if how == "fixed" else "may only grow"
+                distance = "none" if other.distance is None else number(other.distance, 6, "up")
+                rows.append((f"{feature} {words}", _moves(other.changes), distance, other.outcome))
+    return _others(rows, "If") if rows else None
+
+
+def _others(rows: Sequence[tuple[str, str, str, str]], first: str) -> Table:
+    return Table("alternatives", "Other ways", (first, "Needed", "Distance#", "Verdict"), rows)
+
+
+def _moves(changes: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name}: {cell(a)} to {cell(b)}" for name, (a, b) in changes.items()) or "none found"
+
+
+def _core(audit: Audit, record: Record) -> list[str]:
+    """Which rules and restrictions block this row, if that was asked."""
+    found = next((r for r in audit.extra.get("core", ()) if r.row == record.row and r.outcome == "infeasible"), None)
+    return list(found.core) if found else []
+
+
+def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pair], str]:
+    said = [Pair("Proof", PROOFS[record.proof])]
+    if record.proof_why:
+        said.append(Pair("In the checker’s words", record.proof_why))
+    said.append(Pair("Digest of the question", record.key, code=True))
+    if not record.certificate:
+        return said, ""
+    name = record.certificate
+    if Path(name).name != name:
+        raise FileError(f"the audit names a certificate outside its folder: {name!r}")
+    said.append(Pair("Certificate", name, code=True))
+    if folder is None:
+        return said, f"mace check {shlex.quote(name)}"
+    return [*said, *_check(record, Path(folder) / name)], f"mace check {shlex.quote(name)}"
+
+
+def _check(record: Record, path: Path) -> list[Pair]:
+    """Check the certificate once more, and that it makes the claim of the record."""
+    from mace.certificate import load
+
+    try:
+        raw = path.read_bytes()
+        found = load(path)
+    except (OSError, CertificateError) as error:
+        raise FileError(f"{path}: the certificate of row {record.row} cannot be read ({error})") from None
+    claim = {"anywhere": True} if record.status == "infeasible" else {"closer_than": record.exact_lower_bound}
+    words = str(found.check())
+    if found.data["statement"].get("claim") != claim:
+        words = "refused: the certificate makes another claim than the audit"
+    return [
+        Pair("Digest of its statement", found.digest, code=True),
+        Pair("SHA-256 of the file", hashlib.sha256(raw).hexdigest(), code=True),
+        Pair("Checked again for this report", words),
+    ]
+
+
+def _of_answer(answer: Answer) -> Person:
+    found = answer.counterfactuals
+    infeasible = answer.status == "infeasible"
+    values = answer.to_dict()
+    others = [
+        (f"{place}", _moves(c.changes), number(c.distance, 6, "up"), c.status)
+        for place, c in enumerate(found[1:], start=2)
+    ]
+    proof, command = _proof_of_answer(answer)
+    return Person(
+        title="One person",
+        verdict=[f"{answer.status.capitalize()} – {MEANING[answer.status]}."]
+        + ([f"Reason: {answer.why}"] if answer.why else [])
+        + [f"Note: {note}." for note in answer.notes],
+        bounds=[
+            Pair("Decision now", cell(values["decision"])),
+            Pair("Goal", answer.goal),
+            *_bounds(
+                answer.distance,
+                answer.lower_bound,
+                values["exact_distance"],
+                values["exact_lower_bound"],
+                no_way_out=infeasible,
+            ),
+        ],
+        changes=_table(answer.start, [found[0].changes], answer.space) if found else None,
+        plot=plot_of(AnswerDisplay.of(answer), "plot-person", _PLOT) if found and found[0].changes else None,
+        others=_others(others, "Way") if others else None,
+        blocked=[],
+        proof=proof,
+        command=command,
+    )
+
+
+def _proof_of_answer(answer: Answer) -> tuple[list[Pair], str]:
+    try:
+        certificate = answer.certificate
+    except CertificateError as error:
+        return [Pair("Proof", error.message)], ""
+    return [
+        Pair("Digest of the certificate’s statement", certificate.digest, code=True),
+        Pair("Checked for this report", str(certificate.check())),
+        Pair("To save it", f'answer.certificate.save("{SAVED}")', code=True),
+    ], f"mace check {SAVED}"

@@ -1,0 +1,154 @@
+"""Audits from files, for a report.
+
+In:  a file: the whole audit (.json, what `Audit.to_dict` holds), its answers (.jsonl, .csv, .parquet), or a checkpoint.
+Out: an `Audit`; what a file does not hold is left empty, and the report says so.
+Promise: files are only read; what is no audit, or is damaged, is a FileError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mace.audit.export import read as read_records
+from mace.audit.record import FAILURES, MAIN, PROOFS, Record, from_json
+from mace.audit.run import Audit
+from mace.audit.store import APPLICATION
+from mace.audit.task import FORMAT
+from mace.errors import FileError, RowError
+
+FLAT = (".jsonl", ".csv", ".parquet")
+CHECKPOINTS = (".sqlite", ".sqlite3", ".db")
+STATUSES = ("optimal", "bounded", "infeasible", "unknown")
+NOT_RECORDED = "(not recorded)"
+_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "str": (str,),
+    "bool": (bool,),
+    "float": (int, float),
+    "float | None": (int, float, type(None)),
+    "str | None": (str, type(None)),
+    "dict[str, Any]": (dict,),
+    "dict[str, list[Any]]": (dict,),
+    "list[str]": (list,),
+}
+
+
+def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
+    """The audit in a file; its suffix says which kind it is.
+
+    groups: features by whose value to group the rows, where the file holds no groups (a checkpoint has none).
+    Raises FileError for a file that is absent, damaged or of another kind; RowError for an unknown group.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(f"{path}: there is no such file")
+    try:
+        if path.suffix == ".json":
+            audit = _whole(path)
+        elif path.suffix in FLAT:
+            records, named = read_records(path)
+            audit = Audit(records, {}, named, (), {})
+        elif path.suffix in CHECKPOINTS:
+            audit = _checkpoint(path)
+        else:
+            known = ", ".join((".json", *FLAT, *CHECKPOINTS))
+            raise FileError(f"{path}: cannot tell the format from the name", hint=f"It should end with one of {known}.")
+        _check(audit)
+    except (OSError, sqlite3.Error, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FileError(f"{path}: cannot be read as an audit ({type(error).__name__}: {error})") from None
+    return _grouped(audit, groups)
+
+
+def _whole(path: Path) -> Audit:
+    data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    extra = {str(part): [Record(**one) for one in some] for part, some in data["extra"].items()}
+    groups = {str(name): [str(label) for label in labels] for name, labels in data["groups"].items()}
+    # Each protected feature has asked what flips when it alone changes.
+    protected = data.get("protected") or [part.partition(":")[2] for part in extra if part.startswith("flip:")]
+    records = [Record(**one) for one in data["records"]]
+    seed = data.get("seed", 0)
+    return Audit(records, extra, groups, tuple(map(str, protected)), dict(data["about"]), seed)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _checkpoint(path: Path) -> Audit:
+    """The last run that was finished; if there is none, the records alone, with equal rows once."""
+    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base:
+        (application,) = base.execute("PRAGMA application_id").fetchone()
+        (version,) = base.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION:
+            raise FileError(f"{path}: this is no checkpoint of an audit")
+        if version != FORMAT:
+            raise FileError(f"{path}: a checkpoint of format {version}; this version of mace reads format {FORMAT}")
+        digests = dict(base.execute("SELECT name, value FROM meta ORDER BY name").fetchall())
+        found = [from_json(text) for (text,) in base.execute("SELECT json FROM records ORDER BY key")]
+        finished = base.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'run'").fetchone()
+        run = base.execute("SELECT json FROM run").fetchone() if finished else None
+    if run is not None:
+        return _finished(json.loads(run[0], parse_constant=_refuse), {record.key: record for record in found})
+    found.sort(key=lambda record: (record.row, record.key))
+    extra: dict[str, list[Record]] = {}
+    for record in found:
+        if record.part != MAIN:
+            extra.setdefault(record.part, []).append(record)
+    protected = tuple(sorted(part.removeprefix("flip:") for part in extra if part.startswith("flip:")))
+    records = [record for record in found if record.part == MAIN]
+    about = {"digests": digests, "audited": len(records), "source": "checkpoint"}
+    return Audit(records, dict(sorted(extra.items())), {}, protected, about)
+
+
+def _finished(run: Any, records: dict[str, Record]) -> Audit:
+    parts = {
+        str(part): [replace(records[key], row=row, label=label) for key, row, label in rows]
+        for part, rows in run["rows"].items()
+    }
+    groups = {str(name): [str(label) for label in labels] for name, labels in run["groups"].items()}
+    return Audit(parts.pop(MAIN), parts, groups, tuple(map(str, run["protected"])), dict(run["about"]), run["seed"])
+
+
+def _check(audit: Audit) -> None:
+    """Raise ValueError unless every field of every record has its type, so that nothing later stumbles on it."""
+    kinds = {part.name: _TYPES.get(str(part.type)) for part in fields(Record)}
+    for records in (audit.records, *audit.extra.values()):
+        for record in records:
+            for name, kind in kinds.items():
+                value = getattr(record, name)
+                if kind is not None and not isinstance(value, kind):
+                    raise ValueError(f"row {record.row!r}: `{name}` is {value!r}")
+            pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in record.changes.values())
+            known = record.status in STATUSES and record.failure in ("", *FAILURES) and record.proof in PROOFS
+            if not pairs or not known:
+                raise ValueError(f"row {record.row!r} is no record")
+    for name, labels in audit.groups.items():
+        if len(labels) != len(audit.records):
+            raise ValueError(f"the group `{name}` has {len(labels)} entries for {len(audit.records)} records")
+    known_rows = {record.row for record in audit.records}
+    for part, records in audit.extra.items():
+        if not known_rows.issuperset(record.row for record in records):
+            raise ValueError(f"{part!r} was asked of rows that have no record")
+
+
+def _grouped(audit: Audit, names: Iterable[str]) -> Audit:
+    groups = dict(audit.groups)
+    for name in names:
+        if name in groups:
+            continue
+        if not any(name in record.start for record in audit.records):
+            known = sorted({*groups, *(feature for record in audit.records for feature in record.start)})
+            raise RowError(f"no record has a feature `{name}` to group by", hint=f"There are {_few(known)}.")
+        # A query that was killed has left no row behind.
+        groups[name] = [str(r.start[name]) if name in r.start else NOT_RECORDED for r in audit.records]
+    return replace(audit, groups=groups)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:20]) + (", .." if len(names) > 20 else "")

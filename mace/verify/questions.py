@@ -40,8 +40,8 @@ STEPS = 60  # on one axis: the prover for ensembles takes up to 63 levels
 class Case:
     """One question; `rows` makes rows of a point, `broken` replays them: the decisions if they break the property.
 
-    exact: whether a point stands for its own rows only. If not, a refutation counts only while no point was excluded
-           because its rows do not break the property.
+    exact: whether a point stands for its own rows only, so that one refused by the replay may be excluded. If not,
+           such a point leaves the question undecided.
     """
 
     question: Question

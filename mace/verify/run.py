@@ -349,15 +349,13 @@ class _Run:
             assert decisions is not None
             return rows, decisions
         match reply:
-            case Refuted(proof=proof) if case.exact or not refused:
+            case Refuted(proof=proof):
                 self.refuted += 1
                 if refused:
                     self.notes.append(
                         f"the deployed model itself was asked about {len(refused)} points near a boundary"
                     )
                 self._certify(case.question, refused, proof)
-            case Refuted():
-                self.doubts.append(f"{len(refused)} points that the prover found break the property by no real rows")
             case Unknown(why=why):
                 self.doubts.append(self._timed_out if self._left().seconds == 0.0 else why)
         return None
@@ -411,6 +409,9 @@ def ask(
             if case.question.obeys(reply.point) and breaks(case, rows) is not None:
                 return reply, oracle.name, refused, rows
             refused.append(reply.point)
+            if not case.exact:
+                why = "a point that the prover found breaks the property by no allowed rows"
+                return Unknown(why), oracle.name, refused, None
             oracle.forbid(reply.point)
             late = deadline is not None and time.monotonic() >= deadline
             if late or len(refused) >= MOST_REFUSED:

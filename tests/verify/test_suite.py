@@ -1,0 +1,125 @@
+"""A suite file is validated by line; its outcomes are text, JSON, JUnit XML and SARIF, and an exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mace.errors import FileError
+from mace.space import Feature, Space
+from mace.verify.command import run_verify
+from mace.verify.suite import load
+
+SPACE = Space([Feature("Income", "integer", 0, 100), Feature("Sex", "categorical", levels=["f", "m"])])
+PROGRAM = 'if Income > 50 and Sex == "m":\n    return 1\nreturn 0\n'
+SUITE = """suite = 1
+timeout = 30
+
+[[property]]
+name = "more income <never> hurts"
+property = "monotone(Income, increasing)"
+
+[[property]]
+property = "fair(Sex)"
+
+[[property]]
+property = "fair(Height)"
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "suite.toml"
+    path.write_text(SUITE)
+    return path
+
+
+def ran(suite: Path | None, format: str, properties=()) -> tuple[str, int]:
+    return run_verify(PROGRAM, SPACE, None, list(properties), suite, format=format)
+
+
+def test_text_says_all_three_and_counts(suite) -> None:
+    text, code = ran(suite, "text")
+    assert code == 10
+    assert "proved: monotone(Income, increasing)" in text and "violated: fair(Sex)" in text
+    assert "no feature `Height`" in text and text.endswith("1 proved, 1 violated, 1 error")
+
+
+def test_json_has_the_replayed_inputs(suite) -> None:
+    results = json.loads(ran(suite, "json")[0])["results"]
+    assert [result["status"] for result in results] == ["proved", "violated", "error"]
+    assert results[1]["violation"]["changes"].keys() == {"Sex"}
+    assert [result["line"] for result in results] == [6, 9, 12]
+
+
+def test_junit_is_well_formed_and_counts(suite) -> None:
+    root = ElementTree.fromstring(ran(suite, "junit")[0])
+    assert (root.tag, root.get("tests"), root.get("failures"), root.get("errors")) == ("testsuites", "3", "1", "1")
+    cases = root.findall("testsuite/testcase")
+    assert [[child.tag for child in case] for case in cases] == [["system-out"], ["failure"], ["error"]]
+    assert cases[0].get("name") == "more income <never> hurts"
+
+
+def test_junit_is_read_by_junitparser(suite, tmp_path) -> None:
+    junitparser = pytest.importorskip("junitparser")
+    path = tmp_path / "out.xml"
+    path.write_text(ran(suite, "junit")[0], encoding="utf-8")
+    found = junitparser.JUnitXml.fromfile(str(path))
+    assert (found.tests, found.failures, found.errors) == (3, 1, 1)
+
+
+def test_sarif_says_fail_pass_and_open_at_lines(suite) -> None:
+    log = json.loads(ran(suite, "sarif")[0])
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] == ("error" if result["kind"] == "fail" else "none")
+        assert result["message"]["text"]
+    assert [result["kind"] for result in run["results"]] == ["pass", "fail", "open"]
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert [place["region"]["startLine"] for place in places] == [6, 9, 12]
+
+
+def test_exit_codes() -> None:
+    assert ran(None, "text", ["monotone(Income)"])[1] == 0
+    assert ran(None, "text", ["monotone(Income)", "fair(Sex)"])[1] == 10
+    assert ran(None, "text", ["fair(Height)"])[1] == 2
+    assert run_verify(PROGRAM, SPACE, None, ["monotone(Income)"], None, timeout=1e-4)[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("suite = 1", "suite = 2", r":1: expected `suite = 1`"),
+        ("timeout = 30", 'timeout = "30"', r":2: `timeout` must be of type float"),
+        ("timeout = 30", "timeout = -1", r":2: `timeout` is a number of seconds"),
+        ('property = "fair(Sex)"', 'propety = "fair(Sex)"', r":8: a property needs `property`"),
+        ('property = "fair(Sex)"', 'property = "fair(Sex)"\nage = 3', r":10: a property has no key `age`"),
+        ('property = "fair(Sex)"', 'property = "fare(Sex)"', r":9: the property 'fare\(Sex\)' is none"),
+        ("suite = 1", "suite = = 1", "is not TOML"),
+    ],
+)
+def test_a_wrong_suite_is_refused_at_its_line(suite, old, new, message) -> None:
+    suite.write_text(SUITE.replace(old, new))
+    with pytest.raises(FileError, match=message):
+        load(suite)
+
+
+def test_the_command_line_verifies_a_program(tmp_path) -> None:
+    from typer.testing import CliRunner
+
+    from mace.cli import app
+
+    model, space = tmp_path / "model.mace", tmp_path / "space.toml"
+    model.write_text(PROGRAM)
+    SPACE.save(space)
+    given = ["verify", "--model", str(model), "--space", str(space), "--property"]
+    done = CliRunner().invoke(app, [*given, "monotone(Income, increasing)"])
+    assert done.exit_code == 0 and "proved" in done.output
+    done = CliRunner().invoke(app, [*given, "fair(Sex)", "--format", "json"])
+    assert done.exit_code == 10 and json.loads(done.output)["results"][0]["status"] == "violated"

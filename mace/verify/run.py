@@ -136,7 +136,9 @@ class _Run:
         if wants_witness:
             return self._done("violated", "proved: no allowed input gets it")
         if not self.asked:
-            return Verdict("", "proved", "both compute the same from the same numbers", oracle="structure")
+            same = isinstance(self.given, kinds.Equivalent)
+            why = "both compute the same from the same numbers" if same else "no tree changes its answer along it"
+            return Verdict("", "proved", why, oracle="structure")
         return self._done("proved", f"no allowed input breaks it ({_count(self.refuted, 'question')} refuted)")
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:

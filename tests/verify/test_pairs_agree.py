@@ -111,7 +111,8 @@ def check(seed: int, monkeypatch) -> None:
         changed = random_tree(space, table.outputs, 1, rng)
         other = replace(table, trees=(*table.trees[:number], changed, *table.trees[number + 1 :]))
         second = Deployed(other)
-        differs = any(second.one(np.asarray(r)) != said[p] for p, r in zip(known, space.encode(frame(known.values())).to_numpy(), strict=True))  # fmt: skip
+        matrix = space.encode(frame(known.values())).to_numpy()
+        differs = any(second.one(row) != said[point] for point, row in zip(known, matrix, strict=True))
         monkeypatch.setattr("mace.verify.run.Subject", lambda m, s: subject_of(m, s, monkeypatch))
         verdict = answered(equivalent(second), subject)
         assert verdict.status == ("violated" if differs else "proved"), (seed, verdict)

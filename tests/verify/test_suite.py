@@ -37,8 +37,8 @@ def suite(tmp_path: Path) -> Path:
     return path
 
 
-def ran(suite: Path | None, format: str, properties=()) -> tuple[str, int]:
-    return run_verify(PROGRAM, SPACE, None, list(properties), suite, format=format)
+def ran(suite: Path | None, shown: str, properties=()) -> tuple[str, int]:
+    return run_verify(PROGRAM, SPACE, None, list(properties), suite, format=shown)
 
 
 def test_text_says_all_three_and_counts(suite) -> None:

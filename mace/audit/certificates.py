@@ -54,7 +54,7 @@ class Writer:
     def of(self, answer: Answer) -> Certificate:
         """The certificate of an answer but for the model's part; raises CertificateError as `answer.certificate`."""
         if answer.proof is None or answer.question is None:
-            return answer.certificate  # says why there is none
+            raise CertificateError(f"the oracle {answer.oracle!r} gave no proof that stands alone")
         lower = None if answer.status == "infeasible" else answer.exact_lower_bound
         return certificate(answer.question, lower, answer.witness, answer.proof, model={})
 

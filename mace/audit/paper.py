@@ -94,10 +94,9 @@ def line_of(norm: str, done: Audit) -> Line:
 
 def as_rich(lines: list[Line]) -> Any:
     """The two tables, and where the paper's figures are."""
-    from rich.console import Group
     from rich.text import Text
 
-    from mace.audit.show import percent, row, table
+    from mace.audit.show import percent, row, stacked, table
 
     first = table(
         f"age in the nearest counterfactuals of {lines[0].rows} rejected rows, forest of Adult (the paper's table 4)",
@@ -134,4 +133,4 @@ def as_rich(lines: list[Line]) -> Any:
             percent(line.not_lowered.increase),
             line.not_lowered.blocked.count,
         )
-    return Group(first, Text(""), second, Text(""), Text(MISSING))
+    return stacked([first, second, Text(MISSING)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
@@ -28,9 +29,6 @@ def as_text(shown: Any) -> str:
 
 def as_rich(audit: Audit) -> Any:
     """The tables as a rich renderable."""
-    from rich.console import Group
-    from rich.text import Text
-
     findings = audit.findings
     parts: list[Any] = [_statuses(audit, findings), _groups(findings)]
     if findings.reliance:
@@ -43,8 +41,20 @@ def as_rich(audit: Audit) -> Any:
         parts += _blocking(findings)
     if audit.undecided:
         parts.append(_undecided(audit))
+    return stacked(parts)
+
+
+def stacked(parts: Iterable[Any]) -> Any:
+    """Tables one below the other. A title stands above its table, since inside it would wrap at the table's width."""
+    from rich.console import Group
+    from rich.text import Text
+
     out: list[Any] = []
     for part in parts:
+        title = getattr(part, "title", None)
+        if title is not None:
+            out.append(Text(str(title), style="bold"))
+            part.title = None
         out += [part, Text("")]
     return Group(*out[:-1])
 
@@ -54,7 +64,7 @@ def table(title: str, *columns: str) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    made = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    made = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
         made.add_column(name, justify="right" if place else "left", overflow="fold")
     return made

@@ -186,7 +186,7 @@ class Worker:
     def _certify(self, answer: Answer, record: Record) -> Record:
         """Write and check the certificate of the main question; for the others say that there is a proof."""
         if answer.proof is None:
-            return replace(record, proof_why=answer.why or f"the oracle {answer.oracle!r} writes none")
+            return replace(record, proof_why=answer.why or f"the oracle {answer.oracle!r} gave none that stands alone")
         if self.task.certificates is None or record.part != MAIN:
             return replace(record, proof="kept")
         try:

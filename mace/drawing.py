@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
@@ -163,7 +164,9 @@ def style() -> Iterator[None]:
 
 def to_svg(display: Display, name: str) -> str:
     """The plot as an SVG element for a page of HTML; `name` is unlike that of any other plot of the page."""
-    with style():
+    with style(), warnings.catch_warnings():
+        # A letter that matplotlib's font lacks is no matter: it stays text, and the reader's browser has the fonts.
+        warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support", category=UserWarning)
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH, display.height), layout="constrained")

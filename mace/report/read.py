@@ -26,6 +26,15 @@ FLAT = (".jsonl", ".csv", ".parquet")
 CHECKPOINTS = (".sqlite", ".sqlite3", ".db")
 STATUSES = ("optimal", "bounded", "infeasible", "unknown")
 NOT_RECORDED = "(not recorded)"
+_ABOUT: dict[str, tuple[type, ...]] = {
+    "limit": (int, type(None)),
+    "frame_rows": (int,),
+    "rules": (list,),
+    "restrictions": (dict,),
+    "digests": (dict,),
+    "timeout_seconds": (int, float, type(None)),
+    "memory_mb": (int, float, type(None)),
+}
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "str": (str,),
@@ -117,6 +126,11 @@ def _finished(run: Any, records: dict[str, Record]) -> Audit:
 
 def _check(audit: Audit) -> None:
     """Raise ValueError unless every field of every record has its type, so that nothing later stumbles on it."""
+    for name, allowed in _ABOUT.items():
+        if not isinstance(audit.about.get(name, allowed[0]()), allowed):
+            raise ValueError(f"`{name}` is {audit.about[name]!r}")
+    if not isinstance(audit.seed, int):
+        raise ValueError(f"the seed is {audit.seed!r}")
     kinds = {part.name: _TYPES.get(str(part.type)) for part in fields(Record)}
     for records in (audit.records, *audit.extra.values()):
         for record in records:
@@ -126,7 +140,8 @@ def _check(audit: Audit) -> None:
                     raise ValueError(f"row {record.row!r}: `{name}` is {value!r}")
             pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in record.changes.values())
             known = record.status in STATUSES and record.failure in ("", *FAILURES) and record.proof in PROOFS
-            if not pairs or not known:
+            texts = all(isinstance(name, str) for name in (*record.core, *record.opens))
+            if not pairs or not known or not texts:
                 raise ValueError(f"row {record.row!r} is no record")
     for name, labels in audit.groups.items():
         if len(labels) != len(audit.records):

@@ -1,0 +1,104 @@
+"""Displays draw where they are told, say in words what they show, and have what scikit-learn's have."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+
+import mace
+from mace.drawing import cell, move, number, percent, to_svg
+from mace.errors import MaceError
+from mace.report.displays import DISPLAYS, MOST_GROUPS, BoundsDisplay, DistanceDisplay
+from tests.audit import faults
+from tests.report import made
+
+mpl.use("agg")
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_an_audit_plots_into_the_axes_given(name: str):
+    ax = Figure().subplots()
+    display = getattr(made.audit(), f"plot_{name}")(ax)
+    assert isinstance(display, DISPLAYS[name])
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert ax.has_data()
+    assert display.alt
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_an_audit_plots_into_a_new_figure(name: str):
+    import matplotlib.pyplot as pyplot
+
+    display = DISPLAYS[name].from_audit(made.audit())
+    assert pyplot.fignum_exists(display.figure_.number)
+    again = Figure().subplots()
+    assert display.plot(again).ax_ is again
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_an_audit_of_nothing_can_be_plotted(name: str):
+    assert "<svg" in to_svg(DISPLAYS[name].of(made.audit(records=[], extra={}, groups={})), "empty")
+
+
+def test_many_groups_are_cut_in_the_plot():
+    records = [made.found(n, Fraction(1, n + 2)) for n in range(50)]
+    display = DistanceDisplay.of(made.audit(records=records, extra={}, groups={"g": [str(n) for n in range(50)]}))
+    assert len(display.groups) == 51
+    ax = Figure().subplots()
+    display.plot(ax)
+    assert len(ax.get_yticks()) == MOST_GROUPS
+
+
+def test_the_bounds_say_how_many_have_no_gap():
+    display = BoundsDisplay.of(made.audit())
+    assert display.closed == 2
+    assert display.alt == "2 of 3 rows with a counterfactual have gap 0; the widest gap is 0.25; 3 have none"
+
+
+@pytest.fixture(scope="module")
+def answer():
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame))
+    return mace.explain(model, faults.space(), frame[faults.fair(frame) == 0].iloc[0], goal=1, background=frame)
+
+
+def test_an_answer_plots_what_changes(answer):
+    ax = Figure().subplots()
+    display = answer.plot(ax)
+    assert (display.ax_, display.figure_) == (ax, ax.figure)
+    assert [change.name for change in display.changes] == list(answer.counterfactuals[0].changes)
+    assert all(0 <= change.start <= 1 and 0 <= change.end <= 1 for change in display.changes)
+    assert display.title.startswith("optimal: l1 distance 0.")
+
+
+def test_an_answer_without_that_counterfactual_cannot_be_plotted(answer):
+    with pytest.raises(MaceError, match="there is no counterfactual 7 to plot: the answer is optimal and has 1"):
+        answer.plot(which=7)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(answer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (answer.plot, made.audit().plot_status, lambda: mace.report(made.audit(), "never.html")):
+        with pytest.raises(MaceError, match=r"pip install 'mace-smt\[report\]'"):
+            draw()
+
+
+def test_numbers_are_rounded_the_way_that_is_asked():
+    assert number(1 / 3, 6, "down") == "0.333333"
+    assert number(1 / 3, 6, "up") == "0.333334"
+    assert [number(0.0), number(1234567.0, 9), number(0.5), number(1e-12), number(float("inf"))] == [
+        "0", "1,234,567", "0.5", "1e-12", "inf",
+    ]  # fmt: skip
+    assert [percent(0.9996), percent(1.0), percent(0.0), percent(0.0001), percent(None)] == [
+        ">99.9%", "100.0%", "0.0%", "<0.1%", "none",
+    ]  # fmt: skip
+    assert [cell(None), cell(float("nan")), cell(True), cell(1200), cell(0.1, "EUR")] == [
+        "missing", "missing", "True", "1,200", "0.1 EUR",
+    ]  # fmt: skip
+    assert [move(0.1, 0.3), move(5, 2), move("a", "b"), move(None, 1)] == ["+0.2", "−3", "", ""]

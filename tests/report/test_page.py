@@ -1,0 +1,237 @@
+"""The page is whole, accessible and deterministic; it shows what was not proved, and what it was given as text."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import mace
+from mace.audit.run import Audit
+from mace.errors import FileError, RowError
+from mace.report import to_html
+from tests.audit import faults
+from tests.report import made
+from tests.report.made import HOSTILE, Parsed
+
+EMPTY = Audit([], {}, {}, (), {})
+PAGES = {
+    "every outcome": (made.audit(), None),
+    "a person": (made.audit(), 0),
+    "a person with no way out": (made.audit(), 3),
+    "a person who was not decided": (made.audit(), 5),
+    "nothing": (EMPTY, None),
+    "hostile": (made.audit(HOSTILE), 1),
+    "what closes a style, a comment, an attribute": (made.audit("</style>--></svg>\"'>]]><b>"), 1),
+}
+
+
+@pytest.fixture(scope="module", params=PAGES, ids=list(PAGES))
+def page(request: pytest.FixtureRequest) -> str:
+    audit, person = PAGES[request.param]
+    return to_html(audit, person)
+
+
+def test_tags_are_closed_in_turn_and_ids_are_unique(page: str):
+    parsed = Parsed(page)
+    ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    references = [
+        name
+        for _, attributes in parsed.elements
+        for key in ("aria-labelledby", "href", "clip-path")
+        for name in (re.findall(r"#([^)]+)", attributes.get(key, "")) if key != "aria-labelledby" else [])
+        + (attributes.get("aria-labelledby", "").split() if key == "aria-labelledby" else [])
+    ]
+    assert set(references) <= set(ids)
+    assert len(references) > 10
+
+
+def test_headings_go_down_one_step_at_a_time(page: str):
+    levels = [int(tag[1]) for tag, _ in Parsed(page).elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+def test_every_table_has_a_caption_and_every_heading_of_it_a_scope(page: str):
+    parsed = Parsed(page)
+    assert len(parsed.all("caption")) == len(parsed.all("table")) > 0
+    assert {attributes.get("scope") for attributes in parsed.all("th")} == {"col", "row"}
+
+
+def test_every_picture_has_words(page: str):
+    parsed = Parsed(page)
+    assert len(parsed.all("svg")) == len(parsed.all("desc")) > 0
+    for attributes in parsed.all("svg"):
+        assert attributes["role"] == "img"
+        assert len(attributes["aria-labelledby"].split()) == 2
+
+
+def test_nothing_is_fetched_and_nothing_runs(page: str):
+    parsed = Parsed(page)
+    assert not re.search(r"https?:|//[a-z]|@import|url\((?!#)", page)
+    kinds = {tag for tag, _ in parsed.elements}
+    assert kinds & {"script", "iframe", "object", "embed", "img", "image", "form", "base", "foreignobject"} == set()
+    assert not [name for _, attributes in parsed.elements for name in attributes if name.startswith("on")]
+    assert {a["href"] for a in parsed.all("link")} == {"data:,"}
+    assert all(a["href"].startswith("#") for a in [*parsed.all("a"), *parsed.all("use")])
+    policy = next(a["content"] for a in parsed.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+    assert (parsed.all("html")[0]["lang"], parsed.all("style")) == ("en", [{}])
+
+
+def test_it_says_what_a_counterfactual_is_not(page: str):
+    assert "not by itself a statement of the principal reasons" in Parsed(page).words("p")
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "a & b <i>", "{{ 7 * 7 }}", "$x^2$", "&lt;b&gt;", "emoji 👩‍🚀", "علی‌رضا"])
+def test_a_value_shows_as_it_is_in_the_page_and_in_the_plots(text: str):
+    parsed = Parsed(to_html(made.audit(text), 1))
+    shown = parsed.words("td", "th", "dd", "li", "p", "code", "span")
+    assert shown.count(text) > 10
+    assert text[:20] in parsed.words("text"), "the labels of the plots"
+    assert text in parsed.words("desc")
+    assert parsed.all("script") == []
+    assert "49" not in parsed.words("h1")
+
+
+def test_characters_that_cannot_be_seen_are_marked():
+    parsed = Parsed(to_html(made.audit("a\x00b\u202ec\ud800d\ne"), 1))
+    assert "a\ufffdb\ufffdc\ufffdd\ufffde" in parsed.words("td")
+    assert not re.search("[\x00\u202e\ud800]", parsed.words())
+
+
+def test_the_same_audit_gives_the_same_bytes():
+    assert to_html(made.audit(), 0) == to_html(made.audit(), 0)
+
+
+def test_the_users_own_settings_do_not_change_it():
+    import matplotlib as mpl
+
+    before = to_html(made.audit())
+    with mpl.rc_context({"font.size": 40, "axes.facecolor": "black", "svg.fonttype": "path", "text.usetex": True}):
+        assert to_html(made.audit()) == before
+
+
+def test_what_was_not_decided_is_shown_with_its_reason():
+    words = Parsed(to_html(made.audit())).words()
+    assert "4 rows stayed open: 1 with a lower and an upper bound, 3 without a verdict" in words
+    for outcome in ("timeout", "crashed", "bounded", "unknown"):
+        assert outcome in words
+    assert "stopped after 45 s" in words
+    assert "the proofs rest on the provers alone" not in words
+    none = [made.found(0, Fraction(1, 3), proof="kept")]
+    alone = Parsed(to_html(made.audit(records=none, extra={}, groups={}))).words()
+    assert "No row has a certificate that the checker accepted" in alone
+
+
+def test_no_bound_claims_more_than_was_proved():
+    third = made.found(0, Fraction(2, 3), Fraction(1, 3) + Fraction(1, 10**7))
+    words = Parsed(to_html(made.audit(records=[third], extra={}, groups={}), 0)).words("td", "dd")
+    assert "0.666667" in words, "what was found is rounded up"
+    assert "0.333333" in words, "the bound is rounded down"
+    assert "0.333334" not in words
+
+
+def test_shares_are_not_rounded_to_all_or_nothing():
+    records = [made.blocked(0), *(made.found(n, Fraction(1, 4)) for n in range(1, 3000))]
+    words = Parsed(to_html(made.audit(records=records, extra={}, groups={}))).words("td")
+    assert "<0.1%" in words
+    assert ">99.9%" in words
+
+
+def test_an_audit_of_only_some_answers_says_what_is_not_recorded():
+    words = Parsed(to_html(made.audit(about={}, extra={}))).words()
+    assert "not recorded in this audit file" in words
+    assert "Date: not stated" in words
+    assert "Date: 2026-01-31" in Parsed(to_html(made.audit(), date="2026-01-31")).words()
+    assert "Date: 2026-02-01" in Parsed(to_html(made.audit(about={"date": "2026-02-01"}))).words()
+
+
+def test_a_person_has_before_and_after_and_other_ways():
+    parsed = Parsed(to_html(made.audit(), 0, space=None))
+    words = parsed.words("td", "th")
+    assert "Income 1,200.5 1,800 +599.5" in words
+    assert "Age 30 the same" in words
+    assert "Income may not change none found none infeasible" in words
+
+
+def test_a_person_who_was_not_audited_is_an_error():
+    with pytest.raises(RowError, match="row 99 was not audited\nThe audit has 0, 1, 2"):
+        to_html(made.audit(), 99)
+
+
+def test_a_report_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "report.html"
+    assert mace.report(made.audit(), path) == path
+    before = path.read_bytes()
+    assert before.endswith(b"</html>\n") or before.endswith(b"</html>")
+    with pytest.raises(RowError):
+        mace.report(made.audit(), path, 99)
+
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(FileError, match=r"report.html: cannot be written \(No space left"):
+        mace.report(made.audit("other"), path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileError, match="cannot be written"):
+        mace.report(made.audit(), tmp_path / "absent" / "report.html")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory):
+    """A small audit with certificates, its folder, and the model."""
+    folder = tmp_path_factory.mktemp("audit")
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame))
+    done = mace.audit(
+        model, faults.space(), frame, ["Sex"], goal=1, limit=5, processes=1, protected=["Age"],
+        checkpoint=folder / "audit.sqlite", certificates=folder / "certificates", progress=False,
+    )  # fmt: skip
+    return done, folder, model, frame
+
+
+def test_the_certificate_of_a_person_is_checked_again(real):
+    done, folder, _, _ = real
+    who = next(record for record in done.records if record.certificate)
+    text = to_html(done, who.row, space=faults.space(), certificates=folder / "certificates")
+    words = Parsed(text).words()
+    assert "Checked again for this report accepted:" in words
+    assert f"mace check {who.certificate}" in words
+    certificate = mace.certificate.load(folder / "certificates" / who.certificate)
+    assert certificate.digest in words
+    assert 'id="plot-person"' in text
+
+
+def test_a_certificate_of_another_claim_is_not_called_accepted(real, tmp_path: Path):
+    done, folder, _, _ = real
+    one, two = [record for record in done.records if record.certificate and record.status == "optimal"][:2]
+    (tmp_path / one.certificate).write_bytes((folder / "certificates" / two.certificate).read_bytes())
+    words = Parsed(to_html(done, one.row, certificates=tmp_path)).words()
+    assert "refused: the certificate makes another claim than the audit" in words
+    with pytest.raises(FileError, match=f"certificate of row {two.row} cannot be read"):
+        to_html(done, two.row, certificates=tmp_path)
+
+
+def test_a_certificate_outside_its_folder_is_not_opened(tmp_path: Path):
+    away = made.found(0, Fraction(1, 3), certificate="../secret.json")
+    with pytest.raises(FileError, match="outside its folder"):
+        to_html(made.audit(records=[away], extra={}, groups={}), 0, certificates=tmp_path)
+
+
+def test_an_answer_brings_its_alternatives_and_its_certificate(real):
+    done, _, model, frame = real
+    row = frame.iloc[done.records[0].row]
+    answer = mace.explain(model, faults.space(), row, goal=1, count=2, background=frame)
+    words = Parsed(to_html(done, answer)).words()
+    assert answer.certificate.digest in words
+    assert "Checked for this report accepted:" in words
+    assert "kEUR" in words
+    assert ("Other ways" in words) == (len(answer.counterfactuals) > 1)

@@ -195,7 +195,7 @@ def audit(
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="A folder for a checked certificate of each row.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the rows: .parquet, .csv or .jsonl.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write .parquet, .csv, .jsonl or .json.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the choice for --cores.")] = 0,
     paper_tables: Annotated[
         bool, typer.Option("--paper-tables", help="Tables 4 and 7 of Karimi et al. 2020 on Adult; needs no --model.")

@@ -8,9 +8,10 @@
     in units of 2^-1074 (every float64 is a whole number of them), leaf values in units of 2^-[unit], which the
     translation chooses so that every one is whole.
 
-    Not covered: rules and avoid (a statement without them claims more), overflow of sums beyond the largest float. *)
+    Not covered: rules and avoid (a statement without them claims more), columns that are computed by a chain, tests of
+    membership, overflow of sums beyond the largest float. *)
 
-From Coq Require Import ZArith QArith Qminmax List Bool.
+From Coq Require Import ZArith QArith Qminmax List Bool Permutation.
 From Mace Require Import Rounding.
 Import ListNotations.
 Open Scope Z_scope.
@@ -98,6 +99,7 @@ Record statement := Statement {
   cast_to_float32 : bool;              (** cast = "float32" *)
   test_is_strict : bool;               (** test = "<" *)
   sums_in_float32 : bool;              (** dtype = "float32" *)
+  ordered : bool;                      (** false: the trees may be added in any order *)
   divide : positive;
   unit : Z;
   start_scores : list Z;
@@ -128,9 +130,15 @@ Definition cast (s : statement) (v : Z) : Z := if cast_to_float32 s then round 9
 Definition passes (s : statement) (threshold : float) (v : Z) : bool :=
   if test_is_strict s then cast s v <? units threshold else cast s v <=? units threshold.
 
+(** Values are rounded to dtype before they are added; the smallest float32 is 2^-149. *)
+Definition stored (s : statement) (v : Z) : Z :=
+  if sums_in_float32 s then round (Z.max 0 (unit s - 149)) 24 v 1 else v.
+
+Definition first_scores (s : statement) : list Z := map (stored s) (start_scores s).
+
 Fixpoint leaf_of (s : statement) (x : point) (t : tree) : list Z :=
   match t with
-  | Leaf scores => scores
+  | Leaf scores => map (stored s) scores
   | Node c threshold _ l r => if passes s threshold (column_value s x c) then leaf_of s x l else leaf_of s x r
   end.
 
@@ -143,7 +151,7 @@ Variable round : Z -> Z -> Z -> Z -> Z.
 
 (** (start + leaf + leaf + ..) in the order of the trees, each sum rounded. *)
 Definition float_sum (s : statement) (leaves : list (list Z)) (k : nat) : Z :=
-  fold_left (fun sum leaf => round 0 (precision s) (sum + nth k leaf 0) 1) leaves (nth k (start_scores s) 0).
+  fold_left (fun sum leaf => round 0 (precision s) (sum + nth k leaf 0) 1) leaves (nth k (first_scores s) 0).
 
 (** Divided by [divide], rounded once, in units of 2^-1074. *)
 Definition score (s : statement) (leaves : list (list Z)) (side : option nat) : Z :=
@@ -162,7 +170,11 @@ Definition decides (s : statement) (leaves : list (list Z)) : bool :=
   existsb (fun part => forallb (holds s leaves) part) (goal s).
 End Scores.
 
-Definition has_goal (s : statement) (x : point) : bool := decides round s (map (leaf_of s x) (trees s)).
+(** The model decides as asked, in the order of the trees, or in some order where the order is not fixed. *)
+Definition has_goal (s : statement) (x : point) : Prop :=
+  exists leaves, Permutation (map (leaf_of s x) (trees s)) leaves /\
+    (ordered s = true -> leaves = map (leaf_of s x) (trees s)) /\
+    decides round s leaves = true.
 
 (** ** Allowed points, their distance, the claim *)
 
@@ -195,5 +207,5 @@ Definition distance (s : statement) (x : point) : Q :=
    gamma s * largest (fun f i => weight f * delta f i) (features s) x)%Q.
 
 Definition claim (s : statement) : Prop :=
-  forall x, allowed s x -> has_goal s x = true ->
+  forall x, allowed s x -> has_goal s x ->
   match closer_than s with Some q => (q <= distance s x)%Q | None => False end.

@@ -11,7 +11,7 @@
 
     Main theorem: [check_sound]. *)
 
-From Coq Require Import ZArith QArith Qround List Bool Lia Lqa.
+From Coq Require Import ZArith QArith Qround List Bool Permutation Lia Lqa.
 From Mace Require Import Rounding Ensemble CutTree Costs Margins.
 Import ListNotations.
 Open Scope Z_scope.
@@ -53,7 +53,7 @@ Definition cut_holds (s : statement) (threshold : float) (k : kind) (lower upper
 
 Fixpoint cut_tree_of (s : statement) (axes : list axis) (t : tree) : option (cut_tree (list Z)) :=
   match t with
-  | Leaf scores => Some (CutLeaf scores)
+  | Leaf scores => Some (CutLeaf (map (stored s) scores))
   | Node c threshold cut l r =>
       match cut_tree_of s axes l, cut_tree_of s axes r, nth_error (columns s) c with
       | Some l, Some r, Some (j, levels) =>
@@ -84,15 +84,15 @@ Fixpoint all {A} (l : list (option A)) : option (list A) :=
   | Some a :: l => match all l with Some l => Some (a :: l) | None => None end
   end.
 
-Fixpoint leaf_size (c : comparison) (t : tree) : Z :=
+Fixpoint leaf_size (s : statement) (c : comparison) (t : tree) : Z :=
   match t with
-  | Leaf scores => magnitude c scores
-  | Node _ _ _ l r => Z.max (leaf_size c l) (leaf_size c r)
+  | Leaf scores => magnitude c (map (stored s) scores)
+  | Node _ _ _ l r => Z.max (leaf_size s c l) (leaf_size s c r)
   end.
 
 (** A comparison: the least sum of leaf margins with which it can hold, and the trees of these margins. *)
 Definition opponent (s : statement) (shapes : list (cut_tree (list Z))) (c : comparison) : Z * list (cut_tree Z) :=
-  (least_margin s c (map (leaf_size c) (trees s)) - margin c (start_scores s), map (map_tree (margin c)) shapes).
+  (least_margin s c (map (leaf_size s c) (trees s)) - margin c (first_scores s), map (map_tree (margin c)) shapes).
 
 (** ** The rules *)
 
@@ -154,7 +154,7 @@ Fixpoint check_node (p : proof) (b : list range) : bool :=
   | Trees => forallb (existsb (cannot_hold limit b)) opponents
   | Cell =>
       match all (map (fun t => only t b) shapes) with
-      | Some leaves => negb (decides round_fast s leaves)
+      | Some leaves => ordered s && negb (decides round_fast s leaves)
       | None => false
       end
   end.
@@ -206,7 +206,7 @@ Proof.
     rewrite Z.setbit_neq by auto using (N p (or_introl eq_refl)). exact IH.
 Qed.
 
-Lemma magnitude_of_leaf s x c t : magnitude c (leaf_of s x t) <= leaf_size c t.
+Lemma magnitude_of_leaf s x c t : magnitude c (leaf_of s x t) <= leaf_size s c t.
 Proof. induction t; simpl; [lia |]. destruct (passes _ _ _); lia. Qed.
 
 Lemma fold_left_ext {A B} (f g : A -> B -> A) l : (forall a b, f a b = g a b) ->
@@ -308,6 +308,15 @@ Variable limit : option Z.
 Hypothesis near : within limit paid.
 Hypothesis has_few : match most_changes s with None => True | Some k => (changes (features s) x <= k)%nat end.
 Hypothesis exact_units : unit s <= 1074.
+Variable leaves : list (list Z).
+Hypothesis arranged : Permutation (map (leaf_of s x) (trees s)) leaves.
+Hypothesis in_order : ordered s = true -> leaves = map (leaf_of s x) (trees s).
+
+Lemma sum_permuted (g : list Z -> Z) l m : Permutation l m -> sum (map g l) = sum (map g m).
+Proof. induction 1; simpl; lia. Qed.
+
+Lemma sizes_permuted (l m : list Z) : Permutation l m -> sum l = sum m /\ length l = length m.
+Proof. induction 1; simpl; lia. Qed.
 
 Lemma leaves_of : map (lands paid) shapes = map (leaf_of s x) (trees s) /\ Forall (fair paid) shapes.
 Proof.
@@ -328,16 +337,18 @@ Proof.
 Qed.
 
 Lemma opponent_sound c b : inside b paid -> cannot_hold limit b (opponent s shapes c) = true ->
-  holds round s (map (leaf_of s x) (trees s)) c = false.
+  holds round s leaves c = false.
 Proof.
   intros I C. destruct leaves_of as [L F]. unfold cannot_hold, opponent in C. simpl in C.
   destruct (best_sum_sound (margin c) shapes b F I) as (v & E & V). rewrite E in C. apply Z.ltb_lt in C.
   destruct (holds round s _ c) eqn:H; auto. exfalso.
   assert (Forall2 (fun leaf size => magnitude c leaf <= size)
-    (map (leaf_of s x) (trees s)) (map (leaf_size c) (trees s))) as S.
+    (map (leaf_of s x) (trees s)) (map (leaf_size s c) (trees s))) as S.
   { clear. generalize (trees s). induction l; simpl; constructor; auto using magnitude_of_leaf. }
-  pose proof (held_margin s _ _ c exact_units S H) as M.
-  rewrite <- L, map_map in M. lia.
+  destruct (Permutation_Forall2 arranged S) as (sizes & Ps & S').
+  pose proof (held_margin s _ _ c exact_units S' H) as M.
+  destruct (sizes_permuted _ _ Ps) as [Es El]. unfold least_margin, bounds in M, C. rewrite <- Es, <- El in M.
+  rewrite <- (sum_permuted _ _ _ arranged), <- L, map_map in M. lia.
 Qed.
 
 Lemma sure_changes_below b : inside b paid -> (sure_changes axes b <= changes (features s) x)%nat.
@@ -352,8 +363,8 @@ Proof.
   - destruct C as [C _]. rewrite C in O. discriminate.
 Qed.
 
-Lemma only_all b leaves : inside b paid -> all (map (fun t => only t b) shapes) = Some leaves ->
-  leaves = map (leaf_of s x) (trees s).
+Lemma only_all b reached : inside b paid -> all (map (fun t => only t b) shapes) = Some reached ->
+  reached = map (leaf_of s x) (trees s).
 Proof.
   intros I E. destruct leaves_of as [<- _]. apply all_map in E.
   assert (forall (us : list (cut_tree (list Z))) vs, Forall2 (fun t v => only t b = Some v) us vs -> vs = map (lands paid) us) as M; [| auto].
@@ -362,7 +373,7 @@ Qed.
 
 Theorem node_sound p : forall b, inside b paid ->
   check_node s axes limit shapes (map (map (opponent s shapes)) (goal s)) p b = true ->
-  has_goal s x = false.
+  decides round s leaves = false.
 Proof.
   induction p as [j at_most p IHp q IHq | | | | |]; simpl; intros b I C.
   - destruct (nth_error axes j) as [a |] eqn:Ea; [| discriminate].
@@ -391,20 +402,21 @@ Proof.
     rewrite (not_beyond limit paid) in C; auto; [discriminate | lia].
   - exfalso. destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
     pose proof (sure_changes_below b I). lia.
-  - unfold has_goal, decides. induction (goal s) as [| part parts IH]; simpl in *; auto.
+  - unfold decides. induction (goal s) as [| part parts IH]; simpl in *; auto.
     apply andb_true_iff in C as [C1 C2]. rewrite IH by auto. rewrite orb_false_r.
     induction part as [| c part IHc]; simpl in *; [discriminate |].
     apply orb_true_iff in C1 as [C1 | C1].
     + rewrite (opponent_sound c b I C1). reflexivity.
     + rewrite IHc by auto. apply andb_false_r.
-  - destruct (all (map (fun t => only t b) shapes)) as [leaves |] eqn:E; [| discriminate].
-    rewrite (only_all b leaves I E) in C. rewrite decides_fast in C. unfold has_goal. destruct (decides _ _ _); auto.
+  - destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
+    apply andb_true_iff in C as [O C]. rewrite (only_all b reached I E), decides_fast, <- (in_order O) in C.
+    apply negb_true_iff, C.
 Qed.
 End Sound.
 
 Theorem check_sound (s : statement) (c : certificate) : check s c = true -> claim s.
 Proof.
-  unfold check, claim. rewrite !andb_true_iff. intros (((S & G) & U) & C) x [A Few] Goal.
+  unfold check, claim. rewrite !andb_true_iff. intros (((S & G) & U) & C) x [A Few] (leaves & Arranged & InOrder & Goal).
   apply Z.leb_le in U. set (D := cost_unit c) in *.
   destruct (all (map (cut_tree_of s (map (axis_of s D) (features s))) (trees s))) as [shapes |] eqn:E; [| discriminate].
   set (paid := payments (map (axis_of s D) (features s)) x).
@@ -415,7 +427,7 @@ Proof.
   assert (forall limit,
     check_node s (map (axis_of s D) (features s)) limit shapes (map (map (opponent s shapes)) (goal s)) (proof_of c)
       (map root_range (map (axis_of s D) (features s))) = true -> within limit paid -> False) as K.
-  { intros limit C' W. pose proof (node_sound s D x S A shapes E limit W Few U (proof_of c) _ I C'). congruence. }
+  { intros limit C' W. pose proof (node_sound s D x S A shapes E limit W Few U leaves Arranged InOrder (proof_of c) _ I C'). congruence. }
   specialize (K _ C). destruct (closer_than s) as [q |]; simpl in K.
   - destruct (Qlt_le_dec (distance s x) q) as [L |]; auto. exfalso. apply K.
     pose proof (paid_below_distance s D x S G) as P. cbv zeta in P. fold paid in P.

@@ -2,7 +2,7 @@
 
     If the comparison of the rounded, divided float sums holds, the exact sum of the leaves' margins is at least
     [least_margin]. This is the "rounding slack" of the rule "trees" of FORMAT.md, computed from the model and proved here
-    for the order of the trees and the rounding of Rounding.v.
+    for the rounding of Rounding.v; it is the same for every order of the trees.
 
     Main theorem: [held_margin]. *)
 
@@ -17,9 +17,12 @@ Definition magnitude (c : comparison) (leaf : list Z) : Z := Z.abs (get (plus c)
 
 Definition sum (l : list Z) : Z := fold_right Z.add 0 l.
 
-(** Bounds on the exact sums of both sides, and on the errors of the float sums, tree by tree. *)
+(** Bounds on the exact sums of both sides, and on the errors of the float sums: the same for every order of the trees. *)
+Fixpoint error_bound (p size : Z) (steps : nat) : Z :=
+  match steps with O => 0 | S n => let e := error_bound p size n in e + (size + e) / 2 ^ p end.
+
 Definition bounds (p : Z) (sizes : list Z) (first : Z) : Z * Z :=
-  fold_left (fun b size => let a := fst b + size in (a, snd b + (a + snd b) / 2 ^ p)) sizes (first, 0).
+  let size := first + sum sizes in (size, error_bound p size (length sizes)).
 
 (** The smallest whole m with a <= b * m. *)
 Definition ceiling (a b : Z) : Z := - (- a / b).
@@ -42,7 +45,7 @@ Definition least_float_margin (s : statement) (c : comparison) (size : Z) : Z :=
     end.
 
 Definition least_margin (s : statement) (c : comparison) (sizes : list Z) : Z :=
-  let b := bounds (precision s) sizes (magnitude c (start_scores s)) in
+  let b := bounds (precision s) sizes (magnitude c (first_scores s)) in
   least_float_margin s c (fst b + snd b) - snd b.
 
 (** ** Sums *)
@@ -53,26 +56,31 @@ Definition run_sum (p : Z) (side : option nat) (leaves : list (list Z)) (first :
 Definition exact_sum (side : option nat) (leaves : list (list Z)) (first : Z) : Z :=
   first + sum (map (get side) leaves).
 
-Lemma sums_bounded p c : 0 < p -> forall leaves sizes fp fm xp xm A err,
+Lemma sums_bounded p c size : 0 < p -> forall leaves sizes fp fm xp xm steps,
   Forall2 (fun leaf size => magnitude c leaf <= size) leaves sizes ->
-  Z.abs xp + Z.abs xm <= A -> Z.abs (fp - xp) + Z.abs (fm - xm) <= err ->
-  let b := fold_left (fun b size => let a := fst b + size in (a, snd b + (a + snd b) / 2 ^ p)) sizes (A, err) in
-  Z.abs (exact_sum (plus c) leaves xp) + Z.abs (exact_sum (minus c) leaves xm) <= fst b /\
+  Z.abs xp + Z.abs xm + sum sizes <= size -> Z.abs (fp - xp) + Z.abs (fm - xm) <= error_bound p size steps ->
+  Z.abs (exact_sum (plus c) leaves xp) + Z.abs (exact_sum (minus c) leaves xm) <= size /\
   Z.abs (run_sum p (plus c) leaves fp - exact_sum (plus c) leaves xp) +
-  Z.abs (run_sum p (minus c) leaves fm - exact_sum (minus c) leaves xm) <= snd b.
+  Z.abs (run_sum p (minus c) leaves fm - exact_sum (minus c) leaves xm) <= error_bound p size (length leaves + steps).
 Proof.
   intros P. unfold exact_sum, run_sum.
-  induction leaves as [| leaf leaves IH]; intros sizes fp fm xp xm A err F HA HE; inversion F as [| ? size ? rest M R]; subst.
-  - simpl. rewrite !Z.add_0_r. auto.
-  - unfold magnitude in M. set (vp := get (plus c) leaf) in *. set (vm := get (minus c) leaf) in *.
+  induction leaves as [| leaf leaves IH]; intros sizes fp fm xp xm steps F HA HE;
+    inversion F as [| ? one ? rest M R]; subst.
+  - simpl in *. rewrite !Z.add_0_r. split; [lia | exact HE].
+  - assert (0 <= sum rest) as Rest.
+    { clear - R. induction R as [| l z ls zs M R IH]; simpl; [lia |]. unfold magnitude in M. lia. }
+    unfold magnitude in M. simpl in HA. set (vp := get (plus c) leaf) in *. set (vm := get (minus c) leaf) in *.
     pose proof (round_sum_error p (fp + vp) P) as Ep. pose proof (round_sum_error p (fm + vm) P) as Em.
     assert (0 < 2 ^ p) as P2 by (apply Z.pow_pos_nonneg; lia).
     set (rp := round 0 p (fp + vp) 1) in *. set (rm := round 0 p (fm + vm) 1) in *.
-    assert (Z.abs (rp - (fp + vp)) + Z.abs (rm - (fm + vm)) <= (A + size + err) / 2 ^ p) as E
+    set (err := error_bound p size steps) in *.
+    assert (Z.abs (rp - (fp + vp)) + Z.abs (rm - (fm + vm)) <= (size + err) / 2 ^ p) as E
       by (apply Z.div_le_lower_bound; [exact P2 | rewrite Z.mul_add_distr_l; lia]).
-    simpl. fold vp vm rp rm. set (q := (A + size + err) / 2 ^ p) in *. clearbody q rp rm vp vm. clear Ep Em P2.
-    specialize (IH rest rp rm (xp + vp) (xm + vm) (A + size) (err + q) R ltac:(lia) ltac:(lia)).
-    rewrite !Z.add_assoc. exact IH.
+    assert (error_bound p size (S steps) = err + (size + err) / 2 ^ p) as Next by reflexivity.
+    simpl map. simpl fold_left. cbn [sum fold_right]. fold vp vm rp rm. fold sum.
+    set (q := (size + err) / 2 ^ p) in *. clearbody q rp rm vp vm err. clear Ep Em P2.
+    specialize (IH rest rp rm (xp + vp) (xm + vm) (S steps) R ltac:(lia) ltac:(lia)).
+    rewrite <- !Z.add_assoc in IH. rewrite Nat.add_succ_r in IH. exact IH.
 Qed.
 
 Lemma run_sum_none p leaves : 0 < p -> run_sum p None leaves 0 = 0.
@@ -91,7 +99,7 @@ Lemma smallest_nonnegative s : 0 <= smallest s.
 Proof. unfold smallest. destruct (sums_in_float32 s); lia. Qed.
 
 Definition whole_sum (s : statement) (leaves : list (list Z)) (side : option nat) : Z :=
-  run_sum (precision s) side leaves (get side (start_scores s)).
+  run_sum (precision s) side leaves (get side (first_scores s)).
 
 Lemma score_of_sum s leaves side : score round s leaves side =
   match side with
@@ -169,16 +177,18 @@ Qed.
 Theorem held_margin s leaves sizes c : unit s <= 1074 ->
   Forall2 (fun leaf size => magnitude c leaf <= size) leaves sizes ->
   holds round s leaves c = true ->
-  least_margin s c sizes <= margin c (start_scores s) + sum (map (margin c) leaves).
+  least_margin s c sizes <= margin c (first_scores s) + sum (map (margin c) leaves).
 Proof.
   intros U F H. pose proof (precision_positive s) as P.
-  pose proof (sums_bounded (precision s) c P leaves sizes (get (plus c) (start_scores s))
-    (get (minus c) (start_scores s)) (get (plus c) (start_scores s)) (get (minus c) (start_scores s))
-    (magnitude c (start_scores s)) 0 F ltac:(unfold magnitude; lia) ltac:(lia)) as [S E].
+  set (size := magnitude c (first_scores s) + sum sizes).
+  pose proof (sums_bounded (precision s) c size P leaves sizes (get (plus c) (first_scores s))
+    (get (minus c) (first_scores s)) (get (plus c) (first_scores s)) (get (minus c) (first_scores s)) 0 F
+    ltac:(unfold size, magnitude; lia) ltac:(simpl; lia)) as [S E].
   fold (whole_sum s leaves (plus c)) in E. fold (whole_sum s leaves (minus c)) in E.
-  unfold least_margin, bounds. cbv zeta.
-  set (b := fold_left _ sizes (magnitude c (start_scores s), 0)) in *. clearbody b.
-  pose proof (held_float_margin s leaves c (fst b + snd b) U ltac:(lia) H) as M.
+  unfold least_margin, bounds. cbv zeta. fold size. simpl fst. simpl snd.
+  assert (length leaves = length sizes) as Length by (clear - F; induction F; simpl; auto).
+  rewrite Nat.add_0_r, Length in E. set (err := error_bound _ size _) in *. clearbody err size.
+  pose proof (held_float_margin s leaves c (size + err) U ltac:(lia) H) as M.
   assert (sum (map (margin c) leaves) = sum (map (get (plus c)) leaves) - sum (map (get (minus c)) leaves)) as X.
   { unfold margin. clear. induction leaves; simpl; lia. }
   unfold exact_sum in *. unfold margin at 1. lia.

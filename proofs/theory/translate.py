@@ -8,7 +8,8 @@ Promise: nothing is rounded. What the theorem says is what the file's `the_state
      statement is the one thing that Coq does not see, so this file does nothing but copy numbers. The two things that
      it computes are checked by Coq and may be wrong without harm: where a threshold cuts the indices of a grid
      (`hint`), and the unit in which distances are counted (`cost_unit`).
-Rules and excluded regions are left out of the statement, which makes the theorem stronger than the claim.
+Rules and excluded regions are left out of the statement, and where scores are uncertain beyond the rounding of their
+sums (`error`, sigmoid, softmax) the goal is loosened by as much: both make the theorem stronger than the claim.
 
 Use: python proofs/theory/translate.py certificate.json > claim.v; coqc -Q proofs/theory Mace claim.v
 """
@@ -25,6 +26,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+# Scores this near to each other count as equal where the library squashes them first, in units of the dtype.
+SQUASHED = {"sigmoid": 16, "softmax": 32}
 LEAVES = {"empty": "Empty", "distance": "Distance", "changes": "Changes", "trees": "Trees", "cell": "Cell"}
 
 
@@ -64,11 +67,12 @@ def translate(certificate: dict[str, Any]) -> str:
         f"  cast_to_float32 := {boolean(model['cast'] == 'float32')};",
         f"  test_is_strict := {boolean(model['test'] == '<')};",
         f"  sums_in_float32 := {boolean(model['dtype'] == 'float32')};",
+        f"  ordered := {boolean(model['ordered'])};",
         f"  divide := {int(model['divide'])};",
         f"  unit := {unit};",
         f"  start_scores := {scores(model['start'], unit)};",
         f"  trees := {sequence(f'tree_{number}' for number in range(len(trees)))};",
-        f"  goal := {sequence(sequence(map(comparison_term, part)) for part in statement['goal'])};",
+        f"  goal := {sequence(sequence(comparison_term(model, c) for c in part) for part in statement['goal'])};",
         *(f"  {name} := {rational(statement['distance'][name])};" for name in ("alpha", "beta", "gamma")),
         f"  most_changes := {option(statement['most_changes'], lambda k: f'{int(k)}%nat')};",
         f"  closer_than := {option(claim.get('closer_than'), rational)}",
@@ -92,11 +96,6 @@ def refuse_uncovered(statement: dict[str, Any]) -> None:
     if model["kind"] != "ensemble":
         raise TranslationError(f"only ensembles are covered by Forest.v, not a {model['kind']}")
     uncovered = {
-        "a model whose sums have no fixed order": not model["ordered"],
-        "a model with an error of its own": exact(model["error"]) != 0,
-        f"scores that are compared after a {model['rule']}": model["rule"] in ("sigmoid", "softmax"),
-        "columns that are computed by a chain": any(chain for _, _, chain in statement["columns"]),
-        "thresholds that are sets": any(isinstance(t, list) for tree in model["trees"] for t in tree["threshold"]),
     }
     for what, present in uncovered.items():
         if present:
@@ -137,7 +136,11 @@ def exact(text: str | float) -> Fraction:
 
 def pair(text: str | float) -> str:
     """A float as (mantissa, exponent)."""
-    value = exact(text)
+    return dyadic(exact(text))
+
+
+def dyadic(value: Fraction) -> str:
+    """A number with a power of two for its denominator as (mantissa, exponent)."""
     return f"({value.numerator}, {1 - value.denominator.bit_length()})"
 
 
@@ -181,11 +184,16 @@ def column_term(column: list[Any]) -> str:
     return f"({feature}%nat, {option(levels, lambda values: sequence(map(pair, values)))})"
 
 
-def comparison_term(comparison: list[Any]) -> str:
-    """One comparison of the goal."""
+def comparison_term(model: dict[str, Any], comparison: list[Any]) -> str:
+    """One comparison of the goal; where scores are uncertain beyond their rounding it is loosened by as much."""
     plus, minus, than, strict = comparison
+    loose = Fraction(SQUASHED.get(model["rule"], 0), 2 ** (53 if model["dtype"] == "float64" else 24))
+    loose += sum(side is not None for side in (plus, minus)) * exact(model["error"]) / model["divide"]
+    bound = exact(than)
+    if loose:
+        bound, strict = Fraction(math.floor((bound - loose) * 2**1074), 2**1074), False
     sides = " ".join(option(side, lambda k: f"{k}%nat") for side in (plus, minus))
-    return f"Compare {sides} {pair(than)} {boolean(strict)}"
+    return f"Compare {sides} {dyadic(bound)} {boolean(strict)}"
 
 
 def tree_term(tree: dict[str, Any], unit: int, hints: dict[tuple[int, Any], int]) -> str:
@@ -229,12 +237,17 @@ def proof_term(nodes: list[Any]) -> str:
 # ------------------------------------------------------------------------------- what Coq checks for itself
 
 
-def leaf_unit(model: dict[str, Any]) -> int:
-    """The coarsest unit 2^-unit, at most 1, of which every start and leaf value is a multiple."""
+def leaf_values(model: dict[str, Any]) -> set[str]:
+    """Every number that the model adds."""
     values = set(model["start"])
     for tree in model["trees"]:
         values.update(value for row in tree["value"] if row is not None for value in row)
-    return max((exact(value).denominator.bit_length() - 1 for value in values), default=0)
+    return values
+
+
+def leaf_unit(model: dict[str, Any]) -> int:
+    """The coarsest unit 2^-unit, at most 1, of which every start and leaf value is a multiple."""
+    return max((exact(value).denominator.bit_length() - 1 for value in leaf_values(model)), default=0)
 
 
 def value_of(feature: dict[str, Any], index: int) -> Fraction:

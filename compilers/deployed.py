@@ -64,11 +64,13 @@ class Deployed:
     predict: a frame of the model's columns, shape (rows, columns) -> decisions, shape (rows,).
     names:   the columns that it was trained on, if it knows them.
     note:    what an answer must say about it; empty if the library itself predicts.
+    probabilities: such a frame -> probabilities, shape (rows, classes); None if the model has none.
     """
 
     predict: Callable[[pd.DataFrame], Rows]
     names: tuple[str, ...] | None = None
     note: str = ""
+    probabilities: Callable[[pd.DataFrame], Rows] | None = None
 
 
 def deployed(model: Any) -> Deployed:
@@ -77,21 +79,41 @@ def deployed(model: Any) -> Deployed:
         return _of_file(model)
     package, name = type(model).__module__.split(".")[0], type(model).__name__
     if (package, name) == ("xgboost", "Booster"):
-        return Deployed(_booster(model), _names(model.feature_names))
+        return _booster(model)
     if package == "optbinning":  # It looks its variables up by name.
-        return Deployed(lambda frame: np.asarray(model.predict(frame)), tuple(model.binning_process_.variable_names))
+        names = tuple(model.binning_process_.variable_names)
+        return Deployed(
+            lambda frame: np.asarray(model.predict(frame)), names, "", _probable(model, lambda frame: frame)
+        )
     if package == "lightgbm":
-        booster = model if name == "Booster" else model.booster_
-        known = _names(booster.feature_name())
-        return Deployed(_lightgbm(booster) if name == "Booster" else lambda frame: model.predict(_rows(frame)), known)
+        if name == "Booster":
+            return _lightgbm(model)
+        own = _names(model.booster_.feature_name())
+        return Deployed(lambda frame: np.asarray(model.predict(_rows(frame))), own, "", _probable(model, _rows))
     if (package, name[:10]) == ("onnx", "ModelProto"):
         return _of_file(ModelFile(Path("the model"), "onnx", model))
     known = getattr(model, "feature_names_in_", None)
 
-    def predict(frame: pd.DataFrame) -> Rows:
-        return np.asarray(model.predict(frame if known is not None else _rows(frame)))
+    def given(frame: pd.DataFrame) -> Any:
+        return frame if known is not None else _rows(frame)
 
-    return Deployed(predict, _names(known))
+    return Deployed(lambda frame: np.asarray(model.predict(given(frame))), _names(known), "", _probable(model, given))
+
+
+def _probable(model: Any, given: Callable[[pd.DataFrame], Any]) -> Callable[[pd.DataFrame], Rows] | None:
+    """The model's `predict_proba`, if it has one."""
+    ask = getattr(model, "predict_proba", None)
+    return None if ask is None else lambda frame: np.asarray(ask(given(frame)))
+
+
+def _of_both(found: Callable[[pd.DataFrame], Rows]) -> Callable[[pd.DataFrame], Rows]:
+    """The probabilities of both classes from those of class 1."""
+
+    def both(frame: pd.DataFrame) -> Rows:
+        p = found(frame)
+        return np.stack([1 - p, p], axis=1)
+
+    return both
 
 
 def _of_file(file: ModelFile) -> Deployed:
@@ -101,12 +123,12 @@ def _of_file(file: ModelFile) -> Deployed:
                 import xgboost
 
                 booster = xgboost.Booster(model_file=str(file.path))
-                return Deployed(_booster(booster), _names(booster.feature_names))
+                return _booster(booster)
             case "lightgbm":
                 import lightgbm
 
                 loaded = lightgbm.Booster(model_str=file.content)
-                return Deployed(_lightgbm(loaded), _names(loaded.feature_name()))
+                return _lightgbm(loaded)
             case "onnx":
                 import onnxruntime
 
@@ -129,7 +151,7 @@ def _decide(table: Any, row: Rows) -> Any:
     return float(scores[0])
 
 
-def _booster(booster: Any) -> Callable[[pd.DataFrame], Rows]:
+def _booster(booster: Any) -> Deployed:
     """XGBoost's decisions as XGBClassifier takes them."""
     import json
 
@@ -137,32 +159,39 @@ def _booster(booster: Any) -> Callable[[pd.DataFrame], Rows]:
 
     objective: str = json.loads(booster.save_config())["learner"]["objective"]["name"]
 
-    def predict(frame: pd.DataFrame) -> Rows:
+    def ask(frame: pd.DataFrame) -> Rows:
         rows = xgboost.DMatrix(
             _rows(frame), feature_names=booster.feature_names, feature_types=booster.feature_types,
             enable_categorical=True,
         )  # fmt: skip
-        found = np.asarray(booster.predict(rows))
+        return np.asarray(booster.predict(rows))
+
+    def predict(frame: pd.DataFrame) -> Rows:
+        found = ask(frame)
         if found.ndim == 2:
             return np.asarray(np.argmax(found, axis=1))
         if objective.startswith("reg:"):
             return found
         return np.asarray(found, dtype=np.int64) if objective == "multi:softmax" else np.where(found > 0.5, 1, 0)
 
-    return predict
+    known = _names(booster.feature_names)
+    return Deployed(predict, known, "", _of_both(ask) if objective == "binary:logistic" else None)
 
 
-def _lightgbm(booster: Any) -> Callable[[pd.DataFrame], Rows]:
+def _lightgbm(booster: Any) -> Deployed:
     """LightGBM's decisions as LGBMClassifier takes them."""
     binary = "objective=binary" in booster.model_to_string(num_iteration=1)
 
+    def ask(frame: pd.DataFrame) -> Rows:
+        return np.asarray(booster.predict(_rows(frame)))
+
     def predict(frame: pd.DataFrame) -> Rows:
-        found = np.asarray(booster.predict(_rows(frame)))
+        found = ask(frame)
         if found.ndim == 2:
             return np.asarray(np.argmax(found, axis=1))
         return np.where(found > 0.5, 1, 0) if binary else found
 
-    return predict
+    return Deployed(predict, _names(booster.feature_name()), "", _of_both(ask) if binary else None)
 
 
 def _session(session: Any, table: Any) -> Callable[[pd.DataFrame], Rows]:

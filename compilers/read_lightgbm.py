@@ -21,7 +21,7 @@ import numpy as np
 
 from mace.compilers.tree_arrays import checked
 from mace.errors import FileError, ModelError
-from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Tree
+from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
 
 VERSIONS = ("v3", "v4")
 LARGEST_FILE = 2**31
@@ -114,6 +114,7 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         test="<=",
         name=f"LightGBM {objective}",
         decisions=(first, second) if objective == "binary" else None,
+        link=Link("logistic", slope=steep) if objective == "binary" else None,
         # The rule's own slack is for a sigmoid of steepness 1; a flatter one is in doubt further from its middle.
         error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep,
     )

@@ -22,7 +22,7 @@ import numpy as np
 from mace.compilers.tree_arrays import checked
 from mace.compilers.ubjson import parse
 from mace.errors import FileError, ModelError
-from mace.tables import Compare, Decision, Ensemble, Floats, Label, Tree
+from mace.tables import Compare, Decision, Ensemble, Floats, Label, Link, Tree
 
 OLDEST, TOO_NEW = (2, 0), (4, 0)
 LARGEST_FILE = 2**31
@@ -135,6 +135,7 @@ def read_document(
         dtype="float32",
         name=f"XGBoost {objective}",
         decisions=(first, second) if kind == "two" else None,
+        link=Link("logistic", dtype="float32") if kind == "two" else None,
     )
 
 

@@ -23,7 +23,7 @@ from mace.tables import Compare, Ensemble, Layer, Link, Network
 
 FARTHEST = 1e300
 """Scores beyond this are not looked at."""
-_UNITS = 64
+_UNITS = 16
 """Probabilities of two libraries for one score differ by fewer than half as many units of rounding."""
 
 

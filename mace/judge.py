@@ -57,24 +57,18 @@ class Judge:
         Raises GoalError for a model without probabilities, RowError for rows that a pipeline does not take.
         """
         if self.pipeline is None:
-            if not probabilities:
-                return np.asarray(self.deployed.predict(matrix))
-            return np.asarray(self._probabilities(self.model)(self._given(matrix)))
-        ask = self._probabilities(self.pipeline.pipeline) if probabilities else self.pipeline.pipeline.predict
+            ask = self.deployed.probabilities if probabilities else self.deployed.predict
+            if ask is None:
+                raise _no_probabilities(self.model)
+            return np.asarray(ask(matrix))
+        pipeline = self.pipeline.pipeline
+        ask = getattr(pipeline, "predict_proba", None) if probabilities else pipeline.predict
+        if ask is None:
+            raise _no_probabilities(pipeline)
         try:
             return np.asarray(ask(matrix if self.pipeline.names is not None else matrix.to_numpy()))
         except ValueError as error:
             raise RowError(f"the pipeline does not take these rows: {error}") from error
-
-    def _given(self, matrix: pd.DataFrame) -> Any:
-        return matrix if hasattr(self.model, "feature_names_in_") else matrix.to_numpy()
-
-    @staticmethod
-    def _probabilities(model: Any) -> Any:
-        ask = getattr(model, "predict_proba", None)
-        if ask is None:
-            raise GoalError(f"the {type(model).__name__} has no probabilities: it has no `predict_proba`")
-        return ask
 
     def decide(self, question: Question, point: Point) -> Label:
         """The decision for a point; of a regressor, the number."""
@@ -106,6 +100,10 @@ class Judge:
         import pandas as pd
 
         return pd.DataFrame([question.row(point)], columns=[column.name for column in self.space.columns])
+
+
+def _no_probabilities(model: Any) -> GoalError:
+    return GoalError(f"the {type(model).__name__} has no probabilities: it has no `predict_proba`")
 
 
 def of_probability(wanted: Wanted) -> bool:

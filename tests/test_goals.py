@@ -364,3 +364,25 @@ def test_the_command_line_takes_a_goal_as_a_text(tmp_path):
     refused = CliRunner().invoke(app, [*given, "--goal", "great"])
     assert isinstance(refused.exception, GoalError)
     assert "Its classes are 'bad', 'good'" in str(refused.exception)
+
+
+def test_probabilities_of_boosters_and_pipelines_are_those_of_the_library():
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    two = (TWO == "good").astype(int)
+    boosted = fitted(xgboost.XGBClassifier(n_estimators=6, max_depth=2), two)
+    models = [
+        (boosted, boosted),
+        (boosted.get_booster(), boosted),
+        (light := fitted(lightgbm.LGBMClassifier(n_estimators=6, verbose=-1), two), light),
+        (piped := fitted(make_pipeline(StandardScaler(), LogisticRegression()), two), piped),
+    ]
+    for model, says in models:
+        p = says.predict_proba(WHOLE).astype(np.float64)
+        explainer = mace.Explainer(model, SPACE, background=X)
+        check(explainer, "p(1) >= 0.7", p[:, 1] >= 0.7)
+        check(explainer, "p(0) <= 0.4", p[:, 0] <= 0.4)
+        value = float(np.quantile(p[:, 1], 0.8, method="nearest"))
+        check(explainer, f"p(1) >= {value!r}", p[:, 1] >= value)

@@ -43,10 +43,9 @@ check: $(STAMP)  ## ruff and mypy, strict
 bench: $(STAMP)  ## speed on this machine; prints a table, judges nothing
 	@$(BIN)/python -m tests.bench
 
-proofs: $(STAMP)  ## the mechanised theorems (needs coqc; says so when it is absent)
-	@if [ ! -e proofs/theory/Makefile ]; then echo 'proofs: there are no mechanised theorems yet'; \
-	elif ! command -v coqc >/dev/null; then echo 'proofs: skipped, there is no coqc here (Debian: apt install coq)'; \
-	else $(MAKE) -C proofs/theory; fi
+proofs:  ## the mechanised theorems (needs coqc; says so when it is absent)
+	@if ! command -v coqc >/dev/null; then echo 'proofs: skipped, there is no coqc here (Debian: apt install coq)'; \
+	else $(MAKE) --no-print-directory -C proofs/theory; fi
 
 clean:  ## remove .venv and everything that can be made again
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

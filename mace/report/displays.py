@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 16  # of a plot; the tables have them all
 MOST_FEATURES = 12
+MOST_MARKS = 400  # for the rows of a group: more cannot be told apart, and would make a page of many megabytes
 # Outcome -> colour and hatching, so that the parts can be told apart without colour.
 OUTCOMES: dict[str, tuple[str, str]] = {
     "optimal": (BLUE, ""),
@@ -139,7 +140,8 @@ class DistanceDisplay(AuditDisplay):
                 continue
             q = group.quantiles
             ax.barh([place], [q["q75"] - q["q25"]], left=q["q25"], height=0.5, color=PALE, edgecolor=BLUE, zorder=1)
-            ax.plot(group.values, [place] * len(group.values), "|", color=INK, alpha=0.4, markersize=7, zorder=2)
+            strokes = thinned(sorted(group.values))
+            ax.plot(strokes, [place] * len(strokes), "|", color=INK, alpha=0.4, markersize=7, zorder=2)
             if group.median.lower is not None and group.median.upper is not None:
                 ax.plot([group.median.lower, group.median.upper], [place] * 2, color=RED, linewidth=2.2, zorder=3)
             ax.plot([q["median"]], [place], "D", color=RED, markeredgecolor="white", markersize=6.5, zorder=4)
@@ -233,12 +235,11 @@ class BoundsDisplay(AuditDisplay):
         )
 
     def _draw(self, ax: Axes) -> None:
-        places = list(range(1, len(self.bounds) + 1))
-        for place, (lower, upper) in zip(places, self.bounds, strict=True):
-            if upper > lower:
-                ax.plot([place, place], [lower, upper], color=ORANGE, linewidth=2, zorder=1)
-        if self.bounds:
-            lowers, uppers = zip(*self.bounds, strict=True)
+        marks = thinned(list(enumerate(self.bounds, start=1)))
+        if marks:
+            places = [place for place, _ in marks]
+            lowers, uppers = zip(*(bounds for _, bounds in marks), strict=True)
+            ax.vlines(places, lowers, uppers, color=ORANGE, linewidth=2, zorder=1)
             # The hollow mark is the larger one: where both bounds meet, the other is seen inside it.
             ax.plot(places, uppers, "o", color=BLUE, markersize=4.5, fillstyle="none", label="found", zorder=3)
             ax.plot(places, lowers, ".", color=RED, markersize=3.5, label="none is nearer", zorder=2)
@@ -301,6 +302,13 @@ DISPLAYS: dict[str, type[AuditDisplay]] = {
     "bounds": BoundsDisplay,
     "reliance": RelianceDisplay,
 }
+
+
+def thinned(values: Sequence[Any]) -> Sequence[Any]:
+    """At most MOST_MARKS of them, evenly spaced, the first and the last among them."""
+    if len(values) <= MOST_MARKS:
+        return values
+    return [values[place * (len(values) - 1) // (MOST_MARKS - 1)] for place in range(MOST_MARKS)]
 
 
 def _members(audit: Audit, by: str, group: str) -> list[Record]:

@@ -16,6 +16,7 @@ from mace.drawing import cell, number, percent
 from mace.report.displays import (
     MOST_FEATURES,
     MOST_GROUPS,
+    MOST_MARKS,
     OUTCOMES,
     BoundsDisplay,
     DistanceDisplay,
@@ -238,6 +239,10 @@ def _cut(count: int, most: int, what: str) -> str:
     return f" The first {most} of {count} {what}; the table has all." if count > most else ""
 
 
+def _thin(audit: Audit) -> str:
+    return f" Of more rows than {MOST_MARKS}, {MOST_MARKS} are drawn." if len(audit.records) > MOST_MARKS else ""
+
+
 def _no_recourse(audit: Audit, findings: Findings) -> Section:
     lines = findings.no_recourse
     table = Table(
@@ -299,6 +304,7 @@ def _distances(audit: Audit, findings: Findings) -> Section:
         DistanceDisplay.of(audit),
         "plot-distances",
         "Strokes: one row each. Box: the middle half. Diamond and line: the median and its 95% interval."
+        + _thin(audit)
         + _cut(len(lines), MOST_GROUPS, "groups"),
     )
     words = ["The distance of the nearest counterfactual, where it is proved that none is nearer."]
@@ -315,7 +321,7 @@ def _bounds(audit: Audit) -> Section:
         display,
         "plot-bounds",
         "Circle: the nearest counterfactual found. Dot: the radius within which there is provably none. A bar between "
-        "them is what is not known.",
+        "them is what is not known." + _thin(audit),
     )
     return Section("bounds", "How much is not known", words, [plot])
 

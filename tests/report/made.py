@@ -87,7 +87,7 @@ def audit(text: str = "x", **changes: Any) -> Audit:
         "fixed:Income": [again(records[0], "fixed:Income", status="infeasible")],
         "core": [again(records[3], "core", status="infeasible", core=[text, "Sex is fixed"], opens=[text])],
     }
-    about = ABOUT | {name: text for name in ("model", "space", "goal", "distance", "oracle")}
+    about = ABOUT | dict.fromkeys(("model", "space", "goal", "distance", "oracle"), text)
     about |= {"rules": [text], "restrictions": {text: text}, "digests": {text: text}, "versions": {text: text}}
     groups = {text: [text, "b"] * 4}
     whole = Audit(records, extra, groups, (text,), about if text != "x" else ABOUT)

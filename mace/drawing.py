@@ -102,7 +102,9 @@ def one_line(text: object) -> str:
 def plain(text: object, longest: int = LONGEST) -> str:
     """A text for matplotlib: in one line, cut, and with no sign that starts mathematics."""
     line = one_line(text)
-    short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    # Cut in the middle: names of a kind often begin alike.
+    tail = longest * 2 // 5
+    short = line if len(line) <= longest else f"{line[: longest - tail - 1].rstrip()}…{line[-tail:].lstrip()}"
     # Mathematics stands between dollars; a dollar with a backslash is a dollar.
     return short.replace("$", r"\$")
 

@@ -144,7 +144,9 @@ class DistanceDisplay(AuditDisplay):
             ax.plot(strokes, [place] * len(strokes), "|", color=INK, alpha=0.4, markersize=7, zorder=2)
             if group.median.lower is not None and group.median.upper is not None:
                 ax.plot([group.median.lower, group.median.upper], [place] * 2, color=RED, linewidth=2.2, zorder=3)
-            ax.plot([q["median"]], [place], "D", color=RED, markeredgecolor="white", markersize=6.5, zorder=4)
+            ax.plot(
+                [q["median"]], [place], "D", color=RED, markeredgecolor="white", markersize=6.5, zorder=4, clip_on=False
+            )
         _rows(ax, [group.name for group in shown])
         ax.set_xlim(left=0)
         ax.set_xlabel(f"{plain(self.distance_name)} distance".strip())

@@ -1,7 +1,8 @@
 """What `explain` returns: both bounds, the counterfactuals, the trace, and how to show and save them.
 
-Promise: `lower_bound <= true distance <= distance`. The floats are the exact rationals (`exact_lower_bound`,
-`exact_distance`) rounded outwards, so that no display claims more than was proved.
+Promise: `exact_lower_bound <= true distance <= exact_distance`. The floats `lower_bound` and `distance` are these
+rationals rounded outwards, so that no display claims more than was proved; where the two are equal, both are the float
+nearest to them.
 """
 
 from __future__ import annotations

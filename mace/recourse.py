@@ -252,7 +252,9 @@ class Explainer:
         """One bracket, the name of the oracle that gave it, and the question as that oracle answered it."""
 
         def confirm(point: Point) -> bool:
-            return self.judge.meets(question, point)
+            met = self.judge.meets(question, point)
+            self._refuse_contradiction(question, point, met)
+            return met
 
         if question.obeys(question.start) and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
@@ -276,6 +278,19 @@ class Explainer:
             answered = answered.away(AvoidPoint(point))
         return bracket, oracle.name, answered
 
+    def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:
+        """Raise ModelError where the model's own word is not what its numbers say for certain: they bound nothing."""
+        goal = question.goal.wanted
+        # Probabilities and margins are only enclosed by comparisons of scores.
+        if not isinstance(goal, Classes) or met == question.has_goal(point) or question.settled(point) in (met, None):
+            return
+        raise ModelError(
+            f"the model's own `predict` says {self.decide(question, point)!r} for {question.values(point)}, "
+            f"which contradicts the numbers that were read of it",
+            hint="Has the model been fitted again, or its `predict` replaced, since it was read? If not, please report "
+            "this. No bound is given.",
+        )
+
     def _first(self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool]) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
         goal = question.goal.wanted
@@ -289,7 +304,7 @@ class Explainer:
             return self.judge.met(rough, said)
 
         for point in known.nearest(question, has_goal):
-            if question.has_goal(point) and confirm(point):
+            if confirm(point) and question.has_goal(point):
                 return point if oracle.optimises else pull_back(question, point, confirm)
         return None
 
@@ -314,8 +329,9 @@ class Explainer:
             notes.append(f"{len(shown)} of {count} answers found ({ending})")
         if not isinstance(self.table, Formula) and self.pipeline is None and self.judge.deployed.note:
             notes.append(self.judge.deployed.note)
-        if first.refused:
-            notes.append(f"the deployed model refused {len(first.refused)} points near its boundary; they are excluded")
+        refused = sum(len(bracket.refused) for bracket, _ in found)
+        if refused:
+            notes.append(f"the deployed model refused {refused} points near its boundary; they are excluded")
         return Answer(
             status=first.status,
             counterfactuals=shown,

@@ -210,8 +210,11 @@ def _conclude(bracket: Bracket, gap: Gap) -> None:
     if bracket.status == "infeasible":
         return
     if bracket.upper is not None:
-        bracket.lower = min(bracket.lower, bracket.upper)
-        if gap.met(bracket.lower, bracket.upper):
+        if bracket.lower > bracket.upper:
+            # Some refutation was wrong, and nothing says which: none of them may count.
+            bracket.lower, bracket.proof, bracket.status = Fraction(0), None, "bounded"
+            bracket.why = "the oracle refuted a distance at which a witness is known; please report this"
+        elif gap.met(bracket.lower, bracket.upper):
             bracket.status, bracket.why = "optimal", ""
         else:
             bracket.status = "bounded"

@@ -25,6 +25,8 @@ from mace.tables import Network
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Search
 
+_UNSETTLED = "some point lies so near to the boundary of the goal that rounding decides about it"
+
 
 class NetworkOracle:
     """Answers about one question, see `mace.oracles.protocol`.
@@ -80,10 +82,10 @@ def _reply(search: Search) -> Reply:
         return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower)
     lower, proof = prove(search)
     if found is not None and (radius is None or search.within(search.distance)):
-        return Found(found, min(lower, search.distance), proof)
+        return Found(found, min(lower, search.distance), proof, _UNSETTLED if lower < search.distance else "")
     if search.anywhere and proof is not None or radius is not None and lower >= radius:
         return Refuted(proof)
-    return Unknown("some point lies so near to the boundary of the goal that rounding decides about it", lower)
+    return Unknown(_UNSETTLED, lower)
 
 
 __all__ = ["NetworkOracle"]

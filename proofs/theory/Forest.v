@@ -3,7 +3,7 @@
     [check statement certificate] runs inside Coq; [check_sound] turns its answer "true" into a theorem about the
     deployed floating-point model as Ensemble.v defines it: every allowed point with the goal is at least as far as the
     claim says, or there is no such point at all. A certificate in the JSON of FORMAT.md becomes such a theorem through
-    proofs/theory/translate.py.
+    proofs/translate.py.
 
     The proof tree has the nodes split, empty, distance, changes, trees and cell of FORMAT.md. The cuts that thresholds
     make among the indices of a grid are hints of the translation: they are checked here against the rounding to

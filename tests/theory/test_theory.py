@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from mace.axes import LevelAxis
 from mace.certificate import certificate
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Found, Limits, Refuted
+from mace.proofs.translate import TranslationError, translate
 from tests.oracles.small_ensembles import random_question
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof
@@ -33,17 +32,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("coqc") is None, reason="there is no coqc here (Debian: apt install coq)"),
 ]
-
-
-@cache
-def translator() -> ModuleType:
-    """The script, which stands alone and is no module of the package."""
-    spec = importlib.util.spec_from_file_location("translate", THEORY / "translate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def made(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -73,7 +61,7 @@ def answers(theory: Path, certificates: list[Json]) -> list[bool]:
     """What the checker inside Coq says of each certificate, in one run."""
     parts = []
     for number, data in enumerate(certificates):
-        text = translator().translate(data).split("Theorem the_claim")[0]
+        text = translate(data).split("Theorem the_claim")[0]
         parts.append(f"Module Case{number}.\n{text}End Case{number}.\n")
         parts.append(f"Eval vm_compute in check Case{number}.the_statement Case{number}.the_certificate.\n")
     done = compiled(theory, "From Mace Require Import Forest.\n" + "".join(parts), "Cases")
@@ -101,8 +89,8 @@ def certificate_of(seed: int, *, slow: bool = False) -> Json | None:
     data: Json = json.loads(json.dumps(whole.to_dict()))
     data["witness"] = None
     try:
-        translator().translate(data)
-    except translator().TranslationError:
+        translate(data)
+    except TranslationError:
         return None
     return data
 
@@ -134,7 +122,7 @@ def test_a_certificate_becomes_a_theorem_and_a_false_one_does_not(theory: Path, 
     data = next(c for c in small_certificates() if "closer_than" in c["statement"]["claim"] and len(c["proof"]) > 5)
     file = tmp_path / "certificate.json"
     file.write_text(json.dumps(data))
-    script = [sys.executable, "-I", "-S", str(THEORY / "translate.py"), str(file)]
+    script = [sys.executable, "-I", "-S", str(THEORY.parent / "translate.py"), str(file)]
     text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     done = compiled(theory, text)
     assert done.returncode == 0, done.stderr
@@ -142,7 +130,7 @@ def test_a_certificate_becomes_a_theorem_and_a_false_one_does_not(theory: Path, 
 
     farther = copy.deepcopy(data)
     farther["statement"]["claim"]["closer_than"] = str(Fraction(data["statement"]["claim"]["closer_than"]) + 1)
-    done = compiled(theory, translator().translate(farther))
+    done = compiled(theory, translate(farther))
     assert done.returncode != 0
     assert '"check the_statement the_certificate = true"' in done.stderr
 
@@ -232,8 +220,11 @@ def test_an_edited_certificate_is_not_proved_or_still_true(theory: Path) -> None
 def test_what_the_theory_does_not_cover_is_named() -> None:
     data = copy.deepcopy(small_certificates()[0])
     data["proof"] = [["rule", 0]]
-    with pytest.raises(translator().TranslationError, match="rule"):
-        translator().translate(data)
+    with pytest.raises(TranslationError, match="rule"):
+        translate(data)
+    data["statement"]["columns"][0][2] = [["sub", "0x1.0p+0"]]
+    with pytest.raises(TranslationError, match="chain"):
+        translate(data)
     data["statement"]["model"] = {"kind": "network"}
-    with pytest.raises(translator().TranslationError, match="network"):
-        translator().translate(data)
+    with pytest.raises(TranslationError, match="network"):
+        translate(data)

@@ -11,7 +11,7 @@ Promise: nothing is rounded. What the theorem says is what the file's `the_state
 Rules and excluded regions are left out of the statement, and where scores are uncertain beyond the rounding of their
 sums (`error`, sigmoid, softmax) the goal is loosened by as much: both make the theorem stronger than the claim.
 
-Use: python proofs/theory/translate.py certificate.json > claim.v; coqc -Q proofs/theory Mace claim.v
+Use: python proofs/translate.py certificate.json > claim.v; coqc -Q proofs/theory Mace claim.v
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ def refuse_uncovered(statement: dict[str, Any]) -> None:
     if model["kind"] != "ensemble":
         raise TranslationError(f"only ensembles are covered by Forest.v, not a {model['kind']}")
     uncovered = {
+        "columns that are computed by a chain": any(chain for _, _, chain in statement["columns"]),
+        "thresholds that are sets": any(isinstance(t, list) for tree in model["trees"] for t in tree["threshold"]),
     }
     for what, present in uncovered.items():
         if present:

@@ -23,10 +23,10 @@ from mace.space import Feature, Space
 LARGEST = 500  # points
 CLOSE = Fraction(1, 10**9)
 STEPS = ["0.1", "0.25", "3", "1/3", "1e6", "1e-7", "7.3"]
-EXACT = ("tree", "forest", "extra trees", "boosting", "histogram", "voting", "scaled forest")
-LINEAR = ("logistic", "ridge", "sgd", "perceptron", "svc", "mlp")
+EXACT = ("tree", "forest", "extra trees", "boosting", "histogram", "scaled forest")
+OTHERS = ("voting", "logistic", "ridge", "sgd", "perceptron", "svc", "mlp")
 SCALED = ("scaled forest", "scaled logistic", "scaled mlp", "spread svc")
-FAMILIES = (*EXACT, *LINEAR, *SCALED[1:])
+FAMILIES = (*EXACT, *OTHERS, *SCALED[1:])
 Row = dict[str, Any]
 
 
@@ -248,7 +248,8 @@ class Case:
     def exact(self, point: Row, distance: Fraction) -> Row:
         """The point at this distance that an answer shows: 1/3 and 0.3333333333333333 look the same."""
         alike = [p for p in self.points if all(shown(f, p[f.name]) == point[f.name] for f in self.space.features)]
-        return next(p for p in alike if self.measure.between(self.space, self.start, p) == distance)
+        near = [p for p in alike if self.measure.between(self.space, self.start, p) == distance]
+        return min(near, key=lambda p: len(self.changed(p)))
 
 
 def random_rule(space: Space, rng: np.random.Generator) -> tuple[str, Callable[[Row], bool]]:
@@ -342,8 +343,9 @@ def random_case(family: str, seed: int) -> Case:
 
 
 def unsettled(status: str, why: str, family: str) -> bool:
-    """Whether there is no verdict because the rounding of a network's scores decides: only then may there be none."""
-    return family not in EXACT and status in ("bounded", "unknown") and "rounding decides" in why
+    """Whether there is no verdict because the rounding of the scores decides: only then may there be none."""
+    said = "rounding decides" in why or "last bits decide" in why
+    return family not in EXACT and status in ("bounded", "unknown") and said
 
 
 def compare(case: Case, family: str, **options: Any) -> Answer:
@@ -430,3 +432,13 @@ def test_answers_are_those_of_predict_at_every_point_of_more_cases(family: str, 
 def test_the_solvers_answers_are_those_of_predict_at_every_point(family: str) -> None:
     for seed in range(300, 306):
         compare(random_case(family, seed), family, oracle="z3")
+
+
+@pytest.mark.parametrize(
+    ("family", "seed"),
+    [("sgd", 1155), ("spread svc", 1109), ("scaled logistic", 1261), ("scaled logistic", 1302)],
+)
+def test_a_value_at_the_edge_of_the_ball_is_not_lost_in_its_last_bits(family: str, seed: int) -> None:
+    # Cutting a box to the ball left it empty, because -1/9 was computed in two ways; the bound that came of it was
+    # wrong, and its certificate refused.
+    check(family, seed)

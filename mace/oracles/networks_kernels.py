@@ -113,6 +113,9 @@ def cut(
                 low = (np.ceil(offset[j] + low * steps[j] - 1e-7) - offset[j]) / steps[j]
             if inside:
                 high, low = max(high, 0.0), min(low, 0.0)
+            # The same value of the grid, computed in two ways, differs in its last bits.
+            if low > high and (low - high) * steps[j] < 1e-6:
+                low = high
         if low > high:
             return False
         lo[j], hi[j] = low, high

@@ -155,6 +155,10 @@ def closed(search: Search, node: Node, q: Fraction | None, low: Array, high: Arr
         if dual is not None:
             return [dual]
     low, high = low.copy(), high.copy()
+    if q is not None and not search.cut_to(node, float(q) * (1 + 1e-12)):
+        if search.exact.cut(node.box, q) is not None:
+            raise UnprovedError  # Floats saw no point in the ball, and there is one.
+        return [Bounds(), Leaf("empty")]
     if not renew(search, node, q, low, high) or bool((low > high + 1e-9).any()):
         return [Bounds(), Leaf("empty")]
     if node.duals:

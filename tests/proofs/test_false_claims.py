@@ -1,0 +1,263 @@
+"""False claims by a hair, each with the proof that a checker would accept if it forgot one thing; all are refused.
+
+The twin of each is the same proof of the strongest claim that is true, and is accepted: so it is the hair that counts.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from mace.proofs.check import check
+
+HUGE = str(10**30)
+
+
+def number(x: float) -> str:
+    return float(x).hex()
+
+
+def grid(lower: int, upper: int, start: int, step: str = "1", **more: Any) -> dict[str, Any]:
+    """A feature on a grid of steps, whose distance from its start counts in steps."""
+    base = {"name": "x", "weight": "1", "kind": "grid", "grid": "step", "step": step, "extra": None}
+    return {**base, "lower": lower, "upper": upper, "start": start, "scale": step, **more}
+
+
+def certificate(model: dict[str, Any], goal: list[Any], closer: str | None, proof: list[Any], **more: Any) -> Any:
+    """One feature from 0 to 10 at its start 0, l1, unless said otherwise."""
+    statement = {
+        "features": [grid(0, 10, 0)],
+        "columns": [[0, None, []]],
+        "model": model,
+        "goal": goal,
+        "distance": {"alpha": "0", "beta": "1", "gamma": "0"},
+        "rules": [],
+        "avoid": [],
+        "most_changes": None,
+        "claim": {"anywhere": True} if closer is None else {"closer_than": closer},
+        **more,
+    }
+    return {"mace_certificate": 1, "statement": statement, "witness": None, "proof": proof}
+
+
+def network(weights: list[list[list[float]]], biases: list[list[float]], **more: Any) -> dict[str, Any]:
+    """Dense layers; all but the last are ReLUs."""
+    layers = [
+        {
+            "weights": [[number(w) for w in row] for row in rows],
+            "bias": [number(b) for b in bias],
+            "activation": "identity" if k == len(weights) - 1 else "relu",
+        }
+        for k, (rows, bias) in enumerate(zip(weights, biases, strict=True))
+    ]
+    return {"kind": "network", "rule": "positive", "dtype": "float64", "layers": layers, **more}
+
+
+def forest(*leaves: list[list[float]], at: list[float] | None = None, **more: Any) -> dict[str, Any]:
+    """Trees with one test each (x <= at), or a leaf alone where only one is given."""
+    trees = []
+    for k, values in enumerate(leaves):
+        inner = len(values) == 2
+        threshold = number(at[k] if at else 0.5)
+        trees.append(
+            {
+                "column": [0, -1, -1] if inner else [-1],
+                "threshold": [threshold, 0, 0] if inner else [0],
+                "left": [1, 0, 0] if inner else [0],
+                "right": [2, 0, 0] if inner else [0],
+                "value": [*([None] if inner else []), *([number(v) for v in value] for value in values)],
+            }
+        )
+    base = {"kind": "ensemble", "rule": "value", "ordered": True, "error": number(0), "cast": "float64", "test": "<="}
+    start = [number(0)] * len(leaves[0][0])
+    return {**base, "dtype": "float64", "divide": 1, "start": start, "trees": trees, **more}
+
+
+def dual(multiplier: str, **more: Any) -> list[Any]:
+    return ["dual", {"goal": [multiplier], "slopes": [], "phases": [], "largest": [], **more}]
+
+
+def around(index: int, here: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
+    """The points before an index, the index itself, and those after it."""
+    return [["split", 0, index], ["split", 0, index - 1], before, here, after]
+
+
+AT_LEAST_0: list[Any] = [[[0, None, number(0), False]]]
+
+
+def at_least(than: float, strict: bool = False) -> list[Any]:
+    return [[[0, None, number(than), strict]]]
+
+
+FAR = ["distance"]
+
+# What is missing -> (a false claim, a true one), each with its proof
+CLAIMS: dict[str, tuple[Any, Any]] = {}
+
+
+def claim(name: str, false: Any, true: Any) -> None:
+    CLAIMS[name] = (false, true)
+
+
+# 3 * 0.1 - 0.30000000000000004 is below 0, and its doubles say 0.
+TENTHS = network([[[0.1]]], [[-(3 * 0.1)]])
+claim(
+    "the score of a network without its rounding",
+    certificate(TENTHS, AT_LEAST_0, "4", around(3, dual(HUGE), dual("100"), FAR)),
+    certificate(TENTHS, AT_LEAST_0, "3", [["split", 0, 2], dual("100"), FAR]),
+)
+# A step of 1/10: the double of 3/10 lies below it, and is what the model is given.
+STEP = {"features": [grid(0, 10, 10, "1/10")]}
+claim(
+    "the input of a network without its rounding",
+    certificate(network([[[-1.0]]], [[0.3]]), AT_LEAST_0, "8", around(3, dual(HUGE), FAR, dual("1000")), **STEP),
+    certificate(network([[[-1.0]]], [[0.3]]), AT_LEAST_0, "7", [["split", 0, 3], FAR, dual("1000")], **STEP),
+)
+# One unit above a half of the sigmoid is not told from a half by every libm.
+SQUASHED = network([[[2.0**-52]]], [[0.0]], rule="sigmoid")
+claim(
+    "a squashed score at its word",
+    certificate(SQUASHED, at_least(2.0**-52 * 3), "3", around(2, dual(HUGE), dual(HUGE), FAR)),
+    certificate(SQUASHED, at_least(2.0**-52 * 50), "3", [["split", 0, 2], dual(HUGE), FAR]),
+)
+# The sum of three in this order is above the exact sum.
+THREE = forest([[0.1]], [[0.2]], [[0.3]])
+SUM = (0.1 + 0.2) + 0.3
+claim(
+    "the sum of trees without its rounding",
+    certificate(THREE, at_least(SUM), None, [["trees"]]),
+    certificate(THREE, at_least(SUM + 2**-40), None, [["trees"]]),
+)
+claim(
+    "a cell that has the goal",
+    certificate(THREE, at_least(SUM), None, [["cell"]]),
+    certificate(THREE, at_least(SUM, strict=True), None, [["cell"]]),
+)
+# Added from the other end the sum is smaller; added so it is this one.
+OTHER = 0.1 + (0.2 + 0.3)
+assert OTHER != SUM
+LOOSE = forest([[0.3]], [[0.2]], [[0.1]], ordered=False)
+claim(
+    "a cell of trees that are added in any order",
+    certificate(LOOSE, at_least(SUM), None, [["cell"]]),
+    certificate(forest([[0.3]], [[0.2]], [[0.1]]), at_least(SUM), None, [["cell"]]),
+)
+claim(
+    "a cell of scores that are averaged on the way",
+    certificate(forest([[0.5]], error=number(0.25)), at_least(0.75), None, [["cell"]]),
+    certificate(forest([[0.5]]), at_least(0.75), None, [["cell"]]),
+)
+claim(
+    "scores that are averaged on the way",
+    certificate(forest([[0.5]], error=number(0.25)), at_least(0.75), None, [["trees"]]),
+    certificate(forest([[0.5]], error=number(0.125)), at_least(0.75), None, [["trees"]]),
+)
+# Two scores that tie.
+TIE = forest([[0.5, 0.5]], rule="argmax")
+for rule in ("trees", "cell"):
+    claim(
+        f"{rule}: a tie that counts",
+        certificate(TIE, [[[0, 1, number(0), False]]], None, [[rule]]),
+        certificate(TIE, [[[0, 1, number(0), True]]], None, [[rule]]),
+    )
+# The quotient is rounded up: three times it is more than there was.
+ABOVE = 5.0 / 3
+assert 3 * Fraction(ABOVE) > 5
+FIVE = forest([[5.0]], divide=3)
+claim(
+    "a quotient without its rounding",
+    certificate(FIVE, at_least(ABOVE), None, [["trees"]]),
+    certificate(FIVE, at_least(1.67), None, [["trees"]]),
+)
+# 16777217 becomes 16777216 when it is cast, and goes left.
+CAST = {"features": [grid(2**24 - 3, 2**24 + 9, 2**24 + 9)]}
+SMALL = forest([[1.0], [0.0]], at=[2.0**24], cast="float32")
+claim(
+    "a threshold without the cast of its input",
+    certificate(SMALL, at_least(1.0), "9", [["split", 0, 2**24], FAR, ["trees"]], **CAST),
+    certificate(SMALL, at_least(1.0), "8", [["split", 0, 2**24 + 1], FAR, ["trees"]], **CAST),
+)
+AT_3 = forest([[0.0], [1.0]], at=[3.0])
+claim(
+    "a test that its own threshold passes",
+    certificate({**AT_3, "test": "<"}, at_least(1.0), "4", [["split", 0, 3], ["trees"], FAR]),
+    certificate(AT_3, at_least(1.0), "4", [["split", 0, 3], ["trees"], FAR]),
+)
+claim(
+    "a claim as near as its own witness",
+    certificate(AT_3, at_least(1.0), "4000000001/1000000000", [["split", 0, 3], ["trees"], FAR]),
+    certificate(AT_3, at_least(1.0), "4", [["split", 0, 3], ["trees"], FAR]),
+)
+claim(
+    "a part of the goal that is left out",
+    certificate(AT_3, [[[0, None, number(2), False]], [[0, None, number(1), False]]], None, [["trees"]]),
+    certificate(AT_3, [[[0, None, number(2), False]], [[0, None, number(3), False]]], None, [["trees"]]),
+)
+# One change is allowed, and one is made.
+claim(
+    "as many changes as are allowed",
+    certificate(AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["changes"]], most_changes=1),
+    certificate(AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["changes"]], most_changes=0),
+)
+claim(
+    "a region that ends before the box",
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]], avoid=[{"near": [0], "radius": "10"}]
+    ),
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]], avoid=[{"near": [0], "radius": "11"}]
+    ),
+)
+claim(
+    "a rule that still holds at the end of a box",
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["rule", 0]], rules=[["<=", ["x", 0], ["c", "4"]]]
+    ),
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["rule", 0]], rules=[["<", ["x", 0], ["c", "4"]]]
+    ),
+)
+# max(x - 5, 0) >= 1 from x = 6 on.
+HIDDEN = network([[[1.0]], [[1.0]]], [[-5.0], [-1.0]])
+claim(
+    "the phase that a ReLU is not in",
+    certificate(HIDDEN, AT_LEAST_0, "7", [["phase", 0, 0], dual("10"), dual("10")]),
+    certificate(HIDDEN, AT_LEAST_0, "59/10", [["phase", 0, 0], dual("10"), dual("10")]),
+)
+claim(
+    "an inactive ReLU that is pushed the wrong way",
+    certificate(HIDDEN, AT_LEAST_0, "7", [["phase", 0, 0], dual("10"), dual("10", phases=[[0, 0, "1000"]])]),
+    certificate(HIDDEN, AT_LEAST_0, "59/10", [["phase", 0, 0], dual("10", phases=[[0, 0, "1/2"]]), dual("10")]),
+)
+claim(
+    "a slope above the chord",
+    certificate(HIDDEN, AT_LEAST_0, "7", [dual("10", slopes=[[0, 0, "9"]])]),
+    certificate(HIDDEN, AT_LEAST_0, "2", [dual("10")]),
+)
+claim(
+    "shares of the largest change beyond one",
+    certificate(
+        network([[[1.0]]], [[-5.0]]),
+        AT_LEAST_0, "9", [dual("1", largest=[[0, "2"]])],
+        distance={"alpha": "0", "beta": "0", "gamma": "1"},
+    ),
+    certificate(
+        network([[[1.0]]], [[-5.0]]), AT_LEAST_0, "49/10", [dual("1", largest=[[0, "1"]])],
+        distance={"alpha": "0", "beta": "0", "gamma": "1"},
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
+    verdict = check(CLAIMS[name][0])
+    assert not verdict.accepted
+    assert verdict.reason.startswith("node "), verdict.reason
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_its_true_twin_is_accepted(name: str) -> None:
+    verdict = check(CLAIMS[name][1])
+    assert verdict.accepted, verdict.reason

@@ -250,6 +250,63 @@ claim(
 )  # fmt: skip
 
 
+# Both sides of a comparison may be off.
+AVERAGED = forest([[0.5, 0.9]], rule="argmax", error=number(0.25))
+claim(
+    "the error of one of two scores",
+    certificate(AVERAGED, [[[0, 1, number(0), False]]], None, [["trees"]]),
+    certificate({**AVERAGED, "error": number(0.125)}, [[[0, 1, number(0), False]]], None, [["trees"]]),
+)
+ODDS = forest([[2.0**-52]], rule="sigmoid")
+for rule in ("trees", "cell"):
+    claim(
+        f"{rule}: a squashed score at its word",
+        certificate(ODDS, at_least(2.0**-51), None, [[rule]]),
+        certificate(ODDS, at_least(2.0**-47), None, [[rule]]),
+    )
+claim(
+    "a box of two cells",
+    certificate(AT_3, at_least(1.0), "11", [["cell"]]),
+    certificate(AT_3, at_least(1.0), "4", [["cell"]]),
+)
+claim(
+    "a cell with one of two parts of the goal",
+    certificate(forest([[0.5]]), [*at_least(0.75), *at_least(0.25)], None, [["cell"]]),
+    certificate(forest([[0.5]]), [*at_least(0.75), *at_least(0.625)], None, [["cell"]]),
+)
+claim(
+    "a box that is said to be empty",
+    certificate(AT_3, at_least(1.0), None, [["empty"]]),
+    certificate(AT_3, at_least(2.0), None, [["split", 0, 10], ["trees"], ["empty"]]),
+)
+claim(
+    "a region that holds for one of two changes",
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]],
+        features=[grid(0, 10, 0), grid(0, 1, 0)], avoid=[{"changes": [0, 1]}],
+    ),
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]],
+        features=[grid(0, 10, 0), grid(0, 1, 0)], avoid=[{"changes": [0]}],
+    ),
+)  # fmt: skip
+claim(
+    "a bound at distance for a claim about everywhere",
+    certificate(AT_3, at_least(1.0), None, [["distance"]]),
+    certificate(AT_3, at_least(1.0), "0", [["distance"]]),
+)
+claim(
+    "a start that the trees are added to",
+    certificate(forest([[0.5]], start=[number(0.5)]), at_least(1.0), None, [["trees"]]),
+    certificate(forest([[0.5]], start=[number(0.25)]), at_least(1.0), None, [["trees"]]),
+)
+claim(
+    "a number that an average is compared with",
+    certificate(forest([[1.0]], [[1.0]], divide=2), at_least(1.0), None, [["trees"]]),
+    certificate(forest([[1.0]], [[1.0]], divide=2), at_least(1.5), None, [["trees"]]),
+)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])

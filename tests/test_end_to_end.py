@@ -245,11 +245,11 @@ class Case:
             **options,
         )
 
-    def exact(self, point: Row, distance: Fraction) -> Row:
+    def exact(self, point: Row, distance: Fraction, refused: Callable[[Row], bool]) -> Row:
         """The point at this distance that an answer shows: 1/3 and 0.3333333333333333 look the same."""
         alike = [p for p in self.points if all(shown(f, p[f.name]) == point[f.name] for f in self.space.features)]
         near = [p for p in alike if self.measure.between(self.space, self.start, p) == distance]
-        return min(near, key=lambda p: len(self.changed(p)))
+        return min(near, key=lambda p: (refused(p), len(self.changed(p))))
 
 
 def random_rule(space: Space, rng: np.random.Generator) -> tuple[str, Callable[[Row], bool]]:
@@ -395,7 +395,7 @@ def compare_many(case: Case, family: str, diversity: Any) -> None:
         assert found.exact_distance - found.exact_lower_bound <= tolerance or (
             family not in EXACT and found.status == "bounded"
         )
-        point = case.exact(found.values, found.exact_distance)
+        point = case.exact(found.values, found.exact_distance, refused)
         assert case.decided[case.points.index(point)] in case.labels
         assert not refused(point)
         earlier.append(point)

@@ -6,7 +6,7 @@ BIN   := .venv/bin
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check bench proofs clean
+.PHONY: help install demo quick test exhaustive check bench proofs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -31,10 +31,13 @@ demo: $(STAMP)  ## explain decisions of models trained on a small loan table
 	@$(BIN)/mace demo
 
 quick: $(STAMP)  ## the tests that take seconds
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not exhaustive'
 
 test: $(STAMP)  ## all tests, quick ones first
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+exhaustive: $(STAMP)  ## the same truths on many more cases; takes an hour or so
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m exhaustive
 
 check: $(STAMP)  ## ruff and mypy, strict
 	@$(BIN)/ruff check .

@@ -411,9 +411,9 @@ def choose(question: Question, name: str = "auto") -> Oracle:
         raise MaceError(f"the oracle {name!r} does not take {what}", hint='Use oracle="auto".')
     if name == "auto" and prover is not None or name == prover:
         return _prover(question)
-    from mace.oracles.smt import SmtOracle
+    from mace.oracles.smt import SOLVERS, SmtOracle
 
-    return SmtOracle(question, solvers=(name,) if name in ("z3", "cvc5") else ("z3", "cvc5"))
+    return SmtOracle(question, solvers=[solver for solver in SOLVERS if name in (solver, "smt", "auto")])
 
 
 def _prover_for(question: Question) -> str | None:

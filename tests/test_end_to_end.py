@@ -419,7 +419,7 @@ def test_answers_are_those_of_predict_at_every_point(family: str) -> None:
         check(family, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("block", range(4))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_answers_are_those_of_predict_at_every_point_of_more_cases(family: str, block: int) -> None:
@@ -427,7 +427,7 @@ def test_answers_are_those_of_predict_at_every_point_of_more_cases(family: str, 
         check(family, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_solvers_answers_are_those_of_predict_at_every_point(family: str) -> None:
     for seed in range(300, 306):

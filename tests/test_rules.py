@@ -168,7 +168,7 @@ def test_provers_keep_rules_as_enumeration_does(kind):
         check(seed, choose, Fraction(1, 10**9), kind)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("block", range(12))
 def test_provers_keep_more_rules(block):
     for seed in range(6000 + 10 * block, 6010 + 10 * block):
@@ -181,7 +181,7 @@ def test_solvers_keep_rules_as_enumeration_does(solver):
         check(seed, lambda question: SmtOracle(question, solvers=(solver,)), Fraction(0), "forest")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
 @pytest.mark.parametrize("block", range(4))
 def test_solvers_keep_more_rules(block, solver):

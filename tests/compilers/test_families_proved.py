@@ -76,13 +76,13 @@ def test_prover_solver_and_enumeration_agree_on_a_few_rows(family: Family) -> No
     agree(family, range(1), "z3")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("family", DECIDING, ids=lambda family: family.name)
 def test_prover_and_enumeration_agree_and_certificates_are_accepted(family: Family) -> None:
     agree(family, range(50), "ensembles")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("family", DECIDING, ids=lambda family: family.name)
 def test_solvers_and_enumeration_agree(family: Family) -> None:
     agree(family, range(50), "z3")

@@ -19,7 +19,7 @@ from mace.proof import Leaf
 from mace.question import Goal, Question
 from mace.space import Feature, Space
 from mace.tables import Compare, Ensemble, Tree, decision_for
-from tests.bench.bench_ensembles import problem, question_of
+from tests.bench.ensembles import problem, question_of
 from tests.oracles.small_ensembles import bounds, random_question, random_tree
 
 LIMITS = Limits(seconds=60)

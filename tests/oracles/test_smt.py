@@ -127,7 +127,7 @@ def test_a_solver_agrees_with_enumeration(seed: int, solver: SolverName) -> None
     agrees_with_enumeration(random_question(1000 + seed), solver)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(100))
 def test_a_solver_agrees_with_enumeration_on_many(seed: int, solver: SolverName) -> None:

@@ -124,7 +124,7 @@ def test_pairs_agree_with_enumeration(block, monkeypatch) -> None:
         check(seed, monkeypatch)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("block", range(20))
 def test_pairs_agree_with_enumeration_on_more_models(block, monkeypatch) -> None:
     for seed in range(100 + 6 * block, 106 + 6 * block):

@@ -35,7 +35,7 @@ from mace.judge import Judge, of_probability
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.plausibility import Rule, distance_program, model_program, rule_of
 from mace.question import Goal, Question
-from mace.search import Bracket, pull_back, squeeze
+from mace.search import Bracket, pull_back, recheck, squeeze
 from mace.space import Space
 from mace.tables import Ensemble, Formula, Label, Network, Table
 
@@ -276,6 +276,7 @@ class Explainer:
         answered = question
         for point in bracket.refused:
             answered = answered.away(AvoidPoint(point))
+        recheck(bracket, answered)
         return bracket, oracle.name, answered
 
     def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:

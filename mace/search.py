@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
-from mace.proof import Proof
+from mace.proof import Leaf, Proof
 from mace.question import Question
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
@@ -254,3 +254,21 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
                 near = middle
         point = put(point, feature, far)
     return point
+
+
+def recheck(bracket: Bracket, question: Question) -> None:
+    """Let the checker read a proof in which floats alone decided that a box is empty; a refused one bounds nothing.
+
+    Every other leaf of a network's proof was verified exactly by the prover itself before it was written.
+    """
+    from mace.certificate import certifiable, certificate
+
+    by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in bracket.proof or ())
+    if bracket.proof is None or not by_floats or certifiable(question) is not None:
+        return
+    lower = None if bracket.status == "infeasible" else bracket.lower
+    verdict = certificate(question, lower, bracket.point, bracket.proof).check()
+    if not verdict.accepted:
+        bracket.proof, bracket.lower = None, Fraction(0)
+        bracket.status = "unknown" if bracket.point is None else "bounded"
+        bracket.why = f"the checker refused the prover's proof ({verdict.reason}); please report this"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from mace.axes import Point
 from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
-from mace.search import squeeze
+from mace.proof import Leaf
+from mace.search import Bracket, recheck, squeeze
 from tests.reference import nearest, points, random_question
 
 deltas = st.lists(st.fractions(0, 1, max_denominator=20), min_size=3, max_size=3)
@@ -103,3 +104,12 @@ def test_an_oracle_that_gives_up_leaves_an_honest_bracket():
     bracket = squeeze(question, GivesUp(question), lambda p: True, gap=Gap(), limits=Limits())
     assert (bracket.status, bracket.why) == ("bounded", "out of breath") or bracket.status == "optimal"
     assert bracket.lower <= nearest(question)[0] <= bracket.upper
+
+
+def test_a_proof_that_the_checker_refuses_bounds_nothing():
+    question = next(q for q in map(random_question, range(50)) if (b := nearest(q)) and b[0] > 0)
+    distance, point = nearest(question)
+    bracket = Bracket(distance, distance, point, "optimal", proof=[Leaf("empty")])
+    recheck(bracket, question)
+    assert (bracket.status, bracket.lower, bracket.proof) == ("bounded", 0, None)
+    assert "refused" in bracket.why

@@ -27,7 +27,8 @@ def has_data() -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: "slow" in item.keywords or "exhaustive" in item.keywords)  # stable: quick ones first, else in order
+    # Stable: quick ones first, else in order.
+    items.sort(key=lambda item: "slow" in item.keywords or "exhaustive" in item.keywords)
     if not has_data():
         reason = "needs the real data sets: set MACE_DATA to the folder with adult.csv.gz (see CONTRIBUTING.md)"
         for item in items:

@@ -77,7 +77,7 @@ def test_the_solvers_agree_with_enumeration(solver):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(24))
 def test_the_solvers_agree_with_enumeration_on_more_questions(block, solver):
     for seed in range(2000 + 10 * block, 2010 + 10 * block):
         check_solver(seed, solver)

@@ -17,7 +17,6 @@ PACKAGES = (
     "z3-solver",
     "cvc5",
     "numba",
-    "highspy",
     "lark",
     "typer",
 )

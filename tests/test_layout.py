@@ -75,7 +75,7 @@ COMPILERS_MAY_IMPORT = {
     "mace.space",
 }
 HEAVY = {
-    "cvc5", "dask", "distributed", "highspy", "jinja2", "joblib", "lark", "matplotlib", "numba", "numpy", "pandas",
+    "cvc5", "dask", "distributed", "jinja2", "joblib", "lark", "matplotlib", "numba", "numpy", "pandas",
     "pebble", "pyarrow", "pysmt", "rich", "scipy", "sklearn", "typer", "z3",
 }  # fmt: skip
 

@@ -19,6 +19,7 @@ import pytest
 import mace
 from mace.answer import Answer
 from mace.space import Feature, Space
+from tests.small_spaces import SPECS, Measure, Row, reachable, shown, values
 
 LARGEST = 500  # points
 CLOSE = Fraction(1, 10**9)
@@ -27,7 +28,6 @@ EXACT = ("tree", "forest", "extra trees", "boosting", "histogram", "scaled fores
 OTHERS = ("voting", "logistic", "ridge", "sgd", "perceptron", "svc", "mlp")
 SCALED = ("scaled forest", "scaled logistic", "scaled mlp", "spread svc")
 FAMILIES = (*EXACT, *OTHERS, *SCALED[1:])
-Row = dict[str, Any]
 
 
 # --- a space, its points and its distances, from the features alone ---------------------------------------------------
@@ -54,26 +54,11 @@ def random_feature(name: str, rng: np.random.Generator, plain: bool) -> Feature:
     return Feature(name, kind, levels=levels, change=change, encoding=encoding)
 
 
-def values(feature: Feature) -> list[Any]:
-    """All values in the range, exact, with no regard to direction or start."""
-    if not feature.numeric:
-        return list(feature.levels)
-    low, step = Fraction(feature.lower), Fraction(feature.step or 1)
-    return [low + step * k for k in range(int((Fraction(feature.upper) - low) / step) + 1)]
-
-
 def random_space(rng: np.random.Generator, plain: bool) -> Space:
     while True:
         features = [random_feature(f"f{j}", rng, plain) for j in range(int(rng.integers(2, 5)))]
         if np.prod([len(values(f)) + 1 for f in features]) <= LARGEST:
             return Space(features)
-
-
-def shown(feature: Feature, value: Any) -> Any:
-    """A value as people write it in a row."""
-    if not feature.numeric:
-        return value
-    return int(value) if feature.kind == "integer" else float(value)
 
 
 def random_start(space: Space, rng: np.random.Generator) -> dict[str, Any]:
@@ -88,47 +73,6 @@ def random_start(space: Space, rng: np.random.Generator) -> dict[str, Any]:
             known = [value for value in known if feature.lower <= value <= feature.upper]
         row[feature.name] = known[int(rng.integers(len(known)))]
     return row
-
-
-def reachable(feature: Feature, start: Any) -> list[Any]:
-    """The values that the feature may take from its start."""
-    known = values(feature)
-    if not feature.numeric:
-        place = known.index(start)
-        ways = {"any": known, "fixed": [start], "increase": known[place:], "decrease": known[: place + 1]}
-        return ways[feature.change]
-    known = sorted({*known, start})
-    return [
-        v for v in known
-        if feature.change == "any" or v == start or (v > start if feature.change == "increase" else v < start)
-        if feature.change != "fixed" or v == start
-    ]  # fmt: skip
-
-
-def delta(feature: Feature, one: Any, other: Any) -> Fraction:
-    """The scaled change between two values."""
-    if feature.numeric:
-        return abs(one - other) / (Fraction(feature.upper) - Fraction(feature.lower))
-    if feature.kind == "ordinal":
-        return Fraction(abs(feature.levels.index(one) - feature.levels.index(other)), max(len(feature.levels) - 1, 1))
-    return Fraction(one != other)
-
-
-@dataclass
-class Measure:
-    """A mixture of the three norms, with weights."""
-
-    spec: Any
-    weights: dict[str, Fraction] | None
-
-    def between(self, space: Space, one: Row, other: Row) -> Fraction:
-        shares = {self.spec: Fraction(1)} if isinstance(self.spec, str) else self.spec
-        weights = self.weights or {}
-        moved = [(weights.get(f.name, Fraction(1)), delta(f, one[f.name], other[f.name])) for f in space.features]
-        count = sum((w for w, d in moved if d), Fraction(0)) / len(moved)
-        total = sum((w * d for w, d in moved), Fraction(0)) / len(moved)
-        largest = max(w * d for w, d in moved)
-        return shares.get("l0", 0) * count + shares.get("l1", 0) * total + shares.get("linf", 0) * largest
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -278,16 +222,6 @@ def random_rule(space: Space, rng: np.random.Generator) -> tuple[str, Callable[[
             return " implies ".join(texts), lambda row: not parts[0](row) or parts[1](row)
         case _:
             return texts[0], parts[0]
-
-
-SPECS: list[Any] = [
-    "l0",
-    "l1",
-    "linf",
-    {"l0": Fraction(1, 4), "l1": Fraction(3, 4)},
-    {"l0": Fraction(1, 3), "l1": Fraction(1, 3), "linf": Fraction(1, 3)},
-    {"l1": Fraction(1, 2), "linf": Fraction(1, 2)},
-]
 
 
 def random_case(family: str, seed: int) -> Case:

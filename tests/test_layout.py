@@ -52,7 +52,6 @@ FLOORS = {
     "mace.audit": 8,
     "mace.__main__": 8,
     "mace.cli": 8,
-    "mace.cli_progress": 8,
     "mace.datasets": 8,
     "mace.demo": 8,
     "mace.doctor": 8,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mace.cli.options import names_of, read_space
 from mace.errors import FileError
 
 
@@ -30,16 +31,12 @@ def report(
     ] = None,
 ) -> None:
     """Write an audit as one HTML file to read, print and hand on."""
-    from mace import datasets
     from mace.report.make import report as write
     from mace.report.read import read_audit
-    from mace.space import Space
 
     if out.exists() and file.exists() and out.samefile(file):
         raise FileError(f"{out}: the report would replace the audit", hint="Give another name to --out.")
-    audit = read_audit(file, [name.strip() for name in groups.split(",")] if groups else [])
-    chosen = None
-    if space is not None:
-        chosen = Space.load(Path(datasets.__file__).parent / f"{space}.toml" if space in datasets.NAMES else space)
+    audit = read_audit(file, names_of(groups))
+    chosen = None if space is None else read_space(space)
     write(audit, out, person, title=title, date=date, space=chosen, certificates=certificates)
     typer.echo(f"report of {len(audit.records):,} rows written to {out}")

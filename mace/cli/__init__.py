@@ -1,0 +1,57 @@
+"""The command line: JSON or tables on stdout, progress on stderr (on a terminal only), one message per mistake.
+
+Exit codes: 0 done; 10 violated, refused or not found where asked to fail; 5 unknown or bounded; 2 usage or input;
+6 internal error. Nothing heavy is imported before a command needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from mace.cli.about import demo, doctor
+from mace.cli.audit import audit
+from mace.cli.check import check
+from mace.cli.explain import explain
+from mace.cli.options import DONE, INTERNAL, flat
+from mace.cli.programs import compile, export, inspect
+from mace.cli.report import report
+from mace.cli.verify import verify
+from mace.errors import MaceError
+
+app = typer.Typer(
+    name="mace",
+    help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+for command in (explain, audit, report, verify, check, export, compile, inspect, demo, doctor):
+    app.command()(flat(command))
+
+
+def main() -> None:
+    """Entry point: every mistake becomes one message on stderr and an exit code."""
+    try:
+        app()
+    except MaceError as error:
+        typer.echo(f"mace: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("mace: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(DONE)
+    except Exception as error:
+        if os.environ.get("MACE_DEBUG"):
+            raise
+        typer.echo(
+            f"mace: internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of mace, not of yours. Set MACE_DEBUG=1 for the traceback, and please report it.",
+            err=True,
+        )
+        sys.exit(INTERNAL)

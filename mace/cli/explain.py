@@ -1,0 +1,85 @@
+"""`mace explain`: the nearest input with the wanted decision, for one row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mace.cli.options import (
+    DONE,
+    NOT_FOUND,
+    UNDECIDED,
+    Asked,
+    Format,
+    FormatOption,
+    Given,
+    Limits,
+    Measured,
+    OracleOption,
+    console,
+    explainer_of,
+    print_json,
+)
+from mace.cli.progress import Progress
+from mace.errors import CertificateError
+
+if TYPE_CHECKING:
+    from mace.answer import Answer
+
+
+def explain(
+    given: Given,
+    asked: Asked,
+    measured: Measured,
+    limits: Limits,
+    gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
+    rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
+    count: Annotated[int, typer.Option("--count", help="How many different answers.")] = 1,
+    diversity: Annotated[
+        str, typer.Option("--diversity", help="features, points, or the least distance between two answers.")
+    ] = "features",
+    oracle: OracleOption = "auto",
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", help="Write the proof of the bound to this file (.json or .json.gz)."),
+    ] = None,
+    must_exist: Annotated[
+        bool, typer.Option("--must-exist", help="Exit with 10 when it is proved that nothing reaches the goal.")
+    ] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Find the nearest input with the wanted decision, and prove that there is none nearer."""
+    explainer, row = explainer_of(given, measured, asked)
+    with Progress() as watch:
+        answer = explainer.explain(
+            row,
+            goal=asked.goal,
+            gap=gap,
+            rgap=rgap,
+            count=count,
+            diversity=diversity,
+            most_changes=asked.most_changes,
+            oracle=oracle,
+            watch=watch,
+            **limits.settings,
+        )
+    written = None if certificate is None else _save(answer, certificate)
+    if format is Format.json:
+        print_json(answer.to_dict() | ({"certificate": written} if written else {}))
+    else:
+        console().print(answer)
+        if written:
+            typer.echo(written)
+    if answer.status in ("unknown", "bounded"):
+        raise typer.Exit(UNDECIDED)
+    raise typer.Exit(NOT_FOUND if must_exist and answer.status == "infeasible" else DONE)
+
+
+def _save(answer: Answer, path: Path) -> str:
+    try:
+        answer.certificate.save(path)
+    except CertificateError as error:
+        return f"no certificate: {error.message}"
+    return f"certificate written to {path}; check it with: mace check {path}"

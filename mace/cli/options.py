@@ -1,0 +1,273 @@
+"""Options that several commands share, and what they stand for.
+
+A frozen dataclass is a group of options: what a command takes to name a model and a table, to measure, to pick a row.
+Its methods turn what was typed into what the package works on. `flat` gives a command the fields of the groups among
+its parameters, so that each option is written once. Nothing heavy is imported before a method needs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+
+import typer
+
+from mace.errors import FileError, MaceError, RowError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.question import Question
+    from mace.recourse import Explainer
+    from mace.space import Space
+
+DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL = 0, 5, 10, 2, 6
+
+
+class Format(str, Enum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text or json.")]
+OracleOption: TypeAlias = Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")]
+GroupsOption: TypeAlias = Annotated[str | None, typer.Option("--groups", help="Columns to compare by: Sex,AgeGroup.")]
+SpaceOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--space", help="A space file (TOML), or adult, credit, compas, german, loans. Default: that of --data."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The model, and whether its file is trusted."""
+
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", help="A joblib or pickle file (needs --trust-pickle), or a .mace program."),
+    ] = None
+    trust_pickle: Annotated[
+        bool,
+        typer.Option("--trust-pickle", help="Load pickled models. A pickle runs any code that its author put into it."),
+    ] = False
+
+    def read_model(self, path: Path | None = None) -> object:
+        """The model of `--model`, or of another file under the same trust."""
+        path = path or self.model
+        if path is None:
+            raise MaceError("no model given", hint="--model model.joblib --trust-pickle, or --model rules.mace.")
+        if path.suffix == ".mace":
+            return path
+        import warnings
+
+        from mace.compilers.load import load_model
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loaded = load_model(path, self.trust_pickle)
+        for warning in caught:
+            typer.echo(f"mace: warning: {warning.message}", err=True)
+        return loaded
+
+
+@dataclass(frozen=True)
+class Given(Trained):
+    """The model, its space and the table."""
+
+    space: SpaceOption = None
+    data: Annotated[
+        str | None,
+        typer.Option("--data", help="A CSV file, or adult, credit, compas, german (read from $MACE_DATA), loans."),
+    ] = None
+
+    def read_table(self) -> tuple[pd.DataFrame, Space]:
+        """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr)."""
+        from mace import datasets
+        from mace.space import Space
+
+        if self.data is None:
+            raise MaceError("no data given", hint="--data table.csv, or the name of a data set: --data loans.")
+        if self.data in datasets.NAMES:
+            dataset = datasets.load(self.data)
+            return dataset.X, read_space(self.space) if self.space else dataset.space
+        import pandas as pd
+
+        try:
+            frame = pd.read_csv(self.data)
+        except (OSError, ValueError, pd.errors.ParserError) as error:
+            raise FileError(f"{self.data}: cannot be read as CSV ({error})") from None
+        if self.space:
+            return frame, read_space(self.space)
+        inferred = Space.from_frame(frame)
+        typer.echo(f"no --space given; inferred from {self.data}:", err=True)
+        for note in inferred.notes:
+            typer.echo(f"  {note}", err=True)
+        return frame, inferred
+
+    @property
+    def favourable(self) -> Any:
+        """The goal of a data set that is known by name; None for any other table."""
+        from mace import datasets
+
+        return datasets.load(self.data).goal if self.data in datasets.NAMES else None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How far is far, and what must hold between features."""
+
+    distance: Annotated[
+        str, typer.Option("--distance", help="l0, l1, linf, a mixture such as l0=0.5,l1=0.5, or a .mace file.")
+    ] = "l1"
+    weight: Annotated[list[str] | None, typer.Option("--weight", help="FEATURE=NUMBER. May be repeated.")] = None
+    rule: Annotated[
+        list[str] | None,
+        typer.Option("--rule", help="A condition between features, or a .mace file. May be repeated."),
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As `mace.explain` and `mace.audit` take them."""
+        distance: object = self.distance
+        if self.distance.endswith(".mace"):
+            distance = Path(self.distance)
+        elif "=" in self.distance:
+            distance = _pairs(self.distance.split(","), "--distance")
+        return {
+            "distance": distance,
+            "weights": _pairs(self.weight or [], "--weight") or None,
+            "rules": [Path(text) if text.endswith(".mace") else text for text in self.rule or []],
+        }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which row, and what is wanted for it."""
+
+    row: Annotated[int, typer.Option("--row", help="Which row of the data to explain, from 0.")] = 0
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            "--goal",
+            help="The class wanted, or `not 0`, `p(good) >= 0.7`, `good by 0.1`, `300 <= y <= 350`, "
+            "`y within 5% of 320`. Default: any class but the present one.",
+        ),
+    ] = None
+    most_changes: Annotated[int | None, typer.Option("--most-changes", help="Change at most this many features.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What each answer may take."""
+
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer; 0 means no limit.")] = 60.0
+    memory: Annotated[int, typer.Option("--memory", help="MB for each answer.")] = 4096
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As `mace.explain` and `mace.audit` take them."""
+        return {"timeout": self.timeout or None, "memory": self.memory}
+
+
+def explainer_of(given: Given, measured: Measured, asked: Asked) -> tuple[Explainer, pd.Series[Any]]:
+    """The explainer, and the row that is asked about."""
+    from mace.recourse import Explainer
+
+    frame, space = given.read_table()
+    if not 0 <= asked.row < len(frame):
+        raise RowError(f"--row {asked.row}: the data has the rows 0..{len(frame) - 1}")
+    explainer = Explainer(given.read_model(), space, background=frame, **measured.settings)
+    return explainer, frame.iloc[asked.row]
+
+
+def question_of(given: Given, measured: Measured, asked: Asked) -> Question:
+    """The question about the row."""
+    explainer, row = explainer_of(given, measured, asked)
+    return explainer.question(row, asked.goal, asked.most_changes)[0]
+
+
+def read_space(name: str) -> Space:
+    """A space by its file, or by the name of a data set."""
+    from mace import datasets
+    from mace.space import Space
+
+    return Space.load(Path(datasets.__file__).parent / f"{name}.toml" if name in datasets.NAMES else name)
+
+
+def names_of(text: str | None) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def print_json(value: object) -> None:
+    """Print JSON, and nothing else, on stdout."""
+    import json
+
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def console() -> Any:
+    """Where tables are printed; what is not a terminal gets lines that are not cut."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every group of options among its parameters replaced by the fields of the group.
+
+    typer reads the options of a command from its signature; the command itself is called with the groups.
+    """
+    groups: dict[str, Any] = {}
+    shown: list[inspect.Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if is_dataclass(kind) and isinstance(kind, type):
+            groups[name] = kind
+            inside = get_type_hints(kind, include_extras=True)
+            shown += [_parameter(field.name, inside[field.name], _default(field)) for field in fields(kind)]
+        else:
+            shown.append(_parameter(name, kind, parameter.default))
+
+    @functools.wraps(command)
+    def called(**values: Any) -> None:
+        made = {
+            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
+        }
+        command(**made, **values)
+
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    return called
+
+
+def _parameter(name: str, kind: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _default(field: Field[Any]) -> object:
+    return inspect.Parameter.empty if field.default is MISSING else field.default
+
+
+def _pairs(texts: list[str], option: str) -> dict[str, object]:
+    pairs: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals:
+            raise MaceError(f"{option} {text!r}: expected NAME=NUMBER")
+        pairs[name.strip()] = value.strip()
+    return pairs

@@ -1,0 +1,110 @@
+"""`mace export`, `mace compile`, `mace inspect`: questions, programs, spaces and models in their written forms."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mace.cli.options import (
+    Asked,
+    Format,
+    FormatOption,
+    Given,
+    Measured,
+    SpaceOption,
+    Trained,
+    console,
+    print_json,
+    question_of,
+    read_space,
+)
+from mace.errors import FileError, MaceError
+
+
+class Target(str, Enum):
+    """What `mace compile` prints."""
+
+    mace = "mace"
+    ssa = "ssa"
+    paths = "paths"
+    smt2 = "smt2"
+
+
+def export(
+    to: Annotated[str, typer.Option("--to", help="smt2, vnnlib+onnx, mace or json.")],
+    given: Given,
+    asked: Asked,
+    measured: Measured,
+    out: Annotated[Path | None, typer.Option("--out", help="Write here; endings are added. Default: stdout.")] = None,
+    radius: Annotated[str | None, typer.Option("--radius", help="Ask for distances up to this; default: any.")] = None,
+) -> None:
+    """Write the question about a row for other solvers."""
+    from mace.export import export_question
+
+    typer.echo(export_question(question_of(given, measured, asked), to, radius, out), nl=False)
+
+
+def compile(
+    trained: Trained,
+    file: Annotated[Path | None, typer.Argument(help="A .mace program.")] = None,
+    space: SpaceOption = None,
+    to: Annotated[Target, typer.Option("--to", help="mace, ssa, paths or smt2.")] = Target.mace,
+) -> None:
+    """Print a program, or a trained model as a program, in one of its forms."""
+    from mace.language import parse_program, show, to_ssa
+
+    if (file is None) == (trained.model is None):
+        raise MaceError("give either a .mace FILE or --model", hint="mace compile credit.mace --to smt2")
+    source = file if file is not None else trained.model
+    assert source is not None
+    if source.suffix == ".mace":
+        program = parse_program(_text_of(source), str(source))
+    else:
+        from mace.compilers import read
+        from mace.compilers.program import to_program
+
+        table = read(trained.read_model(source))
+        names = [column.name for column in read_space(space).columns] if space else None
+        program = to_program(table, names)
+    if to is Target.mace:
+        typer.echo(show(program), nl=False)
+        return
+    straight = to_ssa(program)
+    if to is Target.ssa:
+        typer.echo(show(straight), nl=False)
+        return
+    from mace.logic import formula_of, path_list, show_paths, to_smtlib
+
+    if to is Target.paths:
+        typer.echo(show_paths(path_list(straight)), nl=False)
+    else:
+        typer.echo(to_smtlib(formula_of(straight)), nl=False)
+
+
+def inspect(given: Given, format: FormatOption = Format.text) -> None:
+    """Show the space and the model as understood."""
+    from mace.inspect import describe_model, describe_space, render
+
+    report: dict[str, Any] = {}
+    space = None
+    if given.space is not None or given.data is not None:
+        space = read_space(given.space) if given.space is not None else given.read_table()[1]
+        report["space"] = describe_space(space)
+    if given.model is not None:
+        report["model"] = describe_model(given.read_model(), space)
+    if not report:
+        raise MaceError("nothing to inspect", hint="Give --model, --space or --data.")
+    if format is Format.json:
+        print_json(report)
+    else:
+        console().print(render(report))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read ({error})") from None

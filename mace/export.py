@@ -25,8 +25,9 @@ import numpy as np
 from mace.axes import GridAxis
 from mace.certificate import FORMAT, statement
 from mace.distance import Norm
-from mace.errors import CertificateError, FileError, MaceError, ModelError
+from mace.errors import CertificateError, MaceError, ModelError
 from mace.exact import above, as_written, below, exact
+from mace.files import write_whole
 from mace.margins import compare_slack
 from mace.oracles.networks_model import column_bounds, columns_of
 from mace.question import Question
@@ -69,11 +70,7 @@ def save(files: dict[str, bytes], path: str | Path) -> list[Path]:
     written = []
     for ending, content in files.items():
         target = stem.with_name(stem.name + ending)
-        try:
-            target.write_bytes(content)
-        except OSError as error:
-            raise FileError(f"{target}: cannot be written ({error})") from None
-        written.append(target)
+        written.append(write_whole(target, content))
     return written
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import assert_never
 
 from mace.axes import Axis, Point
-from mace.errors import FileError, ProgramError, SpaceError
+from mace.errors import ProgramError, SpaceError
+from mace.files import read_text
 from mace.language import (
     Bool,
     Input,
@@ -222,12 +223,7 @@ def model_program(source: str | Path, space: Space) -> Formula:
 
 
 def _read(path: Path, inputs: Mapping[str, Sort]) -> Program:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise FileError(f"{path}: larger than {MAX_BYTES} bytes")
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: cannot be read ({error})", hint="Give the path of a .mace program.") from None
+    text = read_text(path, "Give the path of a .mace program.", MAX_BYTES)
     return _checked(parse_program(text, str(path), inputs), inputs)
 
 

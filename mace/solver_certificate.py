@@ -21,8 +21,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.errors import CertificateError
+from mace.errors import CertificateError, FileError
 from mace.exact import text as exact_text
+from mace.files import write_whole
 from mace.question import Question
 
 FORMAT = 1
@@ -69,13 +70,10 @@ class SolverCertificate:
         """Write the record as JSON, gzipped if the name ends in `.gz`; the file appears whole or not at all."""
         path = Path(path)
         raw = json.dumps(self.data, indent=1).encode()
-        draft = path.with_name(path.name + ".part")
         try:
-            draft.write_bytes(gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)
-            return draft.replace(path)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise CertificateError(f"{path}: cannot be written ({error})") from None
+            return write_whole(path, gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)
+        except FileError as error:
+            raise CertificateError(error.message) from None
 
 
 def in_words(claim: dict[str, Any]) -> str:

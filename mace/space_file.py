@@ -12,7 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.errors import FileError, SpaceError
+from mace.errors import SpaceError
+from mace.files import read_text, write_whole
 from mace.space import Feature, Space
 
 VERSION = 1
@@ -22,12 +23,7 @@ KEYS = tuple(f.name for f in fields(Feature))
 
 def load(path: Path) -> Space:
     """Read a space; raises FileError for an unreadable file and SpaceError for a wrong one."""
-    try:
-        if path.stat().st_size > LIMIT:
-            raise FileError(f"{path}: larger than {LIMIT} bytes, which no space is")
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: cannot be read ({error})", hint="Give the path of a space file (TOML).") from None
+    text = read_text(path, "Give the path of a space file (TOML).", LIMIT)
     return loads(text, str(path))
 
 
@@ -103,13 +99,7 @@ def dumps(space: Space) -> str:
 
 def save(space: Space, path: Path) -> None:
     """Write a space; the file appears whole or not at all."""
-    draft = path.with_name(path.name + ".part")
-    try:
-        draft.write_text(dumps(space), encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise FileError(f"{path}: cannot be written ({error})") from None
+    write_whole(path, dumps(space).encode())
 
 
 def _toml(value: Any) -> str:

@@ -20,6 +20,8 @@ FLOORS = {
     "mace.proofs": 0,
     "mace.errors": 1,
     "mace.exact": 1,
+    "mace.files": 1,
+    "mace.lazy": 1,
     "mace.language": 2,
     "mace.logic": 3,
     "mace.axes": 4,

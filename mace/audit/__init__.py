@@ -1,15 +1,14 @@
 """Audit a population: for each row the answer of `explain`, in parallel, and what the answers say together.
 
-`mace.audit(model, space, frame, ...)` is the function; `mace.audit.run`, `.findings`, .. are its modules. Python sets
-the name of a package on its parent whenever a module of it is imported, so the package itself can be called.
+`mace.audit(model, space, frame, ...)` is the function; `mace.audit.run`, `.findings`, .. are its modules. The
+package itself can be called, see `mace.lazy`.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mace.lazy import package
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings as Findings
@@ -27,20 +26,4 @@ PUBLIC = {
 
 __all__ = ["Audit", "Findings", "Record", "audit"]
 
-
-class _Callable(ModuleType):
-    """The package itself: when called, it does what `mace.audit.run.audit` does."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from mace.audit.run import audit
-
-        return audit(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable
-
-
-def __getattr__(name: str) -> object:
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(PUBLIC))}")
-    return getattr(import_module(PUBLIC[name]), name)
+__getattr__ = package(__name__, PUBLIC)

@@ -21,7 +21,8 @@ from mace.cli.options import (
     question_of,
     read_space,
 )
-from mace.errors import FileError, MaceError
+from mace.errors import MaceError
+from mace.files import read_text
 
 
 class Target(str, Enum):
@@ -55,13 +56,14 @@ def compile(
 ) -> None:
     """Print a program, or a trained model as a program, in one of its forms."""
     from mace.language import parse_program, show, to_ssa
+    from mace.language.syntax import MAX_BYTES
 
     if (file is None) == (trained.model is None):
         raise MaceError("give either a .mace FILE or --model", hint="mace compile credit.mace --to smt2")
     source = file if file is not None else trained.model
     assert source is not None
     if source.suffix == ".mace":
-        program = parse_program(_text_of(source), str(source))
+        program = parse_program(read_text(source, "Give the path of a .mace program.", MAX_BYTES), str(source))
     else:
         from mace.compilers import read
         from mace.compilers.program import to_program
@@ -101,10 +103,3 @@ def inspect(given: Given, format: FormatOption = Format.text) -> None:
         print_json(report)
     else:
         console().print(render(report))
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: cannot be read ({error})") from None

@@ -6,10 +6,9 @@ can be called, for the same reason as `mace.audit`.
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mace.lazy import package
 
 if TYPE_CHECKING:
     from mace.report.make import report as report
@@ -24,20 +23,4 @@ PUBLIC = {
 
 __all__ = ["read_audit", "report", "to_html"]
 
-
-class _Callable(ModuleType):
-    """The package itself: when called, it does what `mace.report.make.report` does."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from mace.report.make import report
-
-        return report(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable
-
-
-def __getattr__(name: str) -> object:
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(PUBLIC))}")
-    return getattr(import_module(PUBLIC[name]), name)
+__getattr__ = package(__name__, PUBLIC)

@@ -8,15 +8,14 @@ versions of mace and matplotlib. The report claims no more than the records: wha
 from __future__ import annotations
 
 import datetime
-import os
-import tempfile
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.drawing import need_matplotlib, one_line
-from mace.errors import FileError, MaceError
+from mace.errors import MaceError
+from mace.files import write_whole
 
 if TYPE_CHECKING:
     from mace.answer import Answer
@@ -48,19 +47,7 @@ def report(
     """
     path = Path(path)
     text = to_html(audit, person, title=title, date=date, space=space, certificates=certificates)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error})") from None
-    return path
+    return write_whole(path, text.encode())
 
 
 def to_html(

@@ -1,15 +1,14 @@
 """Verify properties of a model on its whole space: proved, violated with a replayed witness, or unknown.
 
-`mace.verify(model, space, property)` is the function; `mace.verify.run`, `.suite`, .. are its modules. Python sets the
-name of a package on its parent whenever a module of it is imported, so the package itself can be called.
+`mace.verify(model, space, property)` is the function; `mace.verify.run`, `.suite`, .. are its modules. The
+package itself can be called, see `mace.lazy`.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mace.lazy import package
 
 if TYPE_CHECKING:
     from mace.verify.properties import bounded as bounded
@@ -55,20 +54,4 @@ __all__ = [
     "verify",
 ]
 
-
-class _Callable(ModuleType):
-    """The package itself: when called, it does what `mace.verify.run.verify` does."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from mace.verify.run import verify
-
-        return verify(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable
-
-
-def __getattr__(name: str) -> object:
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(PUBLIC))}")
-    return getattr(import_module(PUBLIC[name]), name)
+__getattr__ = package(__name__, PUBLIC)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.errors import FileError, MaceError
+from mace.files import read_text
 from mace.space import Space
 from mace.verify.properties import Property, read, text_of
 from mace.verify.verdict import Verdict
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERSION = 1
-LARGEST = 2**20  # bytes
 KEYS = {"suite": int, "timeout": (int, float), "property": list}
 ENTRY = {"name": str, "property": str, "timeout": (int, float)}
 
@@ -71,12 +71,7 @@ class Outcome:
 def load(path: str | Path) -> Suite:
     """Read a suite; raises FileError."""
     path = Path(path)
-    try:
-        if path.stat().st_size > LARGEST:
-            raise FileError(f"{path}: larger than {LARGEST} bytes")
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: cannot be read ({error})", hint="Give a suite file (TOML).") from None
+    text = read_text(path, "Give a suite file (TOML).")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,0 +1,47 @@
+"""Files read whole within a limit, and written whole or not at all.
+
+In:  a path.    Out: its text; or a file that holds what was given, or what it held before.
+Promise: a FileError names the file and what stands in the way; no draft is left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from mace.errors import FileError
+
+LARGEST = 2**20  # bytes of a text that a person wrote
+
+
+def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
+    """The text of a file in UTF-8, of at most so many bytes; raises FileError with the hint."""
+    try:
+        if path.stat().st_size > largest:
+            raise FileError(f"{path}: larger than {largest} bytes", hint=hint)
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read ({error})", hint=hint) from None
+
+
+def write_whole(path: Path, raw: bytes) -> Path:
+    """Write a file by way of a draft beside it, which takes its place when it is complete; raises FileError."""
+    try:
+        if path.exists() and not path.is_file():
+            # A pipe or a device is written to; a draft would take the place of /dev/stdout itself.
+            path.write_bytes(raw)
+            return path
+        handle, draft = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(raw)
+            Path(draft).chmod(0o644)
+            Path(draft).replace(path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                Path(draft).unlink()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error})") from None
+    return path

@@ -31,11 +31,8 @@ def run_audit(
 
 def run_paper_tables(**settings: Any) -> tuple[Any, list[dict[str, Any]], int]:
     """The paper's two tables as a rich renderable and as plain values, and the exit code."""
-    from mace.audit.paper import MISSING, as_rich, paper_tables
+    from mace.audit.paper import as_rich, paper_tables
 
     lines = paper_tables(**settings)
-    open_rows = any(
-        line.proved.count < line.proved.of or line.fixed.undecided or line.not_lowered.undecided for line in lines
-    )
-    plain = [line.to_dict() | {"note": MISSING} for line in lines]
-    return as_rich(lines), plain, UNDECIDED if open_rows else DONE
+    settled = all(line.settled for line in lines)
+    return as_rich(lines), [line.to_dict() for line in lines], DONE if settled else UNDECIDED

@@ -56,24 +56,24 @@ class Certificate:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the statement: two certificates with one digest speak of the same question and claim."""
-        return hashlib.sha256(_json(self.data["statement"])).hexdigest()
+        return hashlib.sha256(canonical(self.data["statement"])).hexdigest()
 
     @property
     def size(self) -> int:
         """Bytes of the whole certificate, gzipped; most of it is the model."""
-        return len(_zip(_json(self.data)))
+        return len(zipped(canonical(self.data)))
 
     @property
     def proof_size(self) -> int:
         """Bytes of the proof alone, gzipped."""
-        return len(_zip(_json(self.data["proof"])))
+        return len(zipped(canonical(self.data["proof"])))
 
     def check(self) -> Verdict:
         """What the checker says: see `mace.proofs.check`."""
         from mace.proofs.check import check
 
         # By way of the text, so that the checker sees what a file would hold.
-        return check(json.loads(_json(self.data)))
+        return check(json.loads(canonical(self.data)))
 
     def save(self, path: str | Path) -> Path:
         """Write the certificate as JSON, gzipped if the name ends in `.gz`.
@@ -81,31 +81,21 @@ class Certificate:
         Raises CertificateError if the file cannot be written; then nothing is left behind.
         """
         path = Path(path)
-        raw = _json(self.data)
-        try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_zip(raw) if path.suffix == ".gz" else raw)
-                Path(temporary).chmod(0o644)
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise CertificateError(f"{path}: cannot be written ({error})") from None
+        raw = canonical(self.data)
+        write_whole(path, zipped(raw) if path.suffix == ".gz" else raw)
         return path
 
 
 def load(path: str | Path) -> Certificate:
-    """Read a certificate, without checking it; raises CertificateError for a file that is none."""
+    """Read a certificate and its model, without checking it; raises CertificateError for a file that is none."""
     from mace.proofs.check import Unusable
     from mace.proofs.check import load as load_data
 
     try:
         data = load_data(path)
     except (OSError, Unusable) as error:
-        raise CertificateError(f"{path}: {error}", hint="Give a file that `save` or `mace explain` wrote.") from None
+        hint = "Give a file that `save`, `mace explain` or `mace audit` wrote."
+        raise CertificateError(f"{path}: {error}", hint=hint) from None
     if not isinstance(data, dict) or not isinstance(data.get("statement"), dict):
         raise CertificateError(f"{path}: this is JSON, but no certificate")
     return Certificate(data)
@@ -147,8 +137,8 @@ def certificate(
     lower:   no allowed point with the goal is closer; None if there is none at all.
     witness: an allowed point with the goal, if one is known. It is left out where only the deployed library, and no
              checker, can tell that it has the goal: when its last bits depend on the order of summation.
-    model:   what stands for the model, for callers that write many certificates of one model and fill in
-             `model_part` themselves; None: the model's own part.
+    model:   what stands for the model, for callers that write many certificates of one model and keep its
+             `model_part` in a file of its own; None: that part itself.
     Raises CertificateError if the question cannot be written, with the reason.
     """
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
@@ -202,7 +192,7 @@ def same_statement(data: Any, question: Question) -> list[str]:
     if not isinstance(found, dict):
         return ["this is no certificate: it has no statement"]
     # By way of the text, so that both sides hold lists and plain numbers.
-    expected = json.loads(_json(statement(question, None)))
+    expected = json.loads(canonical(statement(question, None)))
     differences: list[str] = []
     for key, value in expected.items():
         if key == "claim" or found.get(key) == value:
@@ -478,12 +468,30 @@ def _certain(question: Question, point: Point) -> bool:
     )
 
 
-def _json(data: Any) -> bytes:
+def canonical(data: Any) -> bytes:
+    """JSON of which there is one for each value: what is hashed and written."""
     return json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
 
 
-def _zip(raw: bytes) -> bytes:
+def zipped(raw: bytes) -> bytes:
+    """Gzip without name and time: the same bytes of the same text."""
     return gzip.compress(raw, mtime=0)
+
+
+def write_whole(path: Path, raw: bytes) -> None:
+    """Write a file so that it appears whole or not at all; raises CertificateError."""
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(raw)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise CertificateError(f"{path}: cannot be written ({error})") from None
 
 
 def _short(value: Any) -> str:

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Accept or refuse a certificate: that no allowed point with the goal is closer than some distance, or exists at all.
 
-In:  a certificate as proofs/FORMAT.md defines it, as a file (`python -I -S proofs/check.py FILE`) or parsed (`check`).
-Out: a `Verdict`; on the command line one line, a summary, and exit status 0 (accepted), 10 (refused) or 2 (unusable).
+In:  a certificate as proofs/FORMAT.md defines it, as a file (`python -I -S proofs/check.py FILE`) or parsed (`check`);
+     or several files, or folders of them.
+Out: a `Verdict`; on the command line one line, a summary, and exit status 0 (accepted), 10 (refused) or 2 (unusable);
+     of several files a line each, and the largest status.
 Promise: accepted means that the claim holds for the floating-point model that the statement describes; what that rests
 on is listed in proofs/soundness.md. Standard library only, nothing of mace is imported, no floating-point arithmetic:
 * a float is the integer x * 2^1074 (every double is one; infinity is `INFINITE`), rounded by `rounded`;
@@ -13,6 +15,7 @@ Every field is validated before it is used. No function recurses, so that depth 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -21,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 MAX_BYTES = 128 * 2**20  # of the file, and of the text in it; a forest with 130,000 leaves needs about 20 MB
@@ -30,6 +34,8 @@ MAX_FEATURES = 10_000
 MAX_LEVELS = 10_000
 MAX_NODES = 10_000_000  # of all trees together, and of the proof
 MAX_RULE_NODES = 100_000
+
+MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; before it stands the digest
 
 ONE = 1 << 1074
 INFINITE = 1 << 4000
@@ -78,7 +84,7 @@ def fields(data: Any, names: Iterable[str], where: str) -> dict[str, Any]:
     need(type(data) is dict, f"{where}: expected an object")
     names = set(names)
     if set(data) != names:
-        found = ", ".join(name[:20] for name in sorted(data)[:20])
+        found = ", ".join(ascii(name[:20])[1:-1] for name in sorted(data)[:20])
         raise Refused(f"{where}: expected the fields {', '.join(sorted(names))}; found {found}")
     return dict(data)
 
@@ -105,14 +111,15 @@ def truth(data: Any, where: str) -> bool:
 
 
 RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
+DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 HEX = re.compile(r"(-?)0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})", re.ASCII)
 
 
 def rational(data: Any, where: str, low: int | None = None) -> Fraction:
     need(type(data) is str and len(data) <= MAX_DIGITS, f"{where}: expected a number as text")
-    need(RATIONAL.fullmatch(data), f"{where}: {data[:40]!r} is no rational number such as '3' or '-1/3'")
+    need(RATIONAL.fullmatch(data), f"{where}: {data[:40]!a} is no rational number such as '3' or '-1/3'")
     above, _, below = data.partition("/")
-    need(not below or int(below), f"{where}: {data[:40]!r} divides by zero")
+    need(not below or int(below), f"{where}: {data[:40]!a} divides by zero")
     number = Fraction(int(above), int(below or 1))
     need(low is None or number >= low, f"{where}: expected a number of at least {low}")
     return number
@@ -123,11 +130,11 @@ class Floats(dict[Any, int]):
 
     def __missing__(self, data: Any) -> int:
         match = HEX.fullmatch(data) if type(data) is str else None
-        need(match, f"{str(data)[:40]!r} is no float such as '0x1.8p+1'")
+        need(match, f"{str(data)[:40]!a} is no float such as '0x1.8p+1'")
         assert match is not None
         sign, lead, digits, exponent = match.groups()
         mantissa, power = int(lead + (digits or "").ljust(13, "0"), 16), int(exponent)
-        need(-1022 <= power <= 1023 and (lead == "1" or not mantissa or power == -1022), f"{data!r} is no double")
+        need(-1022 <= power <= 1023 and (lead == "1" or not mantissa or power == -1022), f"{data!a} is no double")
         number = mantissa << (power + 1022)
         self[data] = number = -number if sign else number
         return number
@@ -467,7 +474,7 @@ class Rule:
                 todo += [(("*", rational(factor, f"{where}: *"), 1), True), (inner, False)]
             else:
                 least, most = NUMBERS.get(name) or LOGIC.get(name) or ((2, 2) if name in TESTS else (1, 0))
-                need(most is None or least <= most, f"{where}: unknown operator {name[:20]!r}")
+                need(most is None or least <= most, f"{where}: unknown operator {name[:20]!a}")
                 fits = least <= len(rest) and (most is None or len(rest) <= most)
                 need(fits, f"{where}: {name} has {len(rest)} parts")
                 todo.append(((name, None, len(rest)), True))
@@ -689,6 +696,8 @@ class Problem:
         ]
         self._measure(data["distance"], data["claim"])
         model = data["model"]
+        shared = type(model) is dict and "sha256" in model
+        need(not shared, "statement: model: it is in a file of its own, which only `load` reads")
         kind = text(model.get("kind") if type(model) is dict else None, MODELS, "statement: model: kind")
         self.model: Ensemble | Network = MODELS[kind](model, self)
         self.goal: list[list[Compare]] = [
@@ -806,7 +815,7 @@ class Ensemble:
                 need(threshold[n] == left[n] == right[n] == 0, f"{where}: node {n}: a leaf tests nothing")
                 value[n] = tuple([self._stored(x, where) for x in items(value[n], where, self.outputs)])
                 continue
-            need(type(c) is int and 0 <= c <= last, f"{where}: node {n}: no column {c!r}")
+            need(type(c) is int and 0 <= c <= last, f"{where}: node {n}: no column {c!a}")
             need(value[n] is None, f"{where}: node {n}: only a leaf has values")
             if type(threshold[n]) is list:
                 need(self.problem.columns[c].table is not None, f"{where}: node {n}: tests categories of a grid")
@@ -1579,7 +1588,7 @@ def check_witness(problem: Problem, data: Any) -> None:
     point = problem.point(data["point"], "witness: point")
     box = [axis.only(i) for axis, i in zip(problem.axes, point, strict=True)]
     for axis, index in zip(problem.axes, point, strict=True):
-        need(axis.has(axis.full, index), f"witness: the value of {axis.name!r} is not allowed")
+        need(axis.has(axis.full, index), f"witness: the value of {axis.name!a} is not allowed")
     for k, condition in enumerate(problem.rules):
         need(not condition.possible(problem.axes, box)[0], f"witness: it breaks rule {k}")
     for k, region in enumerate(problem.avoid):
@@ -1603,7 +1612,7 @@ def check_proof(problem: Problem, data: Any, fired: dict[str, int]) -> None:
         where = f"node {number}"
         need(todo, f"{where}: the proof is complete before it")
         name, *rest = items(node, where) or [None]
-        need(type(name) is str and name in RULES, f"{where}: no rule {str(name)[:20]!r}")
+        need(type(name) is str and name in RULES, f"{where}: no rule {str(name)[:20]!a}")
         function, count = RULES[name]
         need(count is None or len(rest) == count, f"{where}: {name} takes {count} fields, found {len(rest)}")
         try:
@@ -1661,8 +1670,8 @@ def decimal(number: Fraction) -> str:
 # ------------------------------------------------------------------------------------------------ the command line
 
 
-def parse(raw: bytes) -> Any:
-    """The certificate in a file's bytes, gzip or not; raises Unusable."""
+def unpacked(raw: bytes) -> bytes:
+    """The text in a file's bytes, gzip or not; raises Unusable."""
     if raw[:2] == b"\x1f\x8b":
         unpack = zlib.decompressobj(31)
         try:
@@ -1675,6 +1684,11 @@ def parse(raw: bytes) -> Any:
             raise Unusable("something follows the gzip data")
     if len(raw) > MAX_BYTES:
         raise Unusable(f"more than {MAX_BYTES} bytes of text")
+    return raw
+
+
+def parse(raw: bytes) -> Any:
+    """The JSON value in a file's bytes, gzip or not; raises Unusable."""
 
     def no_float(word: str) -> Any:
         raise Unusable(f"the number {word[:20]} is no integer; others are written as text")
@@ -1686,34 +1700,91 @@ def parse(raw: bytes) -> Any:
         return found
 
     try:
-        return json.loads(raw.decode("utf-8"), parse_float=no_float, parse_constant=no_float, object_pairs_hook=once)
+        found = unpacked(raw).decode("utf-8")
+        return json.loads(found, parse_float=no_float, parse_constant=no_float, object_pairs_hook=once)
     except RecursionError:
         raise Unusable("nested too deeply") from None
     except ValueError as error:  # of json, of utf-8, and of an integer with thousands of digits
         raise Unusable(f"no JSON text ({error})") from None
 
 
-def load(path: Any) -> Any:
-    """The certificate in a file, gzip or not; raises Unusable, or OSError."""
-    with open(path, "rb") as file:  # noqa: PTH123  # pathlib would be one more thing to trust
-        return parse(file.read(MAX_BYTES + 1))
+def load(path: str | Path, models: dict[str, Any] | None = None) -> Any:
+    """The certificate in a file, with its model in it; raises Unusable, or OSError for the file itself.
+
+    models: keeps the last model that was read, by digest, for the next certificate.
+    """
+    with Path(path).open("rb") as file:
+        data = parse(file.read(MAX_BYTES + 1))
+    statement = data.get("statement") if type(data) is dict else None
+    if type(statement) is dict and type(statement.get("model")) is dict and "sha256" in statement["model"]:
+        statement["model"] = shared_model(Path(path).parent, statement["model"], {} if models is None else models)
+    return data
+
+
+def shared_model(folder: Path, reference: dict[str, Any], models: dict[str, Any]) -> Any:
+    """The model that `{"sha256": digest}` speaks of, from its file in a folder; raises Unusable."""
+    digest = reference["sha256"]
+    # Only hexadecimal digits become part of the name: no certificate leads to a file elsewhere.
+    if len(reference) != 1 or type(digest) is not str or not DIGEST.fullmatch(digest):
+        raise Unusable("statement: model: expected sha256 alone, with 64 hexadecimal digits")
+    if digest not in models:
+        path = folder / (digest + MODEL)
+        advice = "copy it from the folder that the certificate was written to"
+        if not path.is_file():
+            raise Unusable(f"the model of this certificate is not beside it, in {path.name}: {advice}")
+        try:
+            with path.open("rb") as file:
+                raw = unpacked(file.read(MAX_BYTES + 1))
+            found = hashlib.sha256(raw).hexdigest()
+            if found != digest:
+                raise Unusable(f"it holds something else, with the SHA-256 {found}")
+            models.clear()  # one at a time: they may be large
+            models[digest] = parse(raw)
+        except (OSError, Unusable) as error:
+            raise Unusable(f"{path.name}: {error}: {advice}") from None
+    return models[digest]
+
+
+def check_file(path: Path, models: dict[str, Any]) -> tuple[int, str, Verdict | None]:
+    """Exit status, words and verdict of one file."""
+    try:
+        if path.is_dir():
+            raise Unusable("no certificate is in this folder")
+        verdict = check(load(path, models))
+    except (OSError, Unusable) as error:
+        return 2, f"unusable: {error}", None
+    return (0 if verdict.accepted else 10), str(verdict), verdict
+
+
+def files_of(path: Path) -> list[Path]:
+    """The certificates in a folder, by name; of anything else, or where there are none, itself."""
+    inside = sorted(path.iterdir()) if path.is_dir() else []
+    return [p for p in inside if p.name.endswith((".json", ".json.gz")) and not p.name.endswith(MODEL)] or [path]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check one file; print the verdict and a summary."""
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: python -I -S check.py FILE", file=sys.stderr)
+    """Check files, or all certificates of folders; print the verdict of each, and of one file alone a summary."""
+    if not arguments or any(argument.startswith("-") for argument in arguments):
+        print("usage: python -I -S check.py FILE-OR-FOLDER ...", file=sys.stderr)
         return 2
-    try:
-        data = load(arguments[0])
-    except (OSError, Unusable) as error:
-        print(f"unusable: {error}")
-        return 2
-    verdict = check(data)
-    print(verdict)
-    if verdict.accepted:
-        print("rules: " + ", ".join(f"{name} {count}" for name, count in verdict.fired.items()))
-    return 0 if verdict.accepted else 10
+    models: dict[str, Any] = {}
+    if len(arguments) == 1 and not Path(arguments[0]).is_dir():
+        status, words, verdict = check_file(Path(arguments[0]), models)
+        print(words)
+        if verdict is not None and verdict.accepted:
+            print("rules: " + ", ".join(f"{name} {count}" for name, count in verdict.fired.items()))
+        return status
+    statuses = []
+    for path in [file for argument in arguments for file in files_of(Path(argument))]:
+        status, words, _ = check_file(path, models)
+        statuses.append(status)
+        # A name with a line break must not look like a line of its own.
+        print(f"{path if str(path).isprintable() else ascii(str(path))}: {words}", flush=True)
+    counts = [
+        f"{statuses.count(status)} {name}" for status, name in ((0, "accepted"), (10, "refused"), (2, "unusable"))
+    ]
+    print(", ".join(counts))
+    return max(statuses)
 
 
 if __name__ == "__main__":

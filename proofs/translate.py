@@ -1,7 +1,7 @@
 """Write a certificate of a tree ensemble as a Coq file whose compilation proves the certificate's claim.
 
-In:  a certificate in the JSON of proofs/FORMAT.md (plain or gzip), about an ensemble, closed by the leaves empty,
-     distance, changes, trees and cell.
+In:  a certificate in the JSON of proofs/FORMAT.md (plain or gzip, with its model in it or beside it), about an
+     ensemble, closed by the leaves empty, distance, changes, trees and cell.
 Out: the text of a `.v` file: the statement and the proof as terms of Ensemble.v and Forest.v, and a theorem that
      `check_sound` reduces to one computation.
 Promise: nothing is rounded. What the theorem says is what the file's `the_statement` says; that this is the JSON's
@@ -17,10 +17,13 @@ Use: python proofs/translate.py certificate.json > claim.v; coqc -Q proofs/theor
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
+import re
 import struct
 import sys
+import zlib
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
@@ -329,10 +332,33 @@ def cost_unit(certificate: dict[str, Any], hints: dict[tuple[int, Any], int]) ->
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A certificate from a file, plain or gzip."""
-    data = path.read_bytes()
-    certificate: dict[str, Any] = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    """A certificate from a file, plain or gzip, with its model where that is in a file of its own beside it.
+
+    Raises TranslationError if that file is not the one that the certificate speaks of.
+    """
+    certificate: dict[str, Any] = json.loads(text_of(path))
+    digest = certificate["statement"]["model"].get("sha256")
+    if digest is not None:
+        if not isinstance(digest, str) or re.fullmatch("[0-9a-f]{64}", digest) is None:
+            raise TranslationError("the digest of the model is not 64 hexadecimal digits")
+        file = path.with_name(f"{digest}.model.json.gz")
+        advice = "copy it from the folder that the certificate was written to"
+        if not file.is_file():
+            raise TranslationError(f"the model of this certificate is not beside it, in {file.name}: {advice}")
+        text = text_of(file)
+        if hashlib.sha256(text).hexdigest() != digest:
+            raise TranslationError(f"{file.name} holds something else: {advice}")
+        certificate["statement"]["model"] = json.loads(text)
     return certificate
+
+
+def text_of(path: Path) -> bytes:
+    """The bytes of a file, unpacked if they are gzip; raises TranslationError."""
+    data = path.read_bytes()
+    try:
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise TranslationError(f"{path.name} is damaged ({error})") from None
 
 
 def main() -> int:

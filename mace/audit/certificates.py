@@ -1,18 +1,19 @@
-"""Many certificates of one model: what they share is written, packed and read once.
+"""Many certificates of one model, which is written and read once.
 
 In:  answers to questions about the same model.
-Out: files that are byte for byte the text that `Certificate.save` writes, gzipped; and the checker's verdict on each.
-Why: nine tenths of a certificate of a forest are the forest. Its part of the deflate stream ends at a full flush, so it
-can stand in the middle of every file as it is.
+Out: a file for each, as small as its proof, and one beside them that holds the model; the checker's verdict on each.
+Promise: whoever has a certificate of a folder finds its model there: the model is written first, each file appears
+whole or not at all, and processes that write the same model at once write the same bytes.
+Why: nearly all of a certificate of a forest is the forest.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
-import os
+import re
 import signal
-import struct
-import tempfile
 import threading
 import zlib
 from collections.abc import Iterator
@@ -21,15 +22,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.certificate import Certificate, certificate, model_part
+from mace.certificate import Certificate, canonical, certificate, model_part, write_whole, zipped
 from mace.errors import CertificateError
+from mace.proofs.check import MODEL
 from mace.tables import Formula, Table
 
 if TYPE_CHECKING:
     from mace.answer import Answer
 
-PLACE = b'"model":{}'  # Where the model goes; inside a JSON text the quotes would be escaped, so it stands there once.
-HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"  # gzip, no name, no time
+# Quotes inside a JSON text are escaped, so this stands for the field itself.
+REFERENCE = re.compile(rb'"model":\{"sha256":"([0-9a-f]{64})"\}')
 
 
 class Writer:
@@ -41,37 +43,36 @@ class Writer:
     @cached_property
     def _text(self) -> bytes:
         assert not isinstance(self.table, Formula)
-        return _json(model_part(self.table))
+        return canonical(model_part(self.table))
 
     @cached_property
     def _packed(self) -> bytes:
-        return _deflate(b'"model":' + self._text, last=False)
+        return zipped(self._text)
 
     @cached_property
     def _parsed(self) -> Any:
         return json.loads(self._text)
 
+    @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self._text).hexdigest()
+
     def of(self, answer: Answer) -> Certificate:
-        """The certificate of an answer but for the model's part; raises CertificateError as `answer.certificate`."""
+        """The certificate of an answer, with the digest of its model; raises CertificateError as `answer.certificate`.
+
+        To save or check it is this class's part: alone it is not complete.
+        """
         if answer.proof is None or answer.question is None:
             raise CertificateError(f"the oracle {answer.oracle!r} gave no proof that stands alone")
         lower = None if answer.status == "infeasible" else answer.exact_lower_bound
-        return certificate(answer.question, lower, answer.witness, answer.proof, model={})
+        return certificate(answer.question, lower, answer.witness, answer.proof, model={"sha256": self._digest})
 
     def save(self, short: Certificate, path: Path) -> int:
-        """Write the whole certificate as gzip; returns its size. The file appears whole or not at all."""
-        before, _, after = _json(short.data).partition(PLACE)
-        size = len(before) + len(self._text) + len(b'"model":') + len(after)
-        check = zlib.crc32(after, zlib.crc32(self._text, zlib.crc32(b'"model":', zlib.crc32(before))))
-        raw = b"".join(
-            [
-                HEADER,
-                _deflate(before, last=False),
-                self._packed,
-                _deflate(after, last=True),
-                struct.pack("<II", check, size % 2**32),
-            ]
-        )
+        """Write a certificate, gzipped, and before it the model if it is not there; returns the certificate's size."""
+        model = path.parent / (self._digest + MODEL)
+        if not model.exists() or model.read_bytes() != self._packed:
+            write_whole(model, self._packed)
+        raw = zipped(canonical(short.data))
         write_whole(path, raw)
         return len(raw)
 
@@ -79,7 +80,7 @@ class Writer:
         """The checker's verdict: "accepted", "refused" or "unchecked", and its words."""
         from mace.proofs.check import check
 
-        data = json.loads(_json(short.data))
+        data = json.loads(canonical(short.data))
         data["statement"]["model"] = self._parsed
         try:
             with _alarm(seconds):
@@ -89,30 +90,22 @@ class Writer:
         return ("accepted" if verdict.accepted else "refused"), str(verdict)
 
 
-def write_whole(path: Path, raw: bytes) -> None:
-    """Write a file so that it appears whole or not at all; raises CertificateError."""
+def model_of(raw: bytes) -> str | None:
+    """The name of the file with a certificate's model, from the certificate's bytes; None if it holds the model."""
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise CertificateError(f"{path}: cannot be written ({error})") from None
+        found = REFERENCE.search(gzip.decompress(raw))
+    except (OSError, EOFError, zlib.error):
+        return None
+    return None if found is None else found[1].decode() + MODEL
 
 
-def _json(data: Any) -> bytes:
-    return json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
-
-
-def _deflate(raw: bytes, *, last: bool) -> bytes:
-    """A stretch of a deflate stream that refers to nothing before it."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return packer.compress(raw) + packer.flush(zlib.Z_FINISH if last else zlib.Z_FULL_FLUSH)
+def whole(path: Path) -> bool:
+    """Whether a certificate of an audit and the file of its model are there."""
+    try:
+        model = model_of(path.read_bytes())
+    except OSError:
+        return False
+    return model is None or (path.parent / model).is_file()
 
 
 class _TooLongError(Exception):

@@ -3,7 +3,8 @@
 In:  the address of a scheduler; otherwise as `mace.audit.pool`.
 Out: records, as they come. The task is sent to each worker once, also to one that joins later; what a worker held when
      it died, the scheduler gives to another.
-The workers need mace in the same version. Certificates come back as bytes: no shared folder is needed.
+The workers need mace in the same version. Certificates come back as bytes, the file of their model
+with the first of them: no shared folder is needed.
 This module needs Dask; it is imported only when a scheduler is named.
 """
 
@@ -21,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import Client, WorkerPlugin, as_completed, get_worker
 
-from mace.audit.certificates import write_whole
+from mace.audit.certificates import model_of
 from mace.audit.pool import REBUILDS, dumps, record_of, schedule, start_pool
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
+from mace.certificate import write_whole
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
@@ -51,11 +53,12 @@ class DaskRunner:
         self._client.register_plugin(Pool(dumps(task)), name=self._name)
         self._done: Any = as_completed(loop=self._client.loop)
         self._waiting: dict[str, tuple[Any, Query]] = {}
+        self._models: frozenset[str] = frozenset()  # the files of models that came back
 
     def submit(self, query: Query) -> None:
         """See Runner."""
         # Not pure: a query that is asked again must not be answered from what the cluster remembers.
-        future = self._client.submit(ask, self._name, query, pure=False, retries=RETRIES)
+        future = self._client.submit(ask, self._name, query, self._models, pure=False, retries=RETRIES)
         self._waiting[future.key] = (future, query)
         self._done.add(future)
 
@@ -65,9 +68,12 @@ class DaskRunner:
         _, query = self._waiting.pop(future.key)
         if future.status == "finished":
             record: Record
-            record, certificate = future.result()
-            if certificate and self.task.certificates is not None:
-                write_whole(self.task.certificates / record.certificate, certificate)
+            files: dict[str, bytes]
+            record, files = future.result()
+            if self.task.certificates is not None:
+                for name, raw in files.items():
+                    write_whole(self.task.certificates / name, raw)
+                self._models |= files.keys() - {record.certificate}
             return [record]
         blank = Record(query.row, query.label, query.part, query.key)
         error = future.exception() if future.status == "error" else RuntimeError(f"the task is {future.status}")
@@ -87,11 +93,11 @@ class DaskRunner:
 # --- in the Dask worker ----------------------------------------------------------------------------------------------
 
 
-def ask(name: str, query: Query) -> tuple[Record, bytes]:
-    """The record of a query and the bytes of its certificate, empty if there is none."""
+def ask(name: str, query: Query, models: frozenset[str]) -> tuple[Record, dict[str, bytes]]:
+    """The record of a query, and the files of its certificate by name; without those of models that are known."""
     pool = get_worker().plugins[name]
     assert isinstance(pool, Pool)
-    return pool.ask(query)
+    return pool.ask(query, models)
 
 
 class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
@@ -107,7 +113,8 @@ class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
         self.threads = int(worker.state.nthreads)
         self.lock = threading.Lock()
         self.pool: ProcessPool | None = None
-        self.folder = tempfile.TemporaryDirectory(prefix="mace-audit-")
+        # Dask clears what a killed worker has left in its folder; nobody would clear it elsewhere.
+        self.folder = tempfile.TemporaryDirectory(prefix="mace-audit-", dir=worker.local_directory)
         task: Task = pickle.loads(self.payload)  # noqa: S301  # written by `dumps` in the client
         self.task = replace(task, certificates=task.certificates and Path(self.folder.name))
         self.payload = dumps(self.task)
@@ -121,7 +128,7 @@ class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
                 self.pool = None
         self.folder.cleanup()
 
-    def ask(self, query: Query) -> tuple[Record, bytes]:
+    def ask(self, query: Query, models: frozenset[str]) -> tuple[Record, dict[str, bytes]]:
         """Answer in a process of the pool; the pool is built anew if its idle processes were killed."""
         for _ in range(REBUILDS):
             with self.lock:
@@ -132,10 +139,16 @@ class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
                 with self.lock:
                     self.pool = None if self.pool is pool else self.pool
                 continue
-            if not record.certificate:
-                return record, b""
-            file = Path(self.folder.name) / record.certificate
-            certificate = file.read_bytes()
-            file.unlink()
-            return record, certificate
+            return record, self._files(record, models)
         raise MaceError("the worker processes end before they answer anything")
+
+    def _files(self, record: Record, models: frozenset[str]) -> dict[str, bytes]:
+        """The model's file first: a certificate is never without it."""
+        if not record.certificate:
+            return {}
+        file = Path(self.folder.name) / record.certificate
+        certificate = file.read_bytes()
+        file.unlink()
+        model = model_of(certificate)
+        needed = {} if model is None or model in models else {model: file.with_name(model).read_bytes()}
+        return {**needed, record.certificate: certificate}

@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from mace.audit.certificates import whole
 from mace.audit.digest import digest
 from mace.audit.progress import Progress, Watch
 from mace.audit.record import MAIN, Record
@@ -68,6 +70,19 @@ class Audit(Plots):
         return [record for record in self.records if not record.proved]
 
     @property
+    def period(self) -> tuple[datetime, datetime] | None:
+        """When the first question was asked and the last one answered, in UTC; None if no record says so."""
+        ends = [
+            (datetime.fromisoformat(record.answered), record.seconds)
+            for record in (*self.records, *(record for part in self.extra.values() for record in part))
+            if record.answered
+        ]
+        if not ends:
+            return None
+        first = min(end - timedelta(seconds=seconds) for end, seconds in ends)
+        return first.replace(microsecond=0), max(end for end, _ in ends)
+
+    @property
     def settled(self) -> bool:
         """Whether every row, and every further question of the findings, has a proved verdict."""
         return not self.undecided and all(record.proved for part in self.extra.values() for record in part)
@@ -90,6 +105,7 @@ class Audit(Plots):
             "about": self.about,
             "protected": list(self.protected),
             "seed": self.seed,
+            "period": None if self.period is None else [moment.isoformat() for moment in self.period],
             "findings": self.findings.to_dict(),
             "groups": self.groups,
             "records": [record.to_dict() for record in self.records],
@@ -151,7 +167,7 @@ def audit(
     checkpoint: an SQLite file that keeps every record. Queries that it holds are not asked again; with `resume`, those
                 that were unknown or failed are.
     scheduler:  the address of a Dask scheduler whose workers answer instead of processes here.
-    certificates: a folder for the certificate of each row; `check` runs the checker on each.
+    certificates: a folder for the certificate of each row, and one file of their model; `check` runs the checker on each.
     protected:  features on which no decision should rest. For each the audit also asks which decisions flip when it
                 alone changes (unless `flips` is False), and what it costs not to use it.
     cores:      for how many rows without recourse to ask which rules and restrictions block them.
@@ -274,9 +290,9 @@ class _Asking:
         known = self.store.records.get(key)
         if known is None:
             return True
-        if known.certificate and self.task.certificates and not (self.task.certificates / known.certificate).is_file():
+        if known.certificate and self.task.certificates and not whole(self.task.certificates / known.certificate):
             return True
-        return self.resume and (known.status == "unknown" or bool(known.failure))
+        return self.resume and (known.status == "unknown" or known.proof == "refused" or bool(known.failure))
 
     def _ask(self, todo: list[Query]) -> None:
         runner = self._runner = self._runner or self._start(len(todo))
@@ -291,7 +307,8 @@ class _Asking:
             waiting += len(batch)
             if not waiting:
                 return
-            for record in runner.finished():
+            for answer in runner.finished():
+                record = replace(answer, answered=datetime.now(UTC).isoformat(timespec="seconds"))
                 waiting -= 1
                 self.count += 1
                 self.store.put(record)

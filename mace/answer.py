@@ -111,9 +111,10 @@ class Answer:
         An answer of the solvers has a `SolverCertificate`: the refuted question, two verdicts, cvc5's proof.
         Raises CertificateError when this answer has none, saying why.
         """
-        if self.proof is None and self.question is not None and self.oracle == "smt" and self._bounded():
+        if self.by_solvers:
             from mace.solver_certificate import solver_certificate
 
+            assert self.question is not None
             return solver_certificate(self.question, None if self.status == "infeasible" else self.exact_lower_bound)
         if self.proof is None or self.question is None:
             raise CertificateError(
@@ -125,8 +126,11 @@ class Answer:
         lower = None if self.status == "infeasible" else self.exact_lower_bound
         return certificate(self.question, lower, self.witness, self._proof())
 
-    def _bounded(self) -> bool:
-        return self.status == "infeasible" or self.exact_lower_bound > 0
+    @property
+    def by_solvers(self) -> bool:
+        """Whether there is a bound that rests on solvers: its certificate is then a `SolverCertificate`."""
+        bounded = self.status == "infeasible" or self.exact_lower_bound > 0
+        return self.proof is None and self.question is not None and self.oracle == "smt" and bounded
 
     def _proof(self) -> Proof:
         """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes."""

@@ -32,6 +32,10 @@ SOLVERS = ("z3", "cvc5")
 SECONDS = 60.0
 
 
+class SolversDisagreeError(CertificateError):
+    """A solver finds a point where there was said to be none."""
+
+
 @dataclass(frozen=True, slots=True)
 class SolverVerdict:
     """Whether the claim was confirmed, and by whom."""
@@ -86,14 +90,14 @@ def in_words(claim: dict[str, Any]) -> str:
 def solver_certificate(question: Question, lower: Fraction | None, seconds: float = SECONDS) -> SolverCertificate:
     """The record for "nothing is closer than `lower`" (None: nothing at all has the goal).
 
-    Raises CertificateError when a solver finds a point after all.
+    Raises SolversDisagreeError when a solver finds a point after all.
     """
     from mace.oracles.smt import export
 
     script = export(question, lower, strict=True)
     replies = {solver: _ask(solver, script, seconds) for solver in SOLVERS}
     if any(reply["verdict"] == "sat" for reply in replies.values()):
-        raise CertificateError("a solver satisfies the question that was refuted; please report this")
+        raise SolversDisagreeError("a solver satisfies the question that was refuted; please report this")
     proof = _ask("cvc5", script, seconds, "proof").get("proof") if replies["cvc5"]["verdict"] == "unsat" else None
     return SolverCertificate(
         {
@@ -112,9 +116,24 @@ def from_dict(data: Any) -> SolverCertificate:
     keys = {"mace_solver_certificate", "claim", "question", "verdicts", "proof_format", "proof"}
     if not isinstance(data, dict) or set(data) != keys or data["mace_solver_certificate"] != FORMAT:
         raise CertificateError("this is no solver certificate of a known format")
-    if not isinstance(data["question"], str) or not isinstance(data["claim"], dict):
+    claim = data["claim"]
+    known = isinstance(claim, dict) and (
+        claim == {"anywhere": True} or (set(claim) == {"closer_than"} and isinstance(claim["closer_than"], str))
+    )
+    if not isinstance(data["question"], str) or not known:
         raise CertificateError("the solver certificate is damaged")
     return SolverCertificate(data)
+
+
+def load(path: str | Path) -> SolverCertificate:
+    """Read a record without asking anyone; raises CertificateError for a file that is none."""
+    from mace.proofs.check import Unusable
+    from mace.proofs.check import load as load_data
+
+    try:
+        return from_dict(load_data(path))
+    except (OSError, Unusable) as error:
+        raise CertificateError(f"{path}: {error}") from None
 
 
 def _ask(solver: str, script: str, seconds: float, *options: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from mace.search import Status
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
-Proof: TypeAlias = Literal["accepted", "refused", "unchecked", "kept", "none"]
+Proof: TypeAlias = Literal["accepted", "solvers", "refused", "unchecked", "kept", "none"]
 
 FAILURES: dict[str, str] = {
     "timeout": "stopped: it did not end within its time",
@@ -23,7 +23,8 @@ FAILURES: dict[str, str] = {
 }
 PROOFS: dict[str, str] = {
     "accepted": "a certificate was written and the checker accepted it",
-    "refused": "a certificate was written and the checker refused it",
+    "solvers": "solvers refuted the question, which was written with their verdicts; no checker accepted it",
+    "refused": "the certificate was refused, and with it the verdict",
     "unchecked": "a certificate was written; it was not checked, or not in time",
     "kept": "the prover gave a proof; no certificate was written",
     "none": "there is no proof",
@@ -42,6 +43,7 @@ class Record:
     distance, lower_bound: floats rounded outwards; the exact rationals stand beside them as text.
     changes:    feature -> [before, after] of the nearest counterfactual found.
     proof:      see PROOFS; `certificate` is the file's name, `certificate_bytes` its size.
+    answered:   when the answer came, in UTC (ISO 8601, whole seconds), by the clock of whoever ran the audit.
     core:       for an infeasible row: rules and restrictions that together block every way out, minimal if
                 `core_minimal`; `opens` are those whose removal alone would open one.
     """
@@ -69,6 +71,7 @@ class Record:
     core: list[str] = field(default_factory=list)
     opens: list[str] = field(default_factory=list)
     core_minimal: bool = False
+    answered: str = ""
 
     @property
     def outcome(self) -> str:

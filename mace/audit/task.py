@@ -186,6 +186,8 @@ class Worker:
     def _certify(self, answer: Answer, record: Record) -> Record:
         """Write and check the certificate of the main question; for the others say that there is a proof."""
         if answer.proof is None:
+            if self.task.certificates is not None and record.part == MAIN and answer.by_solvers:
+                return self._record_solvers(answer, record, self.task.certificates)
             return replace(record, proof_why=answer.why or f"the oracle {answer.oracle!r} gave none that stands alone")
         if self.task.certificates is None or record.part != MAIN:
             return replace(record, proof="kept")
@@ -200,7 +202,29 @@ class Worker:
         proof, words = "unchecked", ""
         if self.task.check:
             proof, words = writer.check(short, self.task.timeout)
-        return replace(record, certificate=name, certificate_bytes=size, proof=cast(Proof, proof), proof_why=words)
+        made = replace(record, certificate=name, certificate_bytes=size, proof=cast(Proof, proof), proof_why=words)
+        return _doubted(made) if proof == "refused" else made
+
+    def _record_solvers(self, answer: Answer, record: Record, folder: Path) -> Record:
+        """Write what the solvers refuted, where the verdict rests on them, and what both say of it when asked again."""
+        from mace.solver_certificate import SECONDS, SolversDisagreeError, solver_certificate
+
+        assert answer.question is not None
+        lower = None if answer.status == "infeasible" else answer.exact_lower_bound
+        # Three questions, one after the other, in the time that checking a certificate may take.
+        seconds = SECONDS if self.task.timeout is None else self.task.timeout / 3
+        try:
+            made = solver_certificate(answer.question, lower, seconds)
+            said = ", ".join(f"{solver} says {verdict}" for solver, verdict in made.data["verdicts"].items())
+            if "unsat" not in made.data["verdicts"].values():
+                return replace(record, proof_why=f"the question was not refuted once more: {said}")
+            path = made.save(folder / f"{record.key[:20]}.solvers.gz")
+        except SolversDisagreeError as error:
+            return _doubted(replace(record, proof="refused", proof_why=error.message))
+        except CertificateError as error:
+            return replace(record, proof_why=error.message)
+        size = path.stat().st_size
+        return replace(record, certificate=path.name, certificate_bytes=size, proof="solvers", proof_why=said)
 
     def _variant(self, query: Query) -> Explainer:
         """The explainer with the query's own restrictions; the model and the background are read only once."""
@@ -218,6 +242,18 @@ class Worker:
             variant.space = self.task.space.change(**how)
             self._variants[name] = variant
         return self._variants[name]
+
+
+def _doubted(record: Record) -> Record:
+    """A verdict whose certificate was refused is none; what stays is the witness, which the model itself confirmed."""
+    found = bool(record.changes)
+    return replace(
+        record,
+        status="bounded" if found else "unknown",
+        why=f"its certificate was refused: {record.proof_why}",
+        lower_bound=0.0 if found else None,
+        exact_lower_bound="0" if found else None,
+    )
 
 
 def plain(value: Any) -> Any:

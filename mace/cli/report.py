@@ -22,7 +22,7 @@ def report(
         str | None, typer.Option("--groups", help="Features to compare by, where AUDIT holds no groups: Sex,Job.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
-    date: Annotated[str | None, typer.Option("--date", help="Of the report, shown as it is.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="Shown as it is. Default: when the audit ran.")] = None,
     space: Annotated[
         str | None, typer.Option("--space", help="For units: a space file (TOML), or the name of a data set.")
     ] = None,

@@ -7,6 +7,8 @@ Promise: as `smt_worker`, nothing but a solver is imported, and whoever started 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import sys
 
@@ -49,7 +51,10 @@ def cvc5_verdict(script: str, *, proof: bool) -> dict[str, str]:
 
 
 def main() -> None:
-    """Run the solver that the command line names."""
+    """Run the solver that the command line names; on Linux it is killed when its parent is."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
     script = sys.stdin.read()
     reply = z3_verdict(script) if sys.argv[1] == "z3" else cvc5_verdict(script, proof="proof" in sys.argv[2:])
     sys.stdout.write(json.dumps(reply) + "\n")

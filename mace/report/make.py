@@ -39,7 +39,7 @@ def report(
     person: whom one page is about: the place of a row in the audited frame, from 0, or an answer of `mace.explain`,
             which also brings alternatives.
     title:  of the report; None: says which model was audited.
-    date:   shown as it is; None: the one in `audit.about`, if there is one.
+    date:   shown as it is; None: when the questions were asked and answered, as the records say.
     space:  gives units, and ranges for the person's plot; an answer brings its own.
     certificates: the folder of the audit's certificates; the person's is then checked once more.
     Returns the path. Raises FileError if it cannot be written, RowError for a person who was not audited, and

@@ -71,7 +71,7 @@ def page_of(audit: Audit, title: str | None, date: str | datetime.date | None) -
     model = str(about["model"]) if "model" in about else "a model"
     return Page(
         title=title or f"Audit of recourse: {model}",
-        date=str(date or about.get("date") or "not stated"),
+        date=str(date) if date else _period(audit) or "not stated",
         summary=_summary(audit, findings),
         scope=_scope(audit),
         rules=[str(rule) for rule in about.get("rules", ())],
@@ -95,6 +95,15 @@ def page_of(audit: Audit, title: str | None, date: str | datetime.date | None) -
         digests=_digests(about),
         versions=_versions(about),
     )
+
+
+def _period(audit: Audit) -> str:
+    """From the first question to the last answer, in UTC; "" where the records do not say."""
+    if audit.period is None:
+        return ""
+    first, last = audit.period
+    end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d, %H:%M}"
+    return f"{first:%Y-%m-%d, %H:%M} to {end} UTC"
 
 
 def _rows(count: int) -> str:
@@ -125,6 +134,11 @@ def _summary(audit: Audit, findings: Findings) -> list[str]:
         if findings.statuses.certified.count
         else "No row has a certificate that the checker accepted: the proofs rest on the provers alone."
     )
+    if by_solvers := findings.statuses.proofs.get("solvers", 0):
+        out.append(
+            f"{_rows(by_solvers)}: the verdict rests on solvers. What they refuted was written, with what they say of "
+            "it; no checker has accepted that, and it is not counted as certified."
+        )
     out += [
         f"{_rows(line.flips.count)} can get another decision by a change of {line.feature} and nothing else; for "
         f"{line.never.count:,} it is proved that this never happens, {line.undecided:,} stayed undecided."
@@ -150,6 +164,7 @@ def _scope(audit: Audit) -> list[Pair]:
         Pair("Rows asked about", asked),
         Pair("Rows in the table", f"{about['frame_rows']:,}" if "frame_rows" in about else NOT_KNOWN),
         Pair("Rows in this report", f"{len(audit.records):,}"),
+        Pair("Asked and answered", _period(audit) or NOT_KNOWN),
         Pair("Groups", ", ".join(audit.groups) or "none"),
         Pair("Protected features", ", ".join(audit.protected) or "none named"),
     ]
@@ -455,7 +470,8 @@ def _assumptions(audit: Audit) -> list[str]:
         "not speak of a "
         "population. Each interval stands for itself; they are not adjusted for how many there are.",
         "A proof that the checker accepted rests on the checker and on the reading of the model in the certificate. A "
-        "proof that was kept or not checked rests on the prover that gave it.",
+        "proof that was kept or not checked rests on the prover that gave it. Where solvers answered, the verdict "
+        "rests on them, and on the translation of the question into their language.",
     ]
     if audit.about.get("source") == "checkpoint":
         out.append(

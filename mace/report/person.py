@@ -23,6 +23,8 @@ from mace.report.parts import Pair, Plot, Table, plot_of
 if TYPE_CHECKING:
     from mace.audit.record import Record
     from mace.audit.run import Audit
+    from mace.certificate import Certificate
+    from mace.solver_certificate import SolverCertificate
     from mace.space import Space
 
 SAVED = "certificate.json.gz"  # where the command for an answer expects its certificate
@@ -157,10 +159,15 @@ def _core(audit: Audit, record: Record) -> list[str]:
     return list(found.core) if found else []
 
 
+_WHOSE = dict.fromkeys(("accepted", "unchecked", "refused"), "In the checker’s words") | {
+    "solvers": "In the solvers’ words"
+}
+
+
 def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pair], str]:
     said = [Pair("Proof", PROOFS[record.proof])]
     if record.proof_why:
-        said.append(Pair("In the checker’s words", record.proof_why))
+        said.append(Pair(_WHOSE.get(record.proof, "Why"), record.proof_why))
     said.append(Pair("Digest of the question", record.key, code=True))
     if not record.certificate:
         return said, ""
@@ -176,15 +183,18 @@ def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pa
 def _check(record: Record, path: Path) -> list[Pair]:
     """Check the certificate once more, and that it makes the claim of the record."""
     from mace.certificate import load
+    from mace.solver_certificate import load as load_solvers
 
+    found: Certificate | SolverCertificate
     try:
         raw = path.read_bytes()
-        found = load(path)
+        found = load_solvers(path) if record.proof == "solvers" else load(path)
     except (OSError, CertificateError) as error:
         raise FileError(f"{path}: the certificate of row {record.row} cannot be read ({error})") from None
     claim = {"anywhere": True} if record.status == "infeasible" else {"closer_than": record.exact_lower_bound}
     words = str(found.check())
-    if found.data["statement"].get("claim") != claim:
+    made = found.data if record.proof == "solvers" else found.data["statement"]
+    if made.get("claim") != claim:
         words = "refused: the certificate makes another claim than the audit"
     return [
         Pair("Digest of its statement", found.digest, code=True),

@@ -69,7 +69,16 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
             known = ", ".join((".json", *FLAT, *CHECKPOINTS))
             raise FileError(f"{path}: cannot tell the format from the name", hint=f"It should end with one of {known}.")
         _check(audit)
-    except (OSError, sqlite3.Error, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (
+        OSError,
+        sqlite3.Error,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ) as error:
         raise FileError(f"{path}: cannot be read as an audit ({type(error).__name__}: {error})") from None
     return _grouped(audit, groups)
 
@@ -146,6 +155,7 @@ def _check(audit: Audit) -> None:
     for name, labels in audit.groups.items():
         if len(labels) != len(audit.records):
             raise ValueError(f"the group `{name}` has {len(labels)} entries for {len(audit.records)} records")
+    _ = audit.period  # raises for a time that is none
     known_rows = {record.row for record in audit.records}
     for part, records in audit.extra.items():
         if not known_rows.issuperset(record.row for record in records):

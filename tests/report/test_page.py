@@ -150,7 +150,23 @@ def test_an_audit_of_only_some_answers_says_what_is_not_recorded():
     assert "not recorded in this audit file" in words
     assert "Date: not stated" in words
     assert "Date: 2026-01-31" in Parsed(to_html(made.audit(), date="2026-01-31")).words()
-    assert "Date: 2026-02-01" in Parsed(to_html(made.audit(about={"date": "2026-02-01"}))).words()
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        (["2026-02-01T09:58:03+00:00"], "Date: 2026-02-01, 09:57 to 09:58 UTC"),
+        (
+            ["2026-02-01T23:59:00+00:00", "2026-02-02T00:01:00+00:00"],
+            "Date: 2026-02-01, 23:58 to 2026-02-02, 00:01 UTC",
+        ),
+    ],
+)
+def test_the_date_is_when_the_questions_were_asked_and_answered(ends, shown):
+    records = [made.found(n, Fraction(1, 4), answered=end, seconds=60.0) for n, end in enumerate(ends)]
+    audit = made.audit(records=records, extra={}, groups={})
+    assert shown in Parsed(to_html(audit)).words()
+    assert "Date: January" in Parsed(to_html(audit, date="January")).words()
 
 
 def test_a_person_has_before_and_after_and_other_ways():

@@ -1,0 +1,110 @@
+"""What a verdict rests on: solvers are never counted as the checker, and a refused certificate leaves no verdict."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import mace
+from mace import solver_certificate
+from mace.audit.certificates import Writer
+from mace.audit.export import read
+from mace.audit.task import Query, Task, Worker
+from mace.cli import app
+from mace.goals import wanted
+from mace.report.make import to_html
+from mace.solver_certificate import load
+from tests.audit import faults
+
+
+def asked(folder: Path, **more: object) -> mace.Audit:
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame), trees=2)
+    rejected = frame[model.predict(faults.space().encode(frame)) == 0]
+    settings = {"goal": 1, "limit": 2, "processes": 1, "certificates": folder, "background": frame}
+    return mace.audit(model, faults.space(), rejected, **(settings | more))
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> tuple[mace.Audit, Path]:
+    folder = tmp_path_factory.mktemp("records")
+    return asked(folder, oracle="smt"), folder
+
+
+def test_what_solvers_answered_is_written_and_not_called_certified(solved: tuple[mace.Audit, Path]):
+    audit, folder = solved
+    assert audit.findings.statuses.proved.value == 1.0
+    assert audit.findings.statuses.certified.count == 0
+    assert audit.findings.statuses.proofs == {"solvers": 2}
+    for record in audit.records:
+        assert record.proof_why == "z3 says unsat, cvc5 says unsat"
+        path = folder / record.certificate
+        assert path.stat().st_size == record.certificate_bytes
+        assert load(path).data["claim"] == {"closer_than": record.exact_lower_bound}
+    assert CliRunner().invoke(app, ["check", str(folder / audit.records[0].certificate)]).exit_code == 0
+
+
+def test_the_report_says_what_rests_on_solvers(solved: tuple[mace.Audit, Path]):
+    audit, folder = solved
+    text = to_html(audit, audit.records[0].row, certificates=folder)
+    assert "2 rows: the verdict rests on solvers." in text
+    assert "No row has a certificate that the checker accepted" in text
+    assert "Checked again for this report" in text
+    assert "z3 says unsat, cvc5 says unsat" in text
+
+
+def worker(folder: Path, **more: object) -> tuple[Worker, Query]:
+    """In this process, so that what it calls can be replaced."""
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame), trees=2)
+    row = frame[model.predict(faults.space().encode(frame)) == 0].iloc[0].to_dict()
+    oracle = str(more.get("oracle", "auto"))
+    goal = wanted(1, (0, 1))
+    task = Task(model, faults.space(), goal, "l1", None, (), None, None, oracle, 60.0, None, frame, folder)
+    return Worker(task), Query("0" * 64, 0, "0", row)
+
+
+def test_a_refused_certificate_leaves_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Writer, "check", lambda *_: ("refused", "refused at line 7"))
+    record = (lambda w, q: w.answer(q))(*worker(tmp_path))
+    assert (record.proof, record.status, record.proved) == ("refused", "bounded", False)
+    assert record.exact_lower_bound == "0"
+    assert record.changes, "the witness was confirmed by the model itself"
+    assert record.why == "its certificate was refused: refused at line 7"
+
+
+def test_solvers_that_contradict_themselves_leave_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver_certificate, "_ask", lambda *_: {"verdict": "sat"})
+    record = (lambda w, q: w.answer(q))(*worker(tmp_path, oracle="z3"))
+    assert (record.proof, record.status, record.certificate) == ("refused", "bounded", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_solvers_that_say_nothing_the_second_time_leave_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver_certificate, "_ask", lambda *_: {"verdict": "nothing within 20 s"})
+    record = (lambda w, q: w.answer(q))(*worker(tmp_path, oracle="z3"))
+    assert (record.proof, record.status, record.certificate) == ("none", "optimal", "")
+    assert "z3 says nothing within 20 s" in record.proof_why
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_audit_knows_when_it_ran_and_its_files_do_too(tmp_path: Path):
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    checkpoint = tmp_path / "a.sqlite"
+    audit = asked(tmp_path / "certificates", checkpoint=checkpoint)
+    assert audit.period is not None
+    first, last = audit.period
+    assert before <= first <= last <= datetime.now(UTC)
+    assert asked(tmp_path / "certificates", checkpoint=checkpoint).period == audit.period, "nothing was asked again"
+    for name in ("a.csv", "a.jsonl", "a.json"):
+        assert read(audit.save(tmp_path / name))[0] == audit.records
+    shown = f"{first:%Y-%m-%d, %H:%M} to "
+    for name in ("a.sqlite", "a.csv", "a.json"):
+        ran = CliRunner().invoke(app, ["report", str(tmp_path / name), "--out", str(tmp_path / "r.html")])
+        assert ran.exit_code == 0, ran.output
+        assert f"Date: {shown}" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "a.json").read_text())["period"] == [first.isoformat(), last.isoformat()]

@@ -17,6 +17,7 @@ from typing import Any
 from mace.compilers import read_lightgbm, read_onnx, read_xgboost
 from mace.compilers.deployed import Deployed, ModelFile, deployed
 from mace.compilers.load import PickleWarning, load_model
+from mace.compilers.native import step_of
 from mace.compilers.program import Reading, to_program
 from mace.compilers.read_optbinning import read_scorecard
 from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
@@ -38,6 +39,7 @@ __all__ = [
     "deployed",
     "load_model",
     "read",
+    "read_coded",
     "to_program",
 ]
 
@@ -58,10 +60,10 @@ class Reader:
 _TREES = "several outputs"
 _LINEAR = "several labels a row"
 _INIT = "an `init` that is a model"
-_CATEGORIES = "categories that are no whole numbers; losses with a logarithmic link"
+_LINK = "losses with a logarithmic link"
 _MEMBERS = "members other than trees"
-_XGBOOST = "dart, gblinear; several targets; objectives with other links; recoded categories; versions before 2, from 4"
-_LIGHTGBM = "rf, linear leaves; zero_as_missing; objectives with other links; recoded categories"
+_XGBOOST = "dart, gblinear; several targets; objectives with other links; versions before 2, from 4"
+_LIGHTGBM = "rf, linear leaves; zero_as_missing; objectives with other links"
 _HIDDEN = "hidden layers that are neither relu nor identity; several labels a row"
 
 # Public class path -> reader. A class matches by its own path or that of a base class, wherever inside the named
@@ -77,8 +79,8 @@ READERS: dict[str, Reader] = {
     "sklearn.ensemble.ExtraTreesRegressor": Reader(read_forest, "exact", _TREES),
     "sklearn.ensemble.GradientBoostingClassifier": Reader(read_boosting, "exact", _INIT),
     "sklearn.ensemble.GradientBoostingRegressor": Reader(read_boosting, "exact", _INIT),
-    "sklearn.ensemble.HistGradientBoostingClassifier": Reader(read_hist_boosting, "exact", _CATEGORIES),
-    "sklearn.ensemble.HistGradientBoostingRegressor": Reader(read_hist_boosting, "exact", _CATEGORIES),
+    "sklearn.ensemble.HistGradientBoostingClassifier": Reader(read_hist_boosting, "exact", _LINK),
+    "sklearn.ensemble.HistGradientBoostingRegressor": Reader(read_hist_boosting, "exact", _LINK),
     "sklearn.ensemble.AdaBoostClassifier": Reader(read_adaboost, "exact for two classes, else margin", _MEMBERS),
     "sklearn.ensemble.BaggingClassifier": Reader(read_bagging, "exact", _MEMBERS),
     "sklearn.ensemble.BaggingRegressor": Reader(read_bagging, "exact", _MEMBERS),
@@ -135,8 +137,20 @@ def read(model: object) -> Table:
     """The table of a fitted model: plain numbers, validated.
 
     model: an object of one of the classes in READERS, or of a subclass that decides in the same way.
-    Raises ModelError for any other class, an unfitted model, or a damaged one.
+    Raises ModelError for any other class, an unfitted model, or a damaged one, and for a model that codes the
+    categories of a frame by itself: it is compiled over a space of its raw columns (`pipeline.compile_raw`).
     """
+    table = read_coded(model)
+    if step_of(model) is not None:
+        raise ModelError(
+            f"{table.name} was fitted on a frame with categories, which it numbers by itself",
+            hint="It is read over the frame's own columns: give a space of these.",
+        )
+    return table
+
+
+def read_coded(model: object) -> Table:
+    """As `read`, for any supported model: the table of one that codes categories by itself sees these codes."""
     for base in type(model).__mro__:
         path = _registered(base)
         if path is not None:

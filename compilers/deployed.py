@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Format = Literal["xgboost", "lightgbm", "onnx"]
 Rows = NDArray[Any]
+Given: TypeAlias = Callable[["pd.DataFrame"], Any]  # what the library's `predict` is handed for a frame
 FORMATS: dict[str, Format] = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".onnx": "onnx"}
 
 
@@ -73,13 +74,17 @@ class Deployed:
     probabilities: Callable[[pd.DataFrame], Rows] | None = None
 
 
-def deployed(model: Any) -> Deployed:
-    """The model as its users call it."""
+def deployed(model: Any, *, raw: bool = False) -> Deployed:
+    """The model as its users call it.
+
+    raw: its frames hold columns of any type, categories among them; else numbers only.
+    """
+    given: Given = _as_it_is if raw else _rows
     if isinstance(model, ModelFile):
-        return _of_file(model)
+        return _of_file(model, given)
     package, name = type(model).__module__.split(".")[0], type(model).__name__
     if (package, name) == ("xgboost", "Booster"):
-        return _booster(model)
+        return _booster(model, given)
     if package == "optbinning":  # It looks its variables up by name.
         names = tuple(model.binning_process_.variable_names)
         return Deployed(
@@ -87,20 +92,28 @@ def deployed(model: Any) -> Deployed:
         )
     if package == "lightgbm":
         if name == "Booster":
-            return _lightgbm(model)
+            return _lightgbm(model, given)
         own = _names(model.booster_.feature_name())
-        return Deployed(lambda frame: np.asarray(model.predict(_rows(frame))), own, "", _probable(model, _rows))
+        return Deployed(lambda frame: np.asarray(model.predict(given(frame))), own, "", _probable(model, given))
     if (package, name[:10]) == ("onnx", "ModelProto"):
-        return _of_file(ModelFile(Path("the model"), "onnx", model))
+        return _of_file(ModelFile(Path("the model"), "onnx", model), given)
     known = getattr(model, "feature_names_in_", None)
-
-    def given(frame: pd.DataFrame) -> Any:
-        return frame if known is not None else _rows(frame)
-
+    if known is not None:
+        given = _as_it_is
+    elif raw:
+        given = _values
     return Deployed(lambda frame: np.asarray(model.predict(given(frame))), _names(known), "", _probable(model, given))
 
 
-def _probable(model: Any, given: Callable[[pd.DataFrame], Any]) -> Callable[[pd.DataFrame], Rows] | None:
+def _as_it_is(frame: pd.DataFrame) -> Any:
+    return frame
+
+
+def _values(frame: pd.DataFrame) -> Any:
+    return frame.to_numpy()
+
+
+def _probable(model: Any, given: Given) -> Callable[[pd.DataFrame], Rows] | None:
     """The model's `predict_proba`, if it has one."""
     ask = getattr(model, "predict_proba", None)
     return None if ask is None else lambda frame: np.asarray(ask(given(frame)))
@@ -116,19 +129,19 @@ def _of_both(found: Callable[[pd.DataFrame], Rows]) -> Callable[[pd.DataFrame], 
     return both
 
 
-def _of_file(file: ModelFile) -> Deployed:
+def _of_file(file: ModelFile, given: Given) -> Deployed:
     try:
         match file.format:
             case "xgboost":
                 import xgboost
 
                 booster = xgboost.Booster(model_file=str(file.path))
-                return _booster(booster)
+                return _booster(booster, given)
             case "lightgbm":
                 import lightgbm
 
                 loaded = lightgbm.Booster(model_str=file.content)
-                return _lightgbm(loaded)
+                return _lightgbm(loaded, given)
             case "onnx":
                 import onnxruntime
 
@@ -139,10 +152,10 @@ def _of_file(file: ModelFile) -> Deployed:
         note = (
             f"{error.name} is not installed: the answer is confirmed by mace's own emulation of {file.path.name} only"
         )
-        return Deployed(lambda frame: np.array([_decide(table, row) for row in _rows(frame)]), None, note)
+        return Deployed(lambda frame: np.array([decide(table, row) for row in _rows(frame)]), None, note)
 
 
-def _decide(table: Any, row: Rows) -> Any:
+def decide(table: Any, row: Rows) -> Any:
     """A table's own decision, for a row of shape (columns,)."""
     scores = table.scores(row)
     for index, label in enumerate(table.classes):
@@ -151,7 +164,7 @@ def _decide(table: Any, row: Rows) -> Any:
     return float(scores[0])
 
 
-def _booster(booster: Any) -> Deployed:
+def _booster(booster: Any, given: Given) -> Deployed:
     """XGBoost's decisions as XGBClassifier takes them."""
     import json
 
@@ -160,8 +173,10 @@ def _booster(booster: Any) -> Deployed:
     objective: str = json.loads(booster.save_config())["learner"]["objective"]["name"]
 
     def ask(frame: pd.DataFrame) -> Rows:
+        if given is _as_it_is:
+            return np.asarray(booster.predict(xgboost.DMatrix(frame, enable_categorical=True)))
         rows = xgboost.DMatrix(
-            _rows(frame), feature_names=booster.feature_names, feature_types=booster.feature_types,
+            given(frame), feature_names=booster.feature_names, feature_types=booster.feature_types,
             enable_categorical=True,
         )  # fmt: skip
         return np.asarray(booster.predict(rows))
@@ -178,12 +193,12 @@ def _booster(booster: Any) -> Deployed:
     return Deployed(predict, known, "", _of_both(ask) if objective == "binary:logistic" else None)
 
 
-def _lightgbm(booster: Any) -> Deployed:
+def _lightgbm(booster: Any, given: Given) -> Deployed:
     """LightGBM's decisions as LGBMClassifier takes them."""
     binary = "objective=binary" in booster.model_to_string(num_iteration=1)
 
     def ask(frame: pd.DataFrame) -> Rows:
-        return np.asarray(booster.predict(_rows(frame)))
+        return np.asarray(booster.predict(given(frame)))
 
     def predict(frame: pd.DataFrame) -> Rows:
         found = ask(frame)

@@ -83,10 +83,10 @@ def _skops(path: Path) -> object:
     except Exception as error:
         raise _damaged(path, "skops", error) from error
     if unknown:
-        from mace.compilers import read
+        from mace.compilers import read_coded
 
         steps = getattr(model, "steps", None)
-        read(steps[-1][1] if steps else model)  # Refuses trees whose arrays would lead native code astray.
+        read_coded(steps[-1][1] if steps else model)  # Refuses trees whose arrays would lead native code astray.
     return model
 
 

@@ -1,13 +1,13 @@
-"""Read a scikit-learn Pipeline: a model over the raw columns that people see.
+"""Read a model over raw columns: a scikit-learn Pipeline, or a booster that codes categories by itself.
 
 In:  a fitted Pipeline (nested ones, ColumnTransformer and FeatureUnion too) whose last step is a class that `read`
-     knows, and a space whose features are the raw columns that the pipeline was fitted on.
-Out: `compile_pipeline`: the last step's table, the columns that it sees as functions of one feature each, and a way to
-     hand rows of the space to the pipeline; `read_pipeline`: the first two.
+     knows, or a booster fitted on a frame with categories; a space whose features are the raw columns it was fitted on.
+Out: `compile_raw`: the last step's table, the columns that it sees as functions of one feature each, and a way to
+     hand rows of the space to the model; `compile_pipeline`, `read_pipeline`: the same for pipelines only.
 Promise: for a feature with levels the columns are what the real steps gave for each level. For a number they are a
 chain of float64 operations, compared bit for bit with what the real steps gave at some hundred numbers of its range;
 any difference is a ModelError. Trees come out over the raw numbers (`pipeline_thresholds.py`), exactly.
-What the pipeline cannot take as missing is left out of the columns: a row that needs it is a RowError (`usable_axes`).
+What the model cannot take as missing is left out of the columns: a row that needs it is a RowError (`usable_axes`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mace.columns import Column, Step
-from mace.compilers import read
+from mace.compilers import read_coded
+from mace.compilers.deployed import Deployed, decide, deployed
+from mace.compilers.native import Recoding, given_as_categories, step_of, takes_raw
+from mace.compilers.pipeline_levels import without_missing_levels
 from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
 from mace.compilers.pipeline_walk import Walk, frame_of, quiet
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
@@ -47,10 +51,11 @@ def read_pipeline(pipeline: object, space: Space) -> tuple[Table, tuple[Column, 
 
 @dataclass(frozen=True, eq=False)
 class CompiledPipeline:
-    """A pipeline as a table over columns, and the deployed pipeline itself.
+    """A model over raw columns as a table over columns, and the deployed model itself.
 
-    names:   the raw columns it is given, in its own order; None if it was fitted on an array without names.
-    markers: per feature, what stands for a missing value in its column (NaN where absent).
+    names:      the raw columns it is given, in its own order; None if it was fitted on an array without names.
+    markers:    per feature, what stands for a missing value in its column (NaN where absent).
+    categories: the features that it is given as columns of pandas' type `category`.
     """
 
     pipeline: Any
@@ -59,13 +64,14 @@ class CompiledPipeline:
     columns: tuple[Column, ...]
     names: tuple[str, ...] | None
     markers: Mapping[str, object]
+    categories: frozenset[str] = frozenset()
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-        """Rows of the space, with None for what is missing, as the raw frame that the pipeline takes.
+        """Rows of the space, with None for what is missing, as the raw frame that the model takes.
 
-        Numbers are float64 (integers int64 where none is missing); levels keep their own type.
+        Numbers are float64 (integers int64 where none may be missing); levels keep their own type.
         """
-        return frame_of(self.space, rows, self.names, self.markers)
+        return frame_of(self.space, rows, self.names, self.markers, self.categories)
 
     def row(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
         """A row of the space as the table's columns; shape (columns,)."""
@@ -83,9 +89,36 @@ class CompiledPipeline:
                 )
         return np.array(out, dtype=np.float64)
 
+    @cached_property
+    def deployed(self) -> Deployed:
+        """The model's own `predict`, for frames as `frame` makes them."""
+        own = deployed(self.pipeline, raw=True)
+        return replace(own, predict=self._emulated) if own.note else own
+
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """The deployed pipeline's own decisions for a frame; shape (rows,)."""
-        return np.asarray(self.pipeline.predict(frame if self.names is not None else frame.to_numpy()))
+        """The deployed model's own decisions for a frame; shape (rows,)."""
+        return self.deployed.predict(frame)
+
+    def _emulated(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """The table's decisions, for a file whose library is not installed."""
+        held = frame.astype(object).where(frame.notna(), None)
+        rows = [dict(zip(held.columns, row, strict=True)) for row in held.to_numpy().tolist()]
+        return np.array([decide(self.table, self.row(row)) for row in rows])
+
+
+def compile_raw(model: Any, space: Space) -> CompiledPipeline | None:
+    """A model over the space's raw columns; None for one that takes what the space encodes.
+
+    Raises ModelError as `compile_pipeline`.
+    """
+    if is_pipeline(model):
+        return compile_pipeline(model, space)
+    step = step_of(model)
+    if step is None and not takes_raw(model, space):
+        return None
+    if isinstance(step, Recoding):
+        step = step.on(space)
+    return _compile(model, model, [], step, space)
 
 
 def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
@@ -94,23 +127,32 @@ def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
     final = steps.pop()[1]
     if isinstance(final, str) or final is None:
         raise ModelError("the pipeline ends in a step that is not a model", hint="Give the pipeline with its model.")
-    table = read(final)
-    names = _names(pipeline, steps, final, space)
-    walk = Walk(space, steps, names)
+    return _compile(pipeline, final, steps, step_of(final), space)
+
+
+def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, space: Space) -> CompiledPipeline:
+    """coding: how the final model numbers categories before its trees see them; None if it does not."""
+    table = read_coded(final)
+    if coding is not None:
+        steps = [*steps, ("categories", coding)]
+    names = _names(model, steps, final, space)
+    categories = given_as_categories(final, coding, space, behind=is_pipeline(model))
+    walk = Walk(space, steps, names, categories, "pipeline" if is_pipeline(model) else "model")
     columns = walk.columns()
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
-    columns = walk.with_missing(pipeline, columns)
-    _compare_at(space, steps, names, edges_of(columns))
+    predict = CompiledPipeline(model, space, table, columns, names, walk.markers, categories).predict
+    columns = walk.with_missing(predict, columns)
+    _compare_at(walk, edges_of(columns))
     if isinstance(table, Network):
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
-        compiled = CompiledPipeline(pipeline, space, table, columns, names, walk.markers)
+        compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, categories)
     elif isinstance(table, Ensemble):
         raw, over = on_raw_numbers(table, columns)
         if raw is not table:
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
-            _compare_at(space, steps, names, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
-        compiled = CompiledPipeline(pipeline, space, raw, over, names, walk.markers)
+            _compare_at(walk, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
+        compiled = CompiledPipeline(model, space, *without_missing_levels(raw, over), names, walk.markers, categories)
         _compare_decisions(compiled, walk.rows)
     else:
         raise ModelError(f"a pipeline may not end in {table.name}")
@@ -132,18 +174,19 @@ def _names(pipeline: Any, steps: list[tuple[str, Any]], final: Any, space: Space
     """The raw columns that the pipeline was fitted on and the space has; None if it was fitted without names."""
     parts = [pipeline, *(step for _, step in steps), final]
     given = next((names for part in parts[:2] if (names := getattr(part, "feature_names_in_", None)) is not None), None)
+    what = "pipeline" if is_pipeline(pipeline) else "model"
     if given is None:
         count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
         if count != len(space.features):
             raise ModelError(
-                f"the pipeline was fitted on {count} columns without names, not on {len(space.features)} features",
+                f"the {what} was fitted on {count} columns without names, not on {len(space.features)} features",
                 hint="Fit it on a frame with named columns.",
             )
         return None
     names = tuple(str(name) for name in given)
     if not set(names) & set(space.names):
         raise ModelError(
-            f"the pipeline was fitted on other columns (for instance `{names[0]}`) than the space's features",
+            f"the {what} was fitted on other columns (for instance `{names[0]}`) than the space's features",
             hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
         )
     return names
@@ -175,13 +218,11 @@ def _for_network(column: Column, feature: Feature) -> Column:
     )
 
 
-def _compare_at(
-    space: Space, steps: list[tuple[str, Any]], names: tuple[str, ...] | None, places: Sequence[tuple[int, float]]
-) -> None:
+def _compare_at(walk: Walk, places: Sequence[tuple[int, float]]) -> None:
     """Run the real steps again on both sides of the numbers where a test or a bin changes: (feature, number) each."""
     critical: dict[int, set[float]] = {}
     for j, number in places:
-        feature = space.features[j]
+        feature = walk.space.features[j]
         if not feature.numeric:
             continue
         low, high = map(nearest, feature.bounds())
@@ -189,7 +230,8 @@ def _compare_at(
             math.nextafter(number, -math.inf), number, math.nextafter(number, math.inf))  # fmt: skip
         critical.setdefault(j, set()).update(side for side in sides if low <= side <= high)
     if any(critical.values()):
-        Walk(space, steps, names, {j: sorted(found) for j, found in critical.items()}).columns()
+        found = {j: sorted(numbers) for j, numbers in critical.items()}
+        Walk(walk.space, walk.steps, walk.names, walk.categories, walk.what, found).columns()
 
 
 def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -208,4 +250,4 @@ def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, A
         said = compiled.predict(compiled.frame(rows)).tolist()
     for row, label in zip(rows, said, strict=True):
         if not decided(decision_for(table, {label}), table.scores(compiled.row(row))):
-            raise ModelError(f"the pipeline decides {label!r} for a row where its table does not: {row}")
+            raise ModelError(f"the model decides {label!r} for a row where its table does not: {row}")

@@ -140,11 +140,15 @@ def _groups(step: Any) -> bool:
 
 def _no_numbers(at: At) -> None:
     for column in at.columns:
-        if column.numeric:
-            raise ModelError(
-                f"{at} encodes `{column.name}`, which the space declares as a number",
-                hint="Declare the feature with levels (categorical or ordinal), or put it through a scaler.",
-            )
+        _no_number(at, column)
+
+
+def _no_number(at: At, column: Traced) -> None:
+    if column.numeric:
+        raise ModelError(
+            f"{at} encodes `{column.name}`, which the space declares as a number",
+            hint="Declare the feature with levels (categorical or ordinal), or put it through a scaler.",
+        )
 
 
 def simple_imputer(at: At) -> list[Traced]:
@@ -194,7 +198,7 @@ def function_transformer(at: At) -> list[Traced]:
     """One of a few functions of one number."""
     if at.step.func is not None and at.step.kw_args:
         raise ModelError(f"{at} passes kw_args to its function, which is not supported")
-    if at.step.func is None:
+    if at.step.func is None or _only_checks(at.step.func):
         return list(at.columns)
     for function, name in FUNCTIONS.items():
         if at.step.func is function:
@@ -206,12 +210,25 @@ def function_transformer(at: At) -> list[Traced]:
     )
 
 
+def _only_checks(function: Any) -> bool:
+    """Whether a function is scikit-learn's own `check_array`, as histogram boosters put it before numbers."""
+    inner = getattr(function, "func", None)
+    return getattr(inner, "__name__", "") == "check_array" and inner.__module__ == "sklearn.utils.validation"
+
+
 FUNCTIONS: dict[Any, str] = {np.log1p: "log1p", np.sqrt: "sqrt"}
 
 
 def selector(at: At) -> list[Traced]:
     """Some of the columns, unchanged."""
     return [at.columns[k] for k in at.step.get_support(indices=True)]
+
+
+def recoding(at: At) -> list[Traced]:
+    """The numbers of categories, as LightGBM and XGBoost make them."""
+    for place in at.step.places or ():
+        _no_number(at, at.columns[place])
+    return list(at.columns)
 
 
 # Public class path -> what it does. As in READERS, a class may live anywhere inside the named package; a subclass
@@ -242,6 +259,8 @@ def is_a(step: object, path: str) -> bool:
 
 def handler(step: object, name: str) -> Handler:
     """What a step does; raises ModelError for one that is not supported."""
+    if is_a(step, "mace.compilers.native.Recoding"):  # no step that anyone writes, so not in the list
+        return recoding
     for path, found in STEPS.items():
         if is_a(step, path):
             return found

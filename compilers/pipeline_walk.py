@@ -9,7 +9,7 @@ every step; every column of levels was read off the real steps' output.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -36,21 +36,31 @@ def is_pipeline(model: object) -> bool:
 
 
 def frame_of(
-    space: Space, rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None, markers: Mapping[str, object]
+    space: Space,
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str] | None,
+    markers: Mapping[str, object],
+    categories: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """Rows of the space as the raw frame that a pipeline takes; see `CompiledPipeline.frame`."""
     import pandas as pd
 
     features = [f for f in space.features if names is None] or [space[n] for n in names or () if n in space.names]
     return pd.DataFrame(
-        {f.name: _series(f, [row[f.name] for row in rows], markers.get(f.name, float("nan"))) for f in features}
+        {
+            f.name: _series(f, [row[f.name] for row in rows], markers.get(f.name, float("nan")), f.name in categories)
+            for f in features
+        }
     )
 
 
-def _series(feature: Feature, values: list[Any], marker: object) -> pd.Series[Any]:
+def _series(feature: Feature, values: list[Any], marker: object, category: bool) -> pd.Series[Any]:
     import pandas as pd
 
-    absent = any(value is None for value in values)
+    if category and not feature.numeric:
+        return pd.Series(pd.Categorical(values, [level for level in feature.levels if level is not None]))
+    # By what may be missing, not by what is: a column that had gaps when the pipeline was fitted was float64 then.
+    absent = feature.missing
     if feature.numeric:
         if feature.kind == "integer" and not absent and all(abs(value) < 2**63 for value in values):
             return pd.Series(values, dtype=np.int64)
@@ -81,9 +91,12 @@ class Walk:
         space: Space,
         steps: list[tuple[str, Any]],
         names: tuple[str, ...] | None,
+        categories: frozenset[str] = frozenset(),
+        what: str = "pipeline",
         critical: Mapping[int, Sequence[float]] | None = None,
     ) -> None:
         self.space, self.steps, self.names = space, steps, names
+        self.categories, self.what = categories, what
         self.markers: dict[str, object] = {}
         self.rows = probes(space, critical or {})
         self.numbers = {
@@ -112,7 +125,7 @@ class Walk:
                 ends = made.of_many(np.array([lower, upper]))
                 if not np.isfinite(ends).all():
                     raise ModelError(
-                        f"over the range {feature.lower}..{feature.upper} of `{feature.name}` the pipeline's column "
+                        f"over the range {feature.lower}..{feature.upper} of `{feature.name}` the {self.what}'s column "
                         f"`{name}` runs from {ends[0]} to {ends[1]}",
                         hint="Narrow the range in the space.",
                     )
@@ -121,12 +134,12 @@ class Walk:
                 levels = [level for level in feature.levels if level is not None]
                 values = matrix[: len(levels), place]
                 if not np.array_equal(matrix[:, place], np.resize(values, len(matrix)), equal_nan=True):
-                    raise ModelError(f"the pipeline's column `{name}` is not a function of `{feature.name}` alone")
+                    raise ModelError(f"the {self.what}'s column `{name}` is not a function of `{feature.name}` alone")
                 found.append(Column(name, column.feature, tuple(values.tolist())))
         return tuple(found)
 
-    def with_missing(self, pipeline: Any, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        """The columns with what a missing value becomes, where the deployed pipeline takes it."""
+    def with_missing(self, predict: Callable[[pd.DataFrame], Any], columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """The columns with what a missing value becomes, where the deployed model takes it: its own `predict`."""
         for j, feature in enumerate(self.space.features):
             if not feature.missing or (self.names is not None and feature.name not in self.names):
                 continue
@@ -134,7 +147,7 @@ class Walk:
             data = self._data(rows)
             try:
                 with quiet():
-                    pipeline.predict(data)
+                    predict(self._frame(rows))
                     for _, step in self.steps:
                         data = data if _passes(step) else step.transform(data)
                 matrix = _dense(data)
@@ -148,14 +161,16 @@ class Walk:
             )  # fmt: skip
         return columns
 
+    def _frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+        return frame_of(self.space, rows, self.names, self.markers, self.categories)
+
     def _data(self, rows: Sequence[Mapping[str, Any]]) -> Any:
-        frame = frame_of(self.space, rows, self.names, self.markers)
-        return frame if self.names is not None else frame.to_numpy()
+        return self._frame(rows) if self.names is not None else self._frame(rows).to_numpy()
 
     def _needed(self, column: Traced | None, place: int) -> Traced:
         if column is None:
             name = self.names[place] if self.names is not None else place
-            raise ModelError(f"the pipeline reads the column `{name}`, which the space does not have")
+            raise ModelError(f"the {self.what} reads the column `{name}`, which the space does not have")
         return column
 
     def _column_names(self, columns: Sequence[Traced]) -> list[str]:
@@ -233,8 +248,8 @@ class Walk:
         except (ValueError, TypeError, KeyError) as error:
             place = self._culprit(step, data)
             raise ModelError(
-                f"the step `{name}` ({type(step).__name__}) of the pipeline does not take {place}: {error}",
-                hint="The space may only have levels and ranges that the pipeline takes.",
+                f"the step `{name}` ({type(step).__name__}) of the {self.what} does not take {place}: {error}",
+                hint=f"The space may only have levels and ranges that the {self.what} takes.",
             ) from error
         except AttributeError as error:
             raise ModelError(f"the step `{name}` ({type(step).__name__}) is not fitted, or damaged: {error}") from error

@@ -1,7 +1,9 @@
 """Read LightGBM models: boosters, scikit-learn wrappers, and text model files without importing the library.
 
 In:  the text of a model file, or an object of the library (which writes that text: 17 digits, so nothing is rounded).
-Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit.
+Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit. Of a model
+     that was trained on a frame with categories, the columns are the numbers that the library makes of them
+     (`native.py`).
 Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
 How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; numbers up
 to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 where the node knows no missing values; a
@@ -61,7 +63,7 @@ def load(path: Path) -> str:
 
 def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
     """The table of a model file's text."""
-    body, end, rest = text.partition("\nend of trees")
+    body, end, _ = text.partition("\nend of trees")
     if not end:
         raise ModelError(
             "the LightGBM model is cut off: it has no line `end of trees`", hint="Save it again with `save_model`."
@@ -75,12 +77,6 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         )
     if re.search(r"^average_output$", header, re.MULTILINE):
         raise ModelError("LightGBM's random forests (boosting=rf) are not supported", hint="Use boosting=gbdt.")
-    found = re.search(r"^pandas_categorical:(.*)$", rest, re.MULTILINE)
-    if found and found[1].strip() not in ("", "null", "[]"):
-        raise ModelError(
-            "this LightGBM model recodes the categories of a data frame, which is not supported",
-            hint="Train it on codes, with categorical_feature=[..].",
-        )
     columns, outputs = _whole(given, "max_feature_idx") + 1, _whole(given, "num_tree_per_iteration")
     if columns < 1 or outputs < 1 or len(blocks) % outputs:
         raise ModelError(f"the LightGBM model is damaged: {len(blocks)} trees for {outputs} outputs")

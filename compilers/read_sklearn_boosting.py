@@ -114,10 +114,31 @@ def _start(model: Any, columns: int, outputs: int) -> Floats:
 # ---------------------------------------------------------------------------------------------- histograms
 
 
-def _categories(model: Any, columns: int) -> tuple[list[int], dict[int, list[int]]]:
-    """For every column of the trees the model's own column, and for categorical ones the codes, in order.
+def numbered_by(model: Any) -> Any:
+    """The encoder that numbers a histogram booster's categories, unless they are all whole numbers; else None."""
+    encoder = getattr(model, "_preprocessor", None)
+    if encoder is None or all(whole(values) is not None for values in _known(encoder)):
+        return None
+    return encoder
 
-    The library moves categorical columns to the front and numbers their values.
+
+def whole(values: Any) -> list[int] | None:
+    """Categories without the missing ones, if all are whole numbers."""
+    present = [value for value in np.asarray(values).tolist() if value == value and value is not None]
+    if not all(isinstance(value, (int, float)) and float(value).is_integer() for value in present):
+        return None
+    return [int(value) for value in present]
+
+
+def _known(encoder: Any) -> list[Any]:
+    return list(encoder.named_transformers_["encoder"].categories_)
+
+
+def _categories(model: Any, columns: int) -> tuple[list[int], dict[int, list[int]]]:
+    """For every column of the trees the table's own column, and for categorical ones the codes, in order.
+
+    The library moves categorical columns to the front and numbers their values. Whole numbers are read as such, in the
+    model's columns; of other categories the table sees the numbers that `numbered_by` makes, in its order.
     """
     encoder = getattr(model, "_preprocessor", None)
     if encoder is None:
@@ -125,17 +146,10 @@ def _categories(model: Any, columns: int) -> tuple[list[int], dict[int, list[int
     categorical = np.asarray(fitted(model, "is_categorical_"), dtype=bool)
     if categorical.shape != (columns,):
         raise ModelError(f"{name_of(model)} is damaged: is_categorical_ has shape {categorical.shape}")
+    if numbered_by(model) is not None:
+        return list(range(columns)), {place: list(range(len(values))) for place, values in enumerate(_known(encoder))}
     source = [*np.flatnonzero(categorical).tolist(), *np.flatnonzero(~categorical).tolist()]
-    known: dict[int, list[int]] = {}
-    for place, values in enumerate(encoder.named_transformers_["encoder"].categories_):
-        codes = [value for value in np.asarray(values).tolist() if value == value and value is not None]
-        if not all(isinstance(code, (int, float)) and float(code).is_integer() for code in codes):
-            raise ModelError(
-                f"{name_of(model)}: column {source[place]} holds categories such as {codes[0]!r}, not whole numbers",
-                hint="Put an OrdinalEncoder before it in a Pipeline, and name the columns in categorical_features.",
-            )
-        known[place] = [int(code) for code in codes]
-    return source, known
+    return source, {place: whole(values) or [] for place, values in enumerate(_known(encoder))}
 
 
 def _hist_tree(where: str, predictor: Any, columns: int, source: list[int], known: dict[int, list[int]]) -> Tree:

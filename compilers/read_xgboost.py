@@ -1,7 +1,9 @@
 """Read XGBoost models: boosters, scikit-learn wrappers, and model files without importing the library.
 
 In:  the document of a JSON or UBJSON model file, or an object of the library (which writes that document).
-Out: an Ensemble whose scores are the library's margins (`output_margin=True`), bit by bit.
+Out: an Ensemble whose scores are the library's margins (`output_margin=True`), bit by bit. Of a model
+     that was trained on a frame with categories, the columns are the numbers that the library makes of them
+     (`native.py`).
 Promise: every index, shape and number is checked; another version, booster or objective is a ModelError that names it.
 How the library decides (checked against 3.2 row by row, in batches and in place): inputs are float32; a row goes left
 where x < t, where it is NaN and the node's default is left, or where its category is not in the node's set (categories
@@ -99,11 +101,6 @@ def read_document(
     columns, outputs = _integer(parameters, "num_feature"), max(_integer(parameters, "num_class"), 1)
     if int(parameters.get("num_target", "1")) > 1 or columns < 1:
         raise ModelError("XGBoost models with several targets or without features are not supported")
-    if len((model.get("cats") or {}).get("enc") or []):
-        raise ModelError(
-            "this XGBoost model recodes the categories of a data frame, which is not supported",
-            hint='Train it on codes, with feature_types "c".',
-        )
     trees, groups = _at(model, "trees"), [int(group) for group in _at(model, "tree_info")]
     if len(trees) != len(groups) or any(not 0 <= group < outputs for group in groups):
         raise ModelError(f"the XGBoost model is damaged: {len(trees)} trees, and tree_info does not fit")

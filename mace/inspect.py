@@ -51,13 +51,17 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
 
         return _describe(model_program(model, space))
     from mace.compilers import read
-    from mace.compilers.pipeline import compile_pipeline, is_pipeline
+    from mace.compilers.pipeline import compile_raw, is_pipeline
 
-    if not is_pipeline(model):
-        return _describe(read(model))
     if space is None:
-        raise ModelError("a pipeline is read over the columns of a space", hint="Give its space as well (--space).")
-    compiled = compile_pipeline(model, space)
+        if is_pipeline(model):
+            raise ModelError("a pipeline is read over the columns of a space", hint="Give its space as well (--space).")
+        return _describe(read(model))
+    compiled = compile_raw(model, space)
+    if compiled is None:
+        return _describe(read(model))
+    if not is_pipeline(model):
+        return {"columns of type category": sorted(compiled.categories), **_describe(compiled.table)}
     steps = " -> ".join(f"{name} ({type(step).__name__})" for name, step in compiled.pipeline.steps)
     return {"pipeline": steps, **_describe(compiled.table)}
 

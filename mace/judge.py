@@ -41,6 +41,8 @@ class Judge:
     @cached_property
     def deployed(self) -> Deployed:
         """The model's own `predict`, whatever its library."""
+        if self.pipeline is not None:
+            return self.pipeline.deployed
         from mace.compilers import deployed
 
         return deployed(self.model)
@@ -56,19 +58,15 @@ class Judge:
 
         Raises GoalError for a model without probabilities, RowError for rows that a pipeline does not take.
         """
-        if self.pipeline is None:
-            ask = self.deployed.probabilities if probabilities else self.deployed.predict
-            if ask is None:
-                raise _no_probabilities(self.model)
-            return np.asarray(ask(matrix))
-        pipeline = self.pipeline.pipeline
-        ask = getattr(pipeline, "predict_proba", None) if probabilities else pipeline.predict
+        ask = self.deployed.probabilities if probabilities else self.deployed.predict
         if ask is None:
-            raise _no_probabilities(pipeline)
+            raise _no_probabilities(self.model)
         try:
-            return np.asarray(ask(matrix if self.pipeline.names is not None else matrix.to_numpy()))
+            return np.asarray(ask(matrix))
         except ValueError as error:
-            raise RowError(f"the pipeline does not take these rows: {error}") from error
+            if self.pipeline is None:
+                raise
+            raise RowError(f"the model does not take these rows: {error}") from error
 
     def decide(self, question: Question, point: Point) -> Label:
         """The decision for a point; of a regressor, the number."""

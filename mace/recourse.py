@@ -71,8 +71,9 @@ def explain(
 ) -> Answer:
     """The nearest points with the goal, with a lower bound below which there is none.
 
-    model:      a fitted estimator of a supported class, a scikit-learn Pipeline over the raw columns, or a program of
-                the core language (text, or a Path to a .mace file) over the features that returns the class number.
+    model:      a fitted estimator of a supported class, a scikit-learn Pipeline or a booster with categories over the
+                raw columns, or a program of the core language (text, or a Path to a .mace file) over the features
+                that returns the class number.
     space:      what may change, and how; rules of the space hold too.
     x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
     goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
@@ -328,7 +329,7 @@ class Explainer:
             last = found[-1][0]
             ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
             notes.append(f"{len(shown)} of {count} answers found ({ending})")
-        if not isinstance(self.table, Formula) and self.pipeline is None and self.judge.deployed.note:
+        if not isinstance(self.table, Formula) and self.judge.deployed.note:
             notes.append(self.judge.deployed.note)
         refused = sum(len(bracket.refused) for bracket, _ in found)
         if refused:
@@ -355,12 +356,12 @@ class Explainer:
 
 
 def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
-    """A scikit-learn Pipeline over the space's raw columns; None if the model is something else."""
+    """A model over the space's raw columns; None for one that takes what the space encodes, and for a program."""
     if isinstance(model, (str, Path)):
         return None
-    from mace.compilers.pipeline import compile_pipeline, is_pipeline
+    from mace.compilers.pipeline import compile_raw
 
-    return compile_pipeline(model, space) if is_pipeline(model) else None
+    return compile_raw(model, space)
 
 
 def read_model(model: object, space: Space) -> Table:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from mace.columns import Column, Step
 from mace.compilers import read_coded
 from mace.compilers.deployed import Deployed, decide, deployed
-from mace.compilers.native import Recoding, given_as_categories, step_of, takes_raw
+from mace.compilers.native import Recoding, step_of, takes_raw, types_of
 from mace.compilers.pipeline_levels import without_missing_levels
 from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
 from mace.compilers.pipeline_walk import Walk, frame_of, quiet
@@ -55,7 +55,7 @@ class CompiledPipeline:
 
     names:      the raw columns it is given, in its own order; None if it was fitted on an array without names.
     markers:    per feature, what stands for a missing value in its column (NaN where absent).
-    categories: the features that it is given as columns of pandas' type `category`.
+    types:      the features that it is given as columns of pandas' type `category`, or `object`.
     """
 
     pipeline: Any
@@ -64,14 +64,14 @@ class CompiledPipeline:
     columns: tuple[Column, ...]
     names: tuple[str, ...] | None
     markers: Mapping[str, object]
-    categories: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """Rows of the space, with None for what is missing, as the raw frame that the model takes.
 
         Numbers are float64 (integers int64 where none may be missing); levels keep their own type.
         """
-        return frame_of(self.space, rows, self.names, self.markers, self.categories)
+        return frame_of(self.space, rows, self.names, self.markers, self.types)
 
     def row(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
         """A row of the space as the table's columns; shape (columns,)."""
@@ -136,23 +136,23 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
     if coding is not None:
         steps = [*steps, ("categories", coding)]
     names = _names(model, steps, final, space)
-    categories = given_as_categories(final, coding, space, behind=is_pipeline(model))
-    walk = Walk(space, steps, names, categories, "pipeline" if is_pipeline(model) else "model")
+    types = types_of(final, coding, space, behind=is_pipeline(model))
+    walk = Walk(space, steps, names, types, "pipeline" if is_pipeline(model) else "model")
     columns = walk.columns()
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
-    predict = CompiledPipeline(model, space, table, columns, names, walk.markers, categories).predict
+    predict = CompiledPipeline(model, space, table, columns, names, walk.markers, types).predict
     columns = walk.with_missing(predict, columns)
     _compare_at(walk, edges_of(columns))
     if isinstance(table, Network):
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
-        compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, categories)
+        compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
     elif isinstance(table, Ensemble):
         raw, over = on_raw_numbers(table, columns)
         if raw is not table:
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
             _compare_at(walk, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
-        compiled = CompiledPipeline(model, space, *without_missing_levels(raw, over), names, walk.markers, categories)
+        compiled = CompiledPipeline(model, space, *without_missing_levels(raw, over), names, walk.markers, types)
         _compare_decisions(compiled, walk.rows)
     else:
         raise ModelError(f"a pipeline may not end in {table.name}")
@@ -172,7 +172,8 @@ def _steps(pipeline: Any) -> list[tuple[str, Any]]:
 
 def _names(pipeline: Any, steps: list[tuple[str, Any]], final: Any, space: Space) -> tuple[str, ...] | None:
     """The raw columns that the pipeline was fitted on and the space has; None if it was fitted without names."""
-    parts = [pipeline, *(step for _, step in steps), final]
+    # A booster's own names may be LightGBM's, without spaces; those of its first step are the space's.
+    parts = [*([pipeline] if is_pipeline(pipeline) else []), *(step for _, step in steps), final]
     given = next((names for part in parts[:2] if (names := getattr(part, "feature_names_in_", None)) is not None), None)
     what = "pipeline" if is_pipeline(pipeline) else "model"
     if given is None:
@@ -231,7 +232,7 @@ def _compare_at(walk: Walk, places: Sequence[tuple[int, float]]) -> None:
         critical.setdefault(j, set()).update(side for side in sides if low <= side <= high)
     if any(critical.values()):
         found = {j: sorted(numbers) for j, numbers in critical.items()}
-        Walk(walk.space, walk.steps, walk.names, walk.categories, walk.what, found).columns()
+        Walk(walk.space, walk.steps, walk.names, walk.types, walk.what, found).columns()
 
 
 def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -40,7 +40,7 @@ def frame_of(
     rows: Sequence[Mapping[str, Any]],
     names: Sequence[str] | None,
     markers: Mapping[str, object],
-    categories: frozenset[str] = frozenset(),
+    types: Mapping[str, str],
 ) -> pd.DataFrame:
     """Rows of the space as the raw frame that a pipeline takes; see `CompiledPipeline.frame`."""
     import pandas as pd
@@ -48,16 +48,16 @@ def frame_of(
     features = [f for f in space.features if names is None] or [space[n] for n in names or () if n in space.names]
     return pd.DataFrame(
         {
-            f.name: _series(f, [row[f.name] for row in rows], markers.get(f.name, float("nan")), f.name in categories)
+            f.name: _series(f, [row[f.name] for row in rows], markers.get(f.name, float("nan")), types.get(f.name))
             for f in features
         }
     )
 
 
-def _series(feature: Feature, values: list[Any], marker: object, category: bool) -> pd.Series[Any]:
+def _series(feature: Feature, values: list[Any], marker: object, kind: str | None) -> pd.Series[Any]:
     import pandas as pd
 
-    if category and not feature.numeric:
+    if kind == "category":
         return pd.Series(pd.Categorical(values, [level for level in feature.levels if level is not None]))
     # By what may be missing, not by what is: a column that had gaps when the pipeline was fitted was float64 then.
     absent = feature.missing
@@ -65,7 +65,7 @@ def _series(feature: Feature, values: list[Any], marker: object, category: bool)
         if feature.kind == "integer" and not absent and all(abs(value) < 2**63 for value in values):
             return pd.Series(values, dtype=np.int64)
         return pd.Series([float("nan") if value is None else float(value) for value in values], dtype=np.float64)
-    kinds = {type(level) for level in feature.levels if level is not None}
+    kinds = {type(level) for level in feature.levels if level is not None} if kind is None else {str}
     if kinds == {bool} and not absent:
         return pd.Series(values, dtype=np.bool_)
     if kinds == {int} and not absent:
@@ -91,12 +91,12 @@ class Walk:
         space: Space,
         steps: list[tuple[str, Any]],
         names: tuple[str, ...] | None,
-        categories: frozenset[str] = frozenset(),
+        types: Mapping[str, str],
         what: str = "pipeline",
         critical: Mapping[int, Sequence[float]] | None = None,
     ) -> None:
         self.space, self.steps, self.names = space, steps, names
-        self.categories, self.what = categories, what
+        self.types, self.what = types, what
         self.markers: dict[str, object] = {}
         self.rows = probes(space, critical or {})
         self.numbers = {
@@ -162,7 +162,7 @@ class Walk:
         return columns
 
     def _frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-        return frame_of(self.space, rows, self.names, self.markers, self.categories)
+        return frame_of(self.space, rows, self.names, self.markers, self.types)
 
     def _data(self, rows: Sequence[Mapping[str, Any]]) -> Any:
         return self._frame(rows) if self.names is not None else self._frame(rows).to_numpy()

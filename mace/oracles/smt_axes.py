@@ -300,7 +300,7 @@ class GridTerm(AxisTerm):
 
     @property
     def wanted(self) -> list[Term]:
-        """The symbols that `index` reads."""
+        """The symbols that `index` reads, where an assertion mentions them."""
         symbols = [self._cut(index) for index in self._cuts]
         return symbols + [symbol for symbol in (self._symbol, self._stays) if symbol is not None]
 
@@ -308,8 +308,9 @@ class GridTerm(AxisTerm):
         """The index that a solver's values describe."""
         axis = self.axis
         if self._symbol is None:
-            lower = max((c + 1 for c in self._cuts if not values[self._cut(c).symbol_name()]), default=self.lower)
-            upper = min((c for c in self._cuts if values[self._cut(c).symbol_name()]), default=self.upper)
+            passed = {c: bool(values[name]) for c in self._cuts if (name := self._cut(c).symbol_name()) in values}
+            lower = max((c + 1 for c in passed if not passed[c]), default=self.lower)
+            upper = min((c for c in passed if passed[c]), default=self.upper)
             return min(max(axis.start, lower), upper)
         found = Fraction(values[self._symbol.symbol_name()])
         if self._stays is not None and values[self._stays.symbol_name()]:
@@ -414,7 +415,7 @@ class LevelTerm(AxisTerm):
 
     @property
     def wanted(self) -> list[Term]:
-        """The symbols that `index` reads."""
+        """The symbols that `index` reads, where an assertion mentions them."""
         if self.fixed:
             return []
         return [self._literals[level] for level in self.levels if not self._literals[level].is_not()]
@@ -425,6 +426,8 @@ class LevelTerm(AxisTerm):
             if literal is self.terms.true:
                 return level
             name = literal.arg(0).symbol_name() if literal.is_not() else literal.symbol_name()
+            if name not in values:  # Of two levels, and nothing that was asserted tells them apart.
+                return self.axis.start
             if bool(values[name]) != literal.is_not():
                 return level
         raise AssertionError("a solver's values give no level")

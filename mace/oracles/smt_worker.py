@@ -54,7 +54,7 @@ class Z3:
         self.solver.add(self.z3.parse_smt2_string("\n".join([*lines, text])))
 
     def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-        """Solve; exact values as text."""
+        """Solve; exact values as text, of the symbols that some assertion mentions."""
         verdict = self.solver.check(*[self.constants[name] for name in assume])
         if verdict == self.z3.unsat:
             return {"verdict": "unsat"}
@@ -62,7 +62,7 @@ class Z3:
             return {"verdict": "unknown", "why": str(self.solver.reason_unknown())}
         model = self.solver.model()
         values = {}
-        for name in wanted:
+        for name in (name for name in wanted if name in self.constants):
             value = model.eval(self.constants[name], model_completion=True)
             values[name] = self.z3.is_true(value) if self.z3.is_bool(value) else value.as_string()
         return {"verdict": "sat", "values": values}
@@ -100,14 +100,14 @@ class Cvc5:
             self.constants |= {str(term): term for term in self.symbols.getDeclaredTerms()}
 
     def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-        """Solve; exact values as text."""
+        """Solve; exact values as text, of the symbols that some assertion mentions."""
         result = self.solver.checkSatAssuming(*[self.constants[name] for name in assume])
         if result.isUnsat():
             return {"verdict": "unsat"}
         if not result.isSat():
             return {"verdict": "unknown", "why": str(result.getUnknownExplanation())}
         values: dict[str, Any] = {}
-        for name in wanted:
+        for name in (name for name in wanted if name in self.constants):
             value = self.solver.getValue(self.constants[name])
             values[name] = value.getBooleanValue() if value.isBooleanValue() else str(value.toPythonObj())
         return {"verdict": "sat", "values": values}

@@ -1,0 +1,387 @@
+"""Parts of the checker by themselves, against all points of small statements and against the processor's floats."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mace.proofs import check as checker
+from mace.proofs.check import INFINITE, ONE, Problem, Refused, rank_floor, rank_value, rounded, to_dtype
+from tests.proofs import enumeration
+from tests.proofs.by_hand import certificate, forest, network, number
+
+TYPES = {"float64": (np.float64, "<d", "<q"), "float32": (np.float32, "<f", "<i")}
+
+
+def floats(rng: np.random.Generator, dtype: str) -> float:
+    """A float of any size, also subnormal, zero, or near a round number."""
+    kind = int(rng.integers(4))
+    if kind == 0:
+        return float(rng.integers(-4, 5))
+    bits = int(rng.integers(1 << (62 if dtype == "float64" else 30)))
+    _, code, whole = TYPES[dtype]
+    x = struct.unpack(code, struct.pack(whole, bits if kind == 1 else bits % (1 << 20)))[0]
+    return float(x) if np.isfinite(x) else 1.5
+
+
+def nearest(x: Fraction, dtype: str) -> float:
+    """The float of a type nearest to a number, ties to even: by trying its neighbours."""
+    kind, _, _ = TYPES[dtype]
+    top = float(np.finfo(kind).max)
+    if abs(x) > top:
+        return float(np.copysign(np.inf if abs(x) >= Fraction(top) + beyond(dtype) else top, float(np.sign(x))))
+    guess = kind(x.numerator / x.denominator)
+    with np.errstate(over="ignore"):
+        near = [guess, np.nextafter(guess, kind(np.inf)), np.nextafter(guess, kind(-np.inf))]
+    finite = [c for c in near if np.isfinite(c)]
+    return float(min(finite, key=lambda c: (abs(Fraction(float(c)) - x), int(c.view(f"u{c.nbytes}")) & 1)))
+
+
+def beyond(dtype: str) -> Fraction:
+    """Half of the last step: from here on numbers round to infinity."""
+    kind, _, _ = TYPES[dtype]
+    top = kind(np.finfo(kind).max)
+    return (Fraction(float(top)) - Fraction(float(np.nextafter(top, kind(0))))) / 2
+
+
+def scaled(x: float) -> int:
+    return (INFINITE if x > 0 else -INFINITE) if np.isinf(x) else int(Fraction(x) * ONE)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_number_is_rounded_as_the_processor_rounds(dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    top = Fraction(float(np.finfo(dtype).max))
+    quotients = [
+        *(Fraction(floats(rng, dtype)) * int(rng.integers(1, 9)) / int(rng.integers(1, 9)) for _ in range(600)),
+        *(Fraction(int(k), 8) * Fraction(float(np.finfo(dtype).smallest_subnormal)) for k in range(-40, 41)),
+        *(Fraction(2) ** 60 + int(k) * Fraction(2) ** int(e) for e in (6, 34) for k in range(-6, 7)),
+        *(top + beyond(dtype) * Fraction(k, 4) for k in range(9)),
+    ]
+    for x in quotients:
+        assert rounded(x.numerator, x.denominator, dtype) == scaled(nearest(x, dtype)), x
+        if (x * ONE).denominator == 1:
+            assert to_dtype(int(x * ONE), dtype) == scaled(nearest(x, dtype)), x
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_floats_are_counted_in_their_order(dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    _, code, whole = TYPES[dtype]
+    top = struct.unpack(whole, struct.pack(code, np.finfo(dtype).max))[0]
+    for rank in [*range(-40, 41), top, -top, *(int(rng.integers(-top, top)) for _ in range(300))]:
+        x = Fraction(struct.unpack(code, struct.pack(whole, abs(rank)))[0]) * (1 if rank >= 0 else -1)
+        assert Fraction(rank_value(rank, dtype), ONE) == x
+        assert rank_floor(int(x * ONE), dtype) == rank
+        if abs(rank) < top and dtype == "float32":
+            assert rank_floor(int(x * ONE) + 1, dtype) == rank
+            assert rank_floor(int(x * ONE) - 1, dtype) == rank - 1
+
+
+def test_a_text_is_the_float_that_it_spells_or_none() -> None:
+    rng = np.random.default_rng(3)
+    for x in (floats(rng, "float64") * sign for _ in range(300) for sign in (1, -1)):
+        assert checker.floating(x.hex(), "") == scaled(x)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "0x1.0p+1024",
+        "0x1.0p-1023",
+        "0x2.0p+0",
+        "0x0.8p+0",
+        "0x1.00000000000000p+0",
+        "inf",
+        "nan",
+        "1.0",
+        "0x1p",
+        1,
+        None,
+    ],
+)
+def test_what_spells_no_double_is_refused(wrong: object) -> None:
+    with pytest.raises(Refused):
+        checker.floating(wrong, "")
+
+
+# --- small random statements -----------------------------------------------------------------------------------------
+
+
+def feature(rng: np.random.Generator, j: int) -> dict[str, Any]:
+    kind = int(rng.integers(6))
+    base = {"name": f"f{j}", "weight": str(Fraction(int(rng.integers(0, 4)), 2))}
+    if kind >= 4:
+        count = int(rng.integers(1, 5))
+        mask = int(rng.integers(1, 1 << count))
+        start = int(rng.integers(count))
+        return {**base, "kind": "levels", "count": count, "allowed": mask, "start": start, "ordered": kind == 4}
+    low = int(rng.integers(-4, 3))
+    high, start = low + int(rng.integers(0, 6)), low + int(rng.integers(-2, 8))
+    extra = str(Fraction(int(rng.integers(-8, 9)), 3) + Fraction(1, 7)) if kind == 1 else None
+    step = str(rng.choice(["1", "1/2", "3/10"])) if kind < 2 else "1"
+    if kind > 1:
+        far = int(rng.choice([0, 0x3F800000 if kind == 2 else 0x3FF0000000000000]))
+        low, high, start = low + far, high + far, start + far
+    name = ["step", "step", "float32", "float64"][kind]
+    scale = "1" if kind < 2 else str(Fraction(1, 10**6))
+    ends = {"lower": low, "upper": high, "start": start}
+    return {**base, "kind": "grid", "grid": name, "step": step, "extra": extra, "scale": scale, **ends}
+
+
+def condition(rng: np.random.Generator, count: int, depth: int) -> list[Any]:
+    name = str(rng.choice(["and", "or", "not", "true", "false"] + ["<", "<=", "==", "!="] * 3))
+    if depth == 0 or name in ("<", "<=", "==", "!="):
+        return [str(rng.choice(["<", "<=", "==", "!="])), term(rng, count, depth), term(rng, count, depth)]
+    parts = {"and": 2, "or": 2, "not": 1}.get(name, 0)
+    return [name, *(condition(rng, count, depth - 1) for _ in range(parts))]
+
+
+def term(rng: np.random.Generator, count: int, depth: int) -> list[Any]:
+    name = str(rng.choice(["x", "x", "x", "c", "+", "-", "neg", "*", "abs", "min", "max"]))
+    if name == "c" or (depth == 0 and name != "x"):
+        return ["c", str(Fraction(int(rng.integers(-6, 7)), 2))]
+    if name == "x":
+        return ["x", int(rng.integers(count))]
+    if name == "*":
+        return ["*", str(Fraction(int(rng.integers(-4, 5)), 2)), term(rng, count, depth - 1)]
+    parts = {"neg": 1, "abs": 1}.get(name, 2)
+    return [name, *(term(rng, count, depth - 1) for _ in range(parts))]
+
+
+def column(rng: np.random.Generator, j: int, entry: dict[str, Any]) -> list[Any]:
+    if entry["kind"] == "levels":
+        return [j, [number(float(rng.choice([0.0, 1.0, 0.1, -2.5]))) for _ in range(entry["count"])], []]
+    steps = rng.integers(0, 3)
+    names = [str(rng.choice(["add", "sub", "mul", "div"])) for _ in range(steps)]
+    return [j, None, [[n, number(float(rng.choice([0.3, -1.7, 2.0, 1e-3])))] for n in names]]
+
+
+def statement(seed: int, kind: str, hard: bool = True) -> dict[str, Any]:
+    """A random statement; not `hard`: no chains, so that thresholds are near values."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 4))
+    features = [feature(rng, j) for j in range(count)]
+    columns = [column(rng, j, f) for j, f in enumerate(features) for _ in range(int(rng.integers(1, 3)))]
+    for entry in columns:
+        if not hard:
+            entry[2] = []
+    points = [tuple(f["start"] for f in features), tuple(f.get("upper", 0) for f in features)]
+    avoid: list[Any] = [{"changes": [0]}, {"changes": []}, {"changes": list(range(count))}]
+    avoid += [{"point": list(p)} for p in points]
+    avoid += [{"near": list(p), "radius": str(Fraction(int(rng.integers(0, 9)), 3))} for p in points]
+    if kind == "network":
+        size = int(rng.integers(1, 4))
+        weights = [rng.normal(size=(len(columns), size)), rng.normal(size=(size, size)), rng.normal(size=(size, 1))]
+        model = network([w.tolist() for w in weights], [rng.normal(size=w.shape[1]).tolist() for w in weights])
+    else:
+        model = forest(*([[0.0], [1.0]] for _ in columns), at=[0.0] * len(columns))
+        model.update(cast=str(rng.choice(["float32", "float64"])), test=str(rng.choice(["<", "<="])))
+        for c, tree in enumerate(model["trees"]):
+            tree["column"][0] = c
+            level = columns[c][1]
+            f = features[columns[c][0]]
+            x = float(enumeration.value(f, int(rng.integers(f["lower"], f["upper"] + 1)))) if level is None else 0.1
+            tree["threshold"][0] = number(float(rng.choice([x, np.nextafter(x, 9), np.float32(x), x + 0.1])))
+            tree["value"][1:] = [[number(float(v))] for v in rng.integers(-4, 5, 2) / 4]
+    mix = [Fraction(int(rng.integers(0, 3)), 2) for _ in range(3)]
+    claim = str(Fraction(int(rng.integers(1, 30)), 7)) if rng.random() < 0.8 else None
+    rules = [condition(rng, count, int(rng.integers(0, 4))) for _ in range(4)]
+    more = {"features": features, "columns": columns, "rules": rules, "avoid": avoid}
+    norm = dict(zip(("alpha", "beta", "gamma"), map(str, mix), strict=True))
+    return dict(certificate(model, [[[0, None, number(0.0), False]]], claim, [], distance=norm, **more)["statement"])
+
+
+def boxes(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[list[Any], list[tuple[int, ...]]]]:
+    """Random boxes that are not empty, each with its points."""
+    for n in range(6):
+        spans: list[Any] = []
+        sides = []
+        for axis in problem.axes:
+            if isinstance(axis, checker.Levels):
+                held = checker.levels(axis.full)
+                kept = [i for i in held if n == 0 or rng.random() < 0.6] or held[:1]
+                spans.append(sum(1 << i for i in kept))
+            else:
+                low, high = axis.full
+                a, b = sorted(int(rng.integers(low, high + 1)) for _ in range(2)) if n else (low, high)
+                kept = list(range(a, b + 1))
+                spans.append((a, b))
+            sides.append(kept)
+        yield spans, list(itertools.product(*sides))
+
+
+SEEDS = range(60)
+
+
+def each(kind: str, seed: int, hard: bool = True) -> Iterator[tuple[Any, Problem, list[Any], list[tuple[int, ...]]]]:
+    data = statement(seed, kind, hard)
+    problem = Problem(data)
+    for box, points in boxes(problem, np.random.default_rng(seed)):
+        yield data, problem, box, points
+
+
+def far(data: Any, point: Any) -> Fraction:
+    return enumeration.distance(data, point, tuple(f["start"] for f in data["features"]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_distances_rules_and_regions_of_a_box(seed: int) -> None:
+    for data, problem, box, points in each("ensemble", seed):
+        least = min(far(data, p) for p in points)
+        assert Fraction(problem.least(box), problem.common) == least
+        for k, rule in enumerate(problem.rules):
+            found = [
+                enumeration.of(
+                    data["rules"][k], [enumeration.value(f, i) for f, i in zip(data["features"], p, strict=True)]
+                )
+                for p in points
+            ]
+            can = rule.possible(problem.axes, box)
+            assert can[0] >= (not all(found)), (data["rules"][k], box)
+            assert can[1] >= any(found), (data["rules"][k], box)
+            assert any(can)
+            if len(points) == 1:
+                assert can == (not found[0], found[0])
+        for k, region in enumerate(problem.avoid):
+            inside = all(not enumeration.allowed({**data, "rules": [], "avoid": [data["avoid"][k]]}, p) for p in points)
+            assert region.holds(problem, box) <= inside, (data["avoid"][k], box)
+            if len(points) == 1:
+                assert region.holds(problem, box) == inside
+        moved = [sum(i != f["start"] for i, f in zip(p, data["features"], strict=True)) for p in points]
+        fewest = sum(not axis.has(span, axis.start) for axis, span in zip(problem.axes, box, strict=True))
+        assert fewest == min(moved)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_parts_of_a_split_are_the_whole(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _, problem, box, points in each("ensemble", seed):
+        j = int(rng.integers(len(box)))
+        axis = problem.axes[j]
+        at = points[int(rng.integers(len(points)))][j]
+        one, other = axis.halves(box[j], 1 << at if isinstance(axis, checker.Levels) else at, "at")
+        for i in {p[j] for p in points}:
+            assert axis.has(one, i) != axis.has(other, i)
+        if not isinstance(axis, checker.Levels):
+            assert axis.has(one, at)
+            assert one == (box[j][0], at)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_best_leaves_of_a_box(seed: int, hard: bool) -> None:
+    for data, problem, box, _ in each("ensemble", seed, hard):
+        model = problem.model
+        assert isinstance(model, checker.Ensemble)
+        model.prepare()
+        root, j = problem.root, 0
+        state = checker.State([*box[:1], *root.box[1:]], root)
+        state.axis, state.before = j, root.box[j]
+        kept = [p for p in enumeration.points(data) if problem.axes[0].has(box[0], p[0])]
+        near = [p for p in kept if problem.claim is None or far(data, p) < problem.claim]
+        scores = {p: enumeration.scores(data, p)[0] for p in near}
+        for fresh in (True, False):
+            if not fresh:
+                model.reached(state)
+            best = model.best(state, 0)
+            assert best is not None or not near
+            if near:
+                assert best is not None
+                assert Fraction(best, ONE) >= Fraction(max(scores.values()))
+        reached = model.reached(state)
+        for p in near:
+            row = problem.row(p)
+            for t, records in enumerate(reached):
+                assert model.leaf(t, row) in [record[4] for record in records]
+            assert sum(model.leaf(t, row)[0] for t in range(len(model.trees))) == scaled(scores[p])
+        if not problem.limit and len(near) == 1:
+            assert all(len(records) == 1 for records in reached)
+
+
+def inside(low: int, high: int, z: Fraction) -> bool:
+    return Fraction(low, 1 << checker.BOUND) <= z <= Fraction(high, 1 << checker.BOUND)
+
+
+def inputs(data: Any, point: Any) -> list[Fraction]:
+    """The exact values of the columns."""
+    row = []
+    for j, table, chain in data["columns"]:
+        x = (
+            enumeration.value(data["features"][j], point[j])
+            if table is None
+            else Fraction(float.fromhex(table[point[j]]))
+        )
+        for name, operand in chain:
+            y = Fraction(float.fromhex(operand))
+            x = {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y if y else y}[name]
+        row.append(x)
+    return row
+
+
+def hidden(data: Any, point: Any) -> list[list[Fraction]]:
+    """The exact inputs of the units of every layer."""
+    found, values = [], inputs(data, point)
+    for layer in data["model"]["layers"]:
+        rows = [[Fraction(float.fromhex(w)) for w in line] for line in layer["weights"]]
+        biases = [Fraction(float.fromhex(b)) for b in layer["bias"]]
+        found.append([sum((row[o] * v for row, v in zip(rows, values, strict=True)), b) for o, b in enumerate(biases)])
+        values = [max(z, Fraction(0)) for z in found[-1]]
+    return found
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bounds_of_hidden_units(seed: int, hard: bool) -> None:
+    for data, problem, box, points in each("network", seed, hard):
+        model = problem.model
+        assert isinstance(model, checker.Network)
+        model.prepare()
+        near = [p for p in points if problem.claim is None or far(data, p) < problem.claim]
+        state = checker.State(box, problem.root)
+        kept = model.cut(box)
+        assert kept is not None or not near
+        for p in near:
+            assert kept is not None
+            assert all(axis.has(span, i) for axis, span, i in zip(problem.axes, kept, p, strict=True))
+        model.derive(state)
+        assert not (state.empty and near)
+        for p in near:
+            for units, values in zip(state.units, hidden(data, p), strict=False):
+                assert all(inside(low, high, z) for (low, high), z in zip(units, values, strict=True))
+        if not near or problem.claim is not None or len(points) > 1 or problem.root.empty:
+            continue
+        # On one point the bounds are the number itself, where nothing below was undecided at the root.
+        for units, values in zip(state.units[:1], hidden(data, points[0])[:1], strict=True):
+            for (low, high), z in zip(units, values, strict=True):
+                assert low >= 0 or high <= 0 or Fraction(high - low, 1 << checker.BOUND) < Fraction(1, 2**40), z
+
+
+def test_a_relaxed_unit_lies_below_the_unit() -> None:
+    rng = np.random.default_rng(4)
+    one = 1 << checker.SLOPE
+    for _ in range(4000):
+        low = (int(rng.integers(-50, 50)) << checker.BOUND) // 7
+        high = low + (int(rng.integers(0, 60)) << checker.BOUND) // 7
+        v = int(rng.integers(-9, 10))
+        t = [None, 0, one, int(rng.integers(1 << 62)) * 12][rng.integers(4)]
+        s, c = checker.relaxed(v, low, high, t)
+        for z in {low, high, *([0] if low < 0 < high else [])}:
+            unit = (v * max(z, 0)) << 2 * checker.SLOPE
+            assert unit >= s * z + (c << checker.BOUND), (v, low, high, t, z)
+
+
+def test_a_relaxed_unit_is_exact_where_it_can_be() -> None:
+    one, whole = 1 << checker.SLOPE, 1 << checker.BOUND
+    assert checker.relaxed(7, -5 * whole, 0, one) == (0, 0)
+    assert checker.relaxed(7, 0, 5 * whole, None) == checker.relaxed(7, 0, 5 * whole, one) == (7 * one * one, 0)
+    assert checker.relaxed(-7, 0, 5 * whole, None) == (-7 * one * one, 0)
+    assert checker.relaxed(7, -5 * whole, 5 * whole, None) == (0, 0)
+    # The chord from (-4, 0) to (4, 4).
+    assert checker.relaxed(-8, -4 * whole, 4 * whole, None) == (-4 * one * one, -16 * one * one)

@@ -30,6 +30,7 @@ FORMAT = 1
 SCRIPT = Path(__file__).parent / "oracles" / "smt_script.py"
 SOLVERS = ("z3", "cvc5")
 SECONDS = 60.0
+SUFFIX = ".solvers.gz"  # how the name ends where certificates that stand alone lie in the same folder
 
 
 class SolversDisagreeError(CertificateError):

@@ -66,8 +66,8 @@ class Estimate:
         if self.value is None:
             return "none"
         if self.lower is None or self.upper is None:
-            return f"{self.value:.6g} (of {self.of}, too few for an interval)"
-        return f"{self.value:.6g} [{self.lower:.6g}, {self.upper:.6g}]"
+            return f"{self.value:.4g} (of {self.of}, too few for an interval)"
+        return f"{self.value:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
 
 
 def estimate(values: Sequence[float], statistic: str, seed: int) -> Estimate:

@@ -60,13 +60,14 @@ def stacked(parts: Iterable[Any]) -> Any:
 
 
 def table(title: str, *columns: str) -> Any:
-    """A plain table; all columns but the first are to the right."""
+    """A plain table; all columns but the first and those of words are to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     made = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
-        made.add_column(name, justify="right" if place else "left", overflow="fold")
+        words = place == 0 or name in ("", "why", "for instance")
+        made.add_column(name, justify="left" if words else "right", overflow="fold")
     return made
 
 

@@ -207,7 +207,7 @@ class Worker:
 
     def _record_solvers(self, answer: Answer, record: Record, folder: Path) -> Record:
         """Write what the solvers refuted, where the verdict rests on them, and what both say of it when asked again."""
-        from mace.solver_certificate import SECONDS, SolversDisagreeError, solver_certificate
+        from mace.solver_certificate import SECONDS, SUFFIX, SolversDisagreeError, solver_certificate
 
         assert answer.question is not None
         lower = None if answer.status == "infeasible" else answer.exact_lower_bound
@@ -218,7 +218,7 @@ class Worker:
             said = ", ".join(f"{solver} says {verdict}" for solver, verdict in made.data["verdicts"].items())
             if "unsat" not in made.data["verdicts"].values():
                 return replace(record, proof_why=f"the question was not refuted once more: {said}")
-            path = made.save(folder / f"{record.key[:20]}.solvers.gz")
+            path = made.save(folder / f"{record.key[:20]}{SUFFIX}")
         except SolversDisagreeError as error:
             return _doubted(replace(record, proof="refused", proof_why=error.message))
         except CertificateError as error:

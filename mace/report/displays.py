@@ -10,7 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mace.drawing import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE, PURPLE, RED, Display, number, percent, plain
+from mace.drawing import (
+    BLUE,
+    FAINT,
+    GREEN,
+    GREY,
+    INK,
+    LONGEST,
+    ORANGE,
+    PALE,
+    PURPLE,
+    RED,
+    Display,
+    number,
+    percent,
+    plain,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -325,12 +340,18 @@ def _name(by: str, group: str) -> str:
 
 def _rows(ax: Axes, names: Sequence[str]) -> None:
     """Names down the left side, the first on top, with a fine line for each."""
-    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+    ax.set_yticks(range(len(names)), [_beside(name) for name in names])
     ax.set_ylim(max(1, len(names)) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=FAINT, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines["left"].set_visible(False)
+
+
+def _beside(name: str) -> str:
+    """A name beside an axis; that of a group may take two lines, so that less of it is cut."""
+    by, colon, group = name.partition(": ")
+    return f"{plain(by + ':')}\n{plain(group)}" if colon and len(name) > LONGEST else plain(name)
 
 
 def _percent(ax: Axes) -> None:
@@ -342,4 +363,4 @@ def _percent(ax: Axes) -> None:
 def _whole(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))

@@ -24,13 +24,24 @@ from mace.report.displays import (
     RelianceDisplay,
     StatusDisplay,
 )
-from mace.report.parts import Cell, Pair, Plot, Table, estimate_cell, interval, plot_of, share_cell, share_words
+from mace.report.parts import (
+    NOT_KNOWN,
+    Cell,
+    Pair,
+    Plot,
+    Table,
+    estimate_cell,
+    goal_of,
+    interval,
+    plot_of,
+    share_cell,
+    share_words,
+)
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
     from mace.audit.run import Audit
 
-NOT_KNOWN = "not recorded in this audit file"
 MOST_UNDECIDED = 200
 MOST_CORES = 10
 
@@ -139,6 +150,7 @@ def _summary(audit: Audit, findings: Findings) -> list[str]:
             f"{_rows(by_solvers)}: the verdict rests on solvers. What they refuted was written, with what they say of "
             "it; no checker has accepted that, and it is not counted as certified."
         )
+    out += _extremes(audit, findings)
     out += [
         f"{_rows(line.flips.count)} can get another decision by a change of {line.feature} and nothing else; for "
         f"{line.never.count:,} it is proved that this never happens, {line.undecided:,} stayed undecided."
@@ -147,9 +159,31 @@ def _summary(audit: Audit, findings: Findings) -> list[str]:
     return out
 
 
+def _extremes(audit: Audit, findings: Findings) -> list[str]:
+    """For each way to group the rows, the groups between which the shares and the distances lie."""
+    out = []
+    for by in audit.groups:
+        shares = {g.group: g.proved.value for g in findings.no_recourse if g.by == by and g.proved.value is not None}
+        medians = {g.group: g.median.value for g in findings.distances if g.by == by and g.median.value is not None}
+        said = []
+        for name, found, shown in (
+            ("share that provably has no way out", shares, percent),
+            ("median distance", medians, lambda value: number(value, 4)),
+        ):
+            if len(found) > 1:
+                low, high = min(found, key=lambda g: found[g]), max(found, key=lambda g: found[g])
+                said.append(
+                    f"{name}: {shown(found[low])} in every group"
+                    if found[low] == found[high]
+                    else f"{name}: from {shown(found[low])} ({low}) to {shown(found[high])} ({high})"
+                )
+        if said:
+            out.append(f"By {by}, {'; '.join(said)}. The intervals stand with the findings.")
+    return out
+
+
 def _scope(audit: Audit) -> list[Pair]:
     about = audit.about
-    goal = about.get("goal")
     asked = {
         "rejected": "the rows that do not have the goal",
         "all": "every row",
@@ -159,7 +193,7 @@ def _scope(audit: Audit) -> list[Pair]:
     return [
         Pair("Model", _of(about, "model")),
         Pair("Space of features", _of(about, "space")),
-        Pair("Goal", ", ".join(map(str, goal)) if isinstance(goal, list) else _of(about, "goal", "any other decision")),
+        Pair("Goal", goal_of(about)),
         Pair("Distance", _of(about, "distance")),
         Pair("Rows asked about", asked),
         Pair("Rows in the table", f"{about['frame_rows']:,}" if "frame_rows" in about else NOT_KNOWN),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mace.drawing import Display
 
 
+NOT_KNOWN = "not recorded in this audit file"
 # A cell with a second, smaller line is a pair.
 Cell: TypeAlias = str | tuple[str, str]
 
@@ -56,6 +57,14 @@ def plot_of(display: Display, name: str, caption: str) -> Plot:
     from markupsafe import Markup
 
     return Plot(name, Markup(to_svg(display, name)), caption)  # noqa: S704  escaped by the writer of the SVG
+
+
+def goal_of(about: Mapping[str, Any]) -> str:
+    """The goal in words, from what the audit says of itself."""
+    goal = about.get("goal", NOT_KNOWN)
+    if isinstance(goal, list):
+        return ", ".join(map(str, goal))
+    return "any other decision" if goal is None else str(goal)
 
 
 def share_words(share: Share) -> str:

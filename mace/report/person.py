@@ -18,7 +18,7 @@ from mace.audit.record import FAILURES, PROOFS
 from mace.drawing import cell, move, number
 from mace.errors import CertificateError, FileError, RowError
 from mace.plot_answer import AnswerDisplay, changes_on
-from mace.report.parts import Pair, Plot, Table, plot_of
+from mace.report.parts import Pair, Plot, Table, goal_of, plot_of
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -75,6 +75,7 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
         verdict=verdict,
         bounds=[
             Pair("Decision now", cell(record.decision) if record.decision is not None else "not recorded"),
+            Pair("Goal", goal_of(audit.about)),
             *_bounds(
                 record.distance,
                 record.lower_bound,
@@ -123,9 +124,7 @@ def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], sp
         (name, cell(first[name][0], units.get(name, "")), cell(first[name][1], units.get(name, "")), move(*first[name]))
         for name in names
     ]
-    rows += [
-        (name, cell(value, units.get(name, "")), "the same", "") for name, value in start.items() if name not in first
-    ]
+    rows += [(name, cell(value, units.get(name, "")), "same", "") for name, value in start.items() if name not in first]
     head = ("Feature", "Now", "Needed", "Change#")
     return Table("before-after", "Before and after: all features, the ones that change first", head, rows)
 

@@ -48,6 +48,20 @@ def test_what_solvers_answered_is_written_and_not_called_certified(solved: tuple
     assert CliRunner().invoke(app, ["check", str(folder / audit.records[0].certificate)]).exit_code == 0
 
 
+def test_a_folder_is_checked_with_what_solvers_refuted_counted_apart(solved: tuple[mace.Audit, Path], tmp_path: Path):
+    audit, folder = solved
+    asked(tmp_path, limit=1)
+    record = folder / audit.records[0].certificate
+    (tmp_path / record.name).write_bytes(record.read_bytes())
+    ran = CliRunner().invoke(app, ["check", str(tmp_path)])
+    assert ran.output.splitlines()[-1] == "1 accepted by the checker, 1 accepted by solvers"
+    assert ran.exit_code == 0
+    (tmp_path / "other.json").write_text("{", encoding="utf-8")
+    ran = CliRunner().invoke(app, ["check", str(tmp_path), "--format", "json"])
+    assert ran.exit_code == 2
+    assert [one["status"] for one in json.loads(ran.stdout)["files"]] == ["accepted", "unusable", "accepted"]
+
+
 def test_the_report_says_what_rests_on_solvers(solved: tuple[mace.Audit, Path]):
     audit, folder = solved
     text = to_html(audit, audit.records[0].row, certificates=folder)

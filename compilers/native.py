@@ -242,7 +242,10 @@ def _of_document(document: Mapping[str, Any]) -> Recoding | None:
                     "hold letters beyond ASCII",
                     hint="Rename these categories, and fit the model again.",
                 )
-            text, ends = bytes(values if offsets is not None else []), [int(x) for x in offsets or ()]
+            text, ends = (
+                bytes(values if offsets is not None else []),
+                [] if offsets is None else [int(x) for x in offsets],
+            )
             if ends and (ends[0] != 0 or ends != sorted(ends) or ends[-1] != len(text)):
                 raise ValueError("offsets")
         except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -271,18 +274,24 @@ def takes_raw(model: Any, space: Space) -> bool:
     return levels and (not codes or isinstance(model.categorical_features, str))
 
 
-def given_as_categories(model: Any, step: Any, space: Space, *, behind: bool) -> frozenset[str]:
-    """The features that the model takes as columns of pandas' type `category`.
+def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> dict[str, str]:
+    """The features that the model takes as columns of pandas' type `category`, or `object`, by name.
 
     behind: whether other steps of a pipeline come before it.
     """
+    encoder, found = getattr(model, "_preprocessor", None), dict[str, str]()
     if isinstance(step, Recoding):
-        found = {step.names[place] for place in step.places or ()}
-    elif getattr(model, "_preprocessor", None) is not None and isinstance(model.categorical_features, str):
-        names = getattr(model, "feature_names_in_", np.array([]))
-        found = {str(name) for name, is_ in zip(names, model.is_categorical_, strict=False) if is_}
-    else:  # Columns that the caller named, whatever their type, or none at all.
-        return frozenset()
+        found = {step.names[place]: "category" for place in step.places or ()}
+    elif encoder is not None:
+        chosen = np.asarray(getattr(model, "feature_names_in_", [""] * len(model.is_categorical_)))
+        known = encoder.named_transformers_["encoder"].categories_
+        for name, values in zip(chosen[np.asarray(model.is_categorical_, dtype=bool)].tolist(), known, strict=True):
+            if isinstance(model.categorical_features, str):
+                found[name] = "category"
+            elif np.asarray(values).dtype == object:  # Else its encoder fails where it compares numbers with these.
+                found[name] = "object"
+    else:
+        return {}
     if behind:
-        return frozenset(f.name for f in space.features if any(isinstance(level, str) for level in f.levels))
-    return frozenset(found & set(space.names))
+        return {f.name: "category" for f in space.features if any(isinstance(level, str) for level in f.levels)}
+    return {name: kind for name, kind in found.items() if name in space.names and not space[name].numeric}

@@ -141,8 +141,8 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
     columns = walk.columns()
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
-    predict = CompiledPipeline(model, space, table, columns, names, walk.markers, types).predict
-    columns = walk.with_missing(predict, columns)
+    own = deployed(model, raw=True)
+    columns = walk.with_missing(None if own.note else own.predict, columns)
     _compare_at(walk, edges_of(columns))
     if isinstance(table, Network):
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)

@@ -138,8 +138,13 @@ class Walk:
                 found.append(Column(name, column.feature, tuple(values.tolist())))
         return tuple(found)
 
-    def with_missing(self, predict: Callable[[pd.DataFrame], Any], columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        """The columns with what a missing value becomes, where the deployed model takes it: its own `predict`."""
+    def with_missing(
+        self, predict: Callable[[pd.DataFrame], Any] | None, columns: tuple[Column, ...]
+    ) -> tuple[Column, ...]:
+        """The columns with what a missing value becomes, where the deployed model takes it.
+
+        predict: the model's own; None where its library, which takes any such value, is not installed.
+        """
         for j, feature in enumerate(self.space.features):
             if not feature.missing or (self.names is not None and feature.name not in self.names):
                 continue
@@ -147,7 +152,8 @@ class Walk:
             data = self._data(rows)
             try:
                 with quiet():
-                    predict(self._frame(rows))
+                    if predict is not None:
+                        predict(self._frame(rows))
                     for _, step in self.steps:
                         data = data if _passes(step) else step.transform(data)
                 matrix = _dense(data)

@@ -91,12 +91,15 @@ def isolation(X: Floats, y: Rows) -> Any:
     return IsolationForest(n_estimators=12, contamination=0.2, max_features=0.8, random_state=0).fit(X)
 
 
-def calibrated(method: str, base: str) -> Callable[[Floats, Rows], Any]:
+def calibrated(method: str, base: str, frozen: bool = False) -> Callable[[Floats, Rows], Any]:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.frozen import FrozenEstimator
 
     made = {"forest": RandomForestClassifier(8, max_depth=5, random_state=0),
             "boosting": GradientBoostingClassifier(n_estimators=10, random_state=0)}[base]  # fmt: skip
+    if frozen:
+        return lambda X, y: CalibratedClassifierCV(FrozenEstimator(made.fit(X, y)), method=method).fit(X, y)
     return lambda X, y: CalibratedClassifierCV(made, method=method, ensemble=False, cv=3).fit(X, y)
 
 
@@ -130,6 +133,8 @@ SKLEARN = (
     Family("IsolationForest", isolation, 2),
     Family("CalibratedClassifierCV-sigmoid", calibrated("sigmoid", "forest"), 2),
     Family("CalibratedClassifierCV-isotonic", calibrated("isotonic", "forest"), 2),
+    Family("CalibratedClassifierCV-isotonic-frozen", calibrated("isotonic", "forest", True), 2),
+    Family("CalibratedClassifierCV-temperature", calibrated("temperature", "forest"), 2),
     Family("CalibratedClassifierCV-sigmoid-boosting", calibrated("sigmoid", "boosting"), 2),
     Family("CalibratedClassifierCV-isotonic-boosting", calibrated("isotonic", "boosting"), 2),
     Family("DecisionTreeClassifier-missing", plain("DecisionTreeClassifier", max_depth=6), 3, missing=True),
@@ -246,7 +251,8 @@ def scores(table: Ensemble, rows: Floats) -> Floats:
             left = table.passes(value, tree.threshold[here], missing)
             for one in set(here.tolist()) & tree.members.keys():
                 place = here == one
-                left[place] = [table.goes_left(tree, one, float(v)) for v in value[place]]
+                seen, which = np.unique(value[place], return_inverse=True)
+                left[place] = np.array([table.goes_left(tree, one, float(v)) for v in seen])[which]
             node[inner] = np.where(left, tree.left[here], tree.right[here])
         total = total + tree.value[node].astype(table.dtype)
     if table.divide != 1:

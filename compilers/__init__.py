@@ -90,8 +90,8 @@ READERS: dict[str, Reader] = {
     "sklearn.ensemble.IsolationForest": Reader(read_isolation, "margin"),
     "sklearn.calibration.CalibratedClassifierCV": Reader(
         lambda model: read_calibrated(read, model),
-        "margin",
-        "`ensemble=True`; more than two classes; models other than trees, forests, bagging, boosting",
+        "as the model inside; margin where a libm has a say",
+        "means of several calibrated models (`ensemble=True`); more than two classes; pipelines inside",
     ),
     "sklearn.linear_model.LogisticRegression": Reader(read_linear, "margin"),
     "sklearn.linear_model.LogisticRegressionCV": Reader(read_linear, "margin"),

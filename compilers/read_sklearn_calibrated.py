@@ -1,106 +1,238 @@
 """Read scikit-learn's calibrated classifiers: the calibration is monotone, so it moves the goal and not the model.
 
-In:  CalibratedClassifierCV for two classes with one calibrated model (`ensemble=False`, or a prefitted one), by
-     "sigmoid" or "isotonic", over trees, forests, bagging or boosting.
-Out: the table of that model with `decisions`: class 1 where its score reaches the place at which the library's own
-     calibrator turns, found by bisection over the floats; `error` allows for the calibrator's last bits.
-Promise: several calibrated models are averaged, which is not monotone in one score: a ModelError.
-How the library decides (sklearn/calibration.py, checked in 1.7 to 1.9): p1 = calibrator(decision_function, or
-predict_proba where there is none), p0 = 1 - p1, class 1 where p1 > p0.
+In:  CalibratedClassifierCV for two classes with one calibrated model (`ensemble=False`, a prefitted or frozen one, or
+     a single split), by "sigmoid", "isotonic" or "temperature", over linear models, perceptrons, trees, forests,
+     bagging or boosting of scikit-learn.
+Out: the table of that model with `decisions`: the runs of its score between the floats at which the library's own
+     calibrator turns. Where a libm has a say in these, an Ensemble's `error` allows for it; a Network has none: its
+     scores shrink by a power of two until the 16 units of rounding of the rule "sigmoid" allow for as much.
+Promise: several calibrated models are averaged, which is no function of one score: a ModelError.
+How the library decides (sklearn/calibration.py, checked in 1.7 to 1.9): p1 = calibrator(s), where s is the
+decision_function, or p1 of `predict_proba` where there is none; p0 = 1 - p1; class 1 where p1 > p0. "temperature" has
+p0, p1 = softmax(beta * (-s, s)), or, of probabilities, softmax(beta * log((1 - s, s) + 1e-12)).
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.compilers.read_sklearn import fitted, labels_of, name_of
-from mace.compilers.read_sklearn_ensembles import first_holding
+from mace.compilers.read_sklearn import fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
-from mace.tables import Compare, Decision, Ensemble, Link, Table
+from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, float_to_rank
+from mace.margins import SATURATED, first_float, squashed_between, turns_of
+from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, Table, runs
 
-_UNIT = 2.0**-53
 _BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
 _FRACTIONS = (
     "DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier",
     "BaggingClassifier",
 )  # fmt: skip
+_FARTHEST = 1e300
+_ASKED = 200_000
+"""So many floats around a turn are asked one by one whether they lie on the right side of it."""
+
+_NEVER = ((Compare(0, None, 1.0), Compare(None, 0, 1.0)),)
+"""What no score of a network satisfies: at least 1 and at most -1."""
 
 
-def read_calibrated(read: Callable[[object], Table], model: Any) -> Ensemble:
+class _Turns(NamedTuple):
+    """What the lowest scores are, where it changes, how far from there a libm may have a say, and the probability."""
+
+    one_first: bool
+    places: tuple[float, ...]
+    doubt: float
+    link: Link
+
+
+def read_calibrated(read: Callable[[object], Table], model: Any) -> Ensemble | Network:
     """The table of CalibratedClassifierCV; `read` reads the model inside."""
-    inside, classes = fitted(model, "calibrated_classifiers_"), labels_of(model)
-    if len(inside) != 1 or len(classes) != 2:
-        raise ModelError(
-            f"{name_of(model)} averages {len(inside)} calibrated models for {len(classes)} classes; "
-            "supported are one model and two classes",
-            hint="Fit it with ensemble=False.",
-        )
-    estimator, calibrators = inside[0].estimator, inside[0].calibrators
-    if type(estimator).__name__ == "FrozenEstimator":
+    calibrated, classes = _only(model), labels_of(model)
+    estimator = calibrated.estimator
+    while type(estimator).__name__ == "FrozenEstimator":
         estimator = estimator.estimator
-    if inside[0].method not in ("sigmoid", "isotonic") or len(calibrators) != 1:
-        raise ModelError(f"{name_of(model)} calibrates by {inside[0].method!r}; supported are 'sigmoid' and 'isotonic'")
-    table = read(estimator)
-    kind = type(estimator).__name__
-    if not isinstance(table, Ensemble) or kind not in (*_BOOSTED, *_FRACTIONS):
-        raise ModelError(
-            f"{name_of(model)} over a {name_of(estimator)} is not supported",
-            hint="Supported are trees, forests, bagging and gradient boosting of scikit-learn.",
-        )
-    score = 0 if kind in _BOOSTED else 1
-    if tuple(table.classes) != classes:
+    table = _readable(read, model, estimator)
+    known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
+    if tuple(table.classes) not in (classes, known):
         raise ModelError(f"{name_of(model)} is damaged: it and its {name_of(estimator)} know other classes")
-    turn, rising, error = _turn(calibrators[0], 0.0 if score else -1e9, 1.0 if score else 1e9)
-    one: Decision = ((Compare(score, None, turn) if rising else Compare(None, score, -turn),),)
-    none: Decision = (
-        (Compare(None, score, -turn, strict=True) if rising else Compare(score, None, turn, strict=True),),
+    squashed = isinstance(table, Network) and table.rule == "sigmoid"
+    probable = squashed or isinstance(table, Ensemble) and name_of(estimator) in _FRACTIONS
+    unit = float(UNIT_ROUNDOFF_32 if table.dtype == "float32" else UNIT_ROUNDOFF)
+    score = 1 if probable and not squashed else 0
+    found = _turns(model, calibrated, probable=probable, unit=unit)
+    found = found._replace(link=replace(found.link, score=score, dtype=table.dtype))
+    table = replace(table, classes=classes, name=f"{name_of(model)} of {table.name}")
+    if isinstance(table, Ensemble):
+        error = found.doubt * table.divide
+        return replace(table, rule="value", decisions=_decisions(found, score), error=error, link=found.link)
+    return _moved(table, _through_sigmoid(found, table.dtype) if squashed else found, unit)
+
+
+def _only(model: Any) -> Any:
+    """The one calibrated model, of two classes."""
+    inside, classes = fitted(model, "calibrated_classifiers_"), labels_of(model)
+    if len(classes) != 2:
+        raise ModelError(
+            f"{name_of(model)} has {len(classes)} classes; supported are two",
+            hint="With more, each class is calibrated by itself and the results are scaled to add up to 1: that is no "
+            "comparison of scores. Explain the model inside, without its calibration.",
+        )
+    if len(inside) != 1:
+        raise ModelError(
+            f"{name_of(model)} averages {len(inside)} calibrated models, which is no function of one score",
+            hint="Fit it with ensemble=False: one model on all rows, and one calibration from the same folds. Or "
+            "calibrate a model that is fitted already, as FrozenEstimator(model).",
+        )
+    if inside[0].method not in ("sigmoid", "isotonic", "temperature") or len(inside[0].calibrators) != 1:
+        raise ModelError(
+            f"{name_of(model)} calibrates by {inside[0].method!r}, which is not supported",
+            hint='Supported are "sigmoid", "isotonic" and "temperature".',
+        )
+    return inside[0]
+
+
+def _readable(read: Callable[[object], Table], model: Any, estimator: Any) -> Ensemble | Network:
+    """The table of the model inside, if it has one score that is all that the calibrator is given."""
+    if name_of(estimator) == "Pipeline":
+        raise ModelError(
+            f"{name_of(model)} over a Pipeline is not supported",
+            hint="Calibrate the last step instead: make_pipeline(..., CalibratedClassifierCV(model, ensemble=False)).",
+        )
+    table = read(estimator)
+    if isinstance(table, Ensemble) and name_of(estimator) in (*_BOOSTED, *_FRACTIONS):
+        return table
+    if isinstance(table, Network) and table.rule in ("positive", "sigmoid") and table.decisions is None:
+        return table
+    raise ModelError(
+        f"{name_of(model)} over a {name_of(estimator)} is not supported",
+        hint="Supported are linear models, perceptrons, trees, forests, bagging and gradient boosting of scikit-learn.",
     )
-    name, link = f"{name_of(model)} of {table.name}", _link(calibrators[0], score)
-    return replace(table, rule="value", decisions=(none, one), error=error * table.divide, name=name, link=link)
 
 
-def _turn(calibrator: Any, low: float, high: float) -> tuple[float, bool, float]:
-    """The least (falling: the largest) score of class 1, whether p1 rises with it, and the doubt about the place."""
+# ---------------------------------------------------------------------------------------------- where it turns
 
-    def one(score: float) -> bool:
+
+def _turns(model: Any, calibrated: Any, *, probable: bool, unit: float) -> _Turns:
+    """The turns of the decision over what the calibrator is given: `probable` if that is a probability."""
+    calibrator, method = calibrated.calibrators[0], calibrated.method
+    if method == "isotonic":
+        knots = _knots(model, calibrator)
+        link = Link("steps", knots=tuple(map(tuple, knots.tolist())))
+        return _Turns(*turns_of(lambda s: _above_half(calibrator.predict(s)), knots[:, 0]), 0.0, link)
+    if method == "sigmoid":
+        slope, shift = (-float(numbers(model, name, getattr(calibrator, name, None), ())) for name in ("a_", "b_"))
+        link = Link("logistic", slope, shift)
+        found = _once(lambda s: _above_half(calibrator.predict(s)), -_FARTHEST, _FARTHEST)
+        # slope * s + shift rounds, and so does the sigmoid, which leaves 1/2 within a few units of 0.
+        return _sure(*found, lambda s: 32 * unit * (abs(s) + (abs(shift) + 1) / abs(slope)), link)
+    beta = float(numbers(model, "beta_", getattr(calibrator, "beta_", None), ()))
+    if not beta > 0:
+        raise ModelError(f"{name_of(model)} is damaged: its inverse temperature is {beta}")
+    if probable:
+        found = _once(lambda s: _second(calibrator.predict(np.stack([1 - s, s], axis=1))), 0.0, 1.0)
+        # It turns at 1/2, where the difference of the logarithms has the slope 4.
+        return _sure(*found, lambda s: 32 * unit * (1 + 1 / beta), Link("odds", beta))
+    found = _once(lambda s: _second(calibrator.predict(s[:, None])), -_FARTHEST, _FARTHEST)
+    return _sure(*found, lambda s: 32 * unit * (abs(s) + 1 / beta), Link("logistic", 2 * beta))
+
+
+def _above_half(p: Any) -> Bools:
+    p = np.asarray(p, dtype=np.float64)
+    return np.asarray(p > 1.0 - p, dtype=np.bool_)
+
+
+def _second(p: Any) -> Bools:
+    return np.asarray(p[:, 1] > p[:, 0], dtype=np.bool_)
+
+
+def _knots(model: Any, calibrator: Any) -> Floats:
+    """The knots of an isotonic calibration, shape (n, 2)."""
+    given = [np.asarray(getattr(calibrator, name, None)) for name in ("X_thresholds_", "y_thresholds_")]
+    x, y = (numbers(model, "its isotonic calibration", side, (side.size,)) for side in given)
+    if len(x) != len(y) or not len(x) or not np.all(np.diff(x) > 1e-200) or calibrator.out_of_bounds != "clip":
+        raise ModelError(f"{name_of(model)} is damaged: the knots of its isotonic calibration do not rise")
+    if any(side.dtype != np.float64 for side in given):
+        raise ModelError(f"{name_of(model)} calibrates in float32", hint="Fit it on rows of float64.")
+    return np.stack([x, y], axis=1)
+
+
+def _once(one: Callable[[Floats], Bools], low: float, high: float) -> tuple[Callable[[Floats], Bools], list[float]]:
+    """The place where a decision that turns at most once does so."""
+
+    def quiet(scores: Floats) -> Bools:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            p = float(np.asarray(calibrator.predict(np.array([score])))[0])
-        return p > 1.0 - p
+            return one(scores)
 
-    if one(low) == one(high):
-        raise ModelError("the calibration gives every score the same class: no input has another decision")
-    rising = one(high)
-    turn = first_holding(one if rising else lambda score: not one(score), low, high)
-    return turn, rising, _doubt(calibrator, turn)
+    first, last = quiet(np.array([low, high])).tolist()
+    turned = [] if first == last else [first_float(lambda s: quiet(np.array([s]))[0] == last, low, high)]
+    return quiet, turned
 
 
-def _link(calibrator: Any, score: int) -> Link | None:
-    """The calibrator as a function of the score; None where it computes in float32."""
-    if hasattr(calibrator, "a_"):
-        return Link("logistic", -float(calibrator.a_), -float(calibrator.b_), score)
-    if calibrator.X_thresholds_.dtype != np.float64:
-        return None
-    ends = zip(calibrator.X_thresholds_.tolist(), calibrator.y_thresholds_.tolist(), strict=True)
-    return Link("steps", score=score, knots=tuple(ends))
+def _sure(one: Callable[[Floats], Bools], turned: list[float], doubt: Callable[[float], float], link: Link) -> _Turns:
+    """The turn, and its doubt: none if all the floats in question lie on the right side, which are asked for it."""
+    lowest = bool(one(np.array([0.0 if link.kind == "odds" else -_FARTHEST]))[0])
+    if not turned:
+        return _Turns(lowest, (), 0.0, link)
+    width, turn = doubt(turned[0]), turned[0]
+    ends = [float_to_rank(turn - width), float_to_rank(turn + width)]
+    if ends[1] - ends[0] < _ASKED:
+        ranks = np.arange(ends[0], ends[1] + 1)
+        asked = np.where(ranks < 0, -1.0, 1.0) * np.abs(ranks).view(np.float64)  # `rank_to_float` of all
+        if np.array_equal(one(asked), (asked >= turn) != lowest):
+            width = 0.0
+    return _Turns(lowest, (turn,), width, link)
 
 
-def _doubt(calibrator: Any, turn: float) -> float:
-    """How far from the place of the turn the last bits of p may still decide otherwise."""
-    if hasattr(calibrator, "a_"):
-        a, b = abs(float(calibrator.a_)), abs(float(calibrator.b_))
-        return 32 * _UNIT * ((a * abs(turn) + b + 1.0) / a)
-    x, y = (np.asarray(array, dtype=np.float64) for array in (calibrator.X_thresholds_, calibrator.y_thresholds_))
-    after = int(np.searchsorted(x, turn))
-    slopes = [
-        (y[k] - y[k - 1]) / (x[k] - x[k - 1])
-        for k in (after - 1, after, after + 1)
-        if 0 < k < len(x) and y[k] > y[k - 1]
-    ]
-    unit = _UNIT if calibrator.X_thresholds_.dtype == np.float64 else 2.0**-24
-    return 32 * unit * (abs(turn) + 1.0 / min(slopes, default=1.0))
+def _through_sigmoid(found: _Turns, dtype: Any) -> _Turns:
+    """The turns over the score whose sigmoid, rounded, the calibrator is given."""
+    first, places, doubt = found.one_first, [], 0.0
+    for turn in found.places:
+        if turn <= 0:  # No probability lies below it.
+            first = not first
+        elif turn <= 1:
+            low = squashed_between(turn - found.doubt, dtype)[0] if turn > found.doubt else SATURATED[0]
+            high = squashed_between(min(turn + found.doubt, 1.0), dtype)[1]
+            places.append(low + (high - low) / 2)
+            doubt = max(doubt, (high - low) / 2 + math.ulp(high - low) + math.ulp(places[-1]))
+    inside = Link("logistic", dtype=dtype)
+    return _Turns(first, tuple(places), doubt, replace(found.link, inside=inside))
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+
+def _decisions(found: _Turns, score: int) -> tuple[Decision, Decision]:
+    """One decision a class."""
+    first, second = runs(found.places, score)
+    return (second, first) if found.one_first else (first, second)
+
+
+def _moved(table: Network, found: _Turns, unit: float) -> Network:
+    """The network with the decisions, its scores so small that their doubt is less than 8 units of rounding."""
+    shrink = 2.0 ** -max(0, math.frexp(found.doubt / (8 * unit))[1])
+    last = table.layers[-1]
+    layer = Layer(last.weights * shrink, last.bias * shrink, last.activation)
+    places = tuple(place * shrink for place in found.places)
+    for small, large in ((layer.weights, last.weights), (layer.bias, last.bias), (places, found.places)):
+        if not np.array_equal(np.asarray(small) / shrink, large):
+            raise ModelError(f"{table.name} calibrates scores that are too small", hint="Scale the columns.")
+    return replace(
+        table,
+        layers=(*table.layers[:-1], layer),
+        rule="sigmoid" if found.doubt else "value",
+        decisions=tuple(decision or _NEVER for decision in _decisions(found._replace(places=places), 0)),
+        link=_shrunk(found.link, shrink),
+    )
+
+
+def _shrunk(link: Link, shrink: float) -> Link:
+    """The same probabilities, as a link of the smaller score."""
+    if link.inside is not None:
+        return replace(link, inside=_shrunk(link.inside, shrink))
+    return replace(link, slope=link.slope / shrink, knots=tuple((x * shrink, y) for x, y in link.knots))

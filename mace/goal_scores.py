@@ -13,18 +13,21 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from mace.errors import GoalError
-from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, float_to_rank, rank_to_float
-from mace.margins import compare_slack
-from mace.tables import Compare, Ensemble, Layer, Link, Network
+from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact
+from mace.margins import compare_slack, first_float, squashed_between, turns_of
+from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, runs
 
 FARTHEST = 1e300
 """Scores beyond this are not looked at."""
 _UNITS = 16
 """Probabilities of two libraries for one score differ by fewer than half as many units of rounding."""
+_LEAST_ODDS = 1e-12
+"""What scikit-learn adds to probabilities before it takes their logarithms (`_convert_to_logits`)."""
 
 
 def fraction_between(
@@ -46,19 +49,22 @@ def linked_between(
 
     Raises GoalError where the floats of the library cannot tell the probability from 0 or 1, or nothing reaches it.
     """
-    unit = float(UNIT_ROUNDOFF_32 if "float32" in (dtype, link.dtype) else UNIT_ROUNDOFF)
+    narrow = "float32" in (dtype, link.dtype)
+    unit = float(UNIT_ROUNDOFF_32 if narrow else UNIT_ROUNDOFF)
     probability = _probability(link)
+    # What a link has inside is a probability, and so is what has odds.
+    lowest, highest = (0.0, 1.0) if link.inside is not None or link.kind == "odds" else (-FARTHEST, FARTHEST)
 
     def of_class(score: float) -> float:
         return probability(score) if place else 1.0 - probability(score)
 
-    rising = of_class(FARTHEST) > of_class(-FARTHEST)
+    rising = of_class(highest) > of_class(lowest)
     part = []
     for end, is_low in ((low, True), (high, False)):
         if end is None:
             continue
         # 1 / (1 + exp(-s)) has a small relative error; one minus it, and interpolation, a small absolute one.
-        doubt = _UNITS * unit * (end if place and link.kind == "logistic" else 1.0)
+        doubt = _UNITS * unit * (end if place and link.kind != "steps" else 1.0)
         if link.kind == "logistic" and not 4 * doubt <= min(end, 1 - end):
             raise GoalError(
                 f"`{goal}`: a logistic probability is never exactly 0 or 1, and its floats do not tell so near to them",
@@ -70,42 +76,87 @@ def linked_between(
         def holds(score: float, moved: float = moved, is_low: bool = is_low) -> bool:
             return of_class(score) >= moved if is_low else of_class(score) <= moved
 
-        if not holds(FARTHEST if above else -FARTHEST):
+        if not holds(highest if above else lowest):
             raise GoalError(f"no input has the goal `{goal}`: the model's calibration never gives it")
-        if holds(-FARTHEST if above else FARTHEST):
+        if holds(lowest if above else highest):
             continue  # every score has it
-        turn = _turn(holds, above=above)
-        # slope * s + shift is rounded too, and so is what is interpolated.
-        turn += (-1 if above else 1) * 16 * unit * (abs(turn) + (abs(link.shift / link.slope) if link.slope else 0.0))
-        part.append(Compare(link.score, None, turn) if above else Compare(None, link.score, -turn))
+        turn = _turn(holds, *((highest, lowest) if above else (lowest, highest)))
+        turn += (-1 if above else 1) * unit * _blur(link, turn)
+        if link.inside is not None:
+            part += _squashed(link.inside, "float32" if narrow else "float64", turn, above=above)
+        else:
+            part.append(Compare(link.score, None, turn) if above else Compare(None, link.score, -turn))
     if not part:
-        raise GoalError(f"every input has the goal `{goal}`")
+        raise GoalError(f"every input has the goal `{goal}`, or misses it by the last bits of a probability only")
     return tuple(part)
 
 
+def exactly_between(
+    link: Link, place: int, low: float | None, high: float | None, low_strict: bool, high_strict: bool, goal: str
+) -> Decision:
+    """The same for a link of "steps" over a score that is known to the last bit: what `numpy.interp` says, exactly.
+
+    Raises GoalError where no score has it, or all.
+    """
+    x, y = np.array(link.knots, dtype=np.float64).T
+    found: Decision = ((),)
+    for end, strict, compare in ((low, low_strict, (np.greater_equal, np.greater)),
+                                 (high, high_strict, (np.less_equal, np.less))):  # fmt: skip
+        if end is None:
+            continue
+
+        def holds(scores: Floats, end: float = end, compare: Any = compare[strict]) -> Bools:
+            p = np.interp(scores, x, y)
+            return np.asarray(compare(p if place else 1.0 - p, end), dtype=np.bool_)
+
+        first, turns = turns_of(holds, x)
+        kept = runs(turns, link.score)[0 if first else 1]
+        found = tuple(one + other for one in found for other in kept)
+    if not found:
+        raise GoalError(f"no input has the goal `{goal}`: the model's calibration never gives it")
+    if found == ((),):
+        raise GoalError(f"every input has the goal `{goal}`")
+    return found
+
+
+def _blur(link: Link, turn: float) -> float:
+    """How far from its place the roundings before the link's last function may move a turn, in units of rounding."""
+    if link.kind == "odds":  # of the two logarithms: at most 28 of them each, over their slope, and of what they take
+        return 256 * (min(turn, 1 - turn) + 2 * _LEAST_ODDS)
+    return 16 * (abs(turn) + (abs(link.shift / link.slope) if link.slope else 0.0))
+
+
+def _squashed(link: Link, dtype: str, turn: float, *, above: bool) -> list[Compare]:
+    """What the score must be for a rounded 1 / (1 + exp(-slope * s)), slope a power of two, to reach a turn."""
+    if not 0 < turn < 1:  # moved beyond what probabilities are: nothing is left to ask
+        return []
+    if above:
+        return [Compare(link.score, None, squashed_between(turn, dtype)[0] / link.slope)]
+    # A probability that is at most the turn lies below the next float.
+    return [Compare(None, link.score, -squashed_between(math.nextafter(turn, 2.0), dtype)[1] / link.slope)]
+
+
 def _probability(link: Link) -> Callable[[float], float]:
-    """The probability of class 1 as a function of the score; for "logistic" as scipy's expit computes it."""
+    """The probability of class 1 as a function of what the link is given; as scipy's expit computes "logistic"."""
+
+    def logistic(z: float) -> float:
+        if z >= 0:
+            return 1.0 / (1.0 + math.exp(-z)) if z < 700 else 1.0
+        return math.exp(z) / (1.0 + math.exp(z)) if z > -700 else 0.0
+
     if link.kind == "logistic":
-
-        def logistic(score: float) -> float:
-            z = link.slope * score + link.shift
-            if z >= 0:
-                return 1.0 / (1.0 + math.exp(-z)) if z < 700 else 1.0
-            return math.exp(z) / (1.0 + math.exp(z)) if z > -700 else 0.0
-
-        return logistic
+        return lambda score: logistic(link.slope * score + link.shift)
+    if link.kind == "odds":
+        return lambda p: logistic(link.slope * (math.log(p + _LEAST_ODDS) - math.log(1.0 - p + _LEAST_ODDS)))
     x, y = (np.array(side, dtype=np.float64) for side in zip(*link.knots, strict=True))
     return lambda score: float(np.interp(score, x, y))
 
 
-def _turn(holds: Callable[[float], bool], *, above: bool) -> float:
-    """The least double that something holds for which holds from there on upwards; else the largest, downwards."""
-    inside, outside = (FARTHEST, -FARTHEST) if above else (-FARTHEST, FARTHEST)
-    one, other = float_to_rank(inside), float_to_rank(outside)  # Invariant: it holds at `one` and not at `other`.
-    while abs(one - other) > 1:
-        middle = (one + other) // 2
-        one, other = (middle, other) if holds(rank_to_float(middle)) else (one, middle)
-    return rank_to_float(one)
+def _turn(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The double that is nearest to `outside` of those for which something holds, as it does from there to `inside`."""
+    if inside > outside:
+        return first_float(holds, outside, inside)
+    return math.nextafter(first_float(lambda score: not holds(score), inside, outside), -math.inf)
 
 
 def scores_apart(

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from mace.errors import GoalError
 from mace.exact import as_written, nearest
-from mace.goal_scores import fraction_between, linked_between, scores_apart
+from mace.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
 from mace.question import Goal
 from mace.tables import Bools, Compare, Decision, Ensemble, Formula, Label, Network, Table, decision_for
 
@@ -381,8 +381,9 @@ def _probable(goal: Probability, table: Ensemble | Network) -> Decision:
     place = table.classes.index(goal.label)
     if link.kind == "fraction":
         return (fraction_between(place, low, high, between.low_strict, between.high_strict),)
-    part = linked_between(link, table.dtype, place, low, high, str(goal))
-    return (part,)
+    if link.kind == "steps" and isinstance(table, Ensemble) and table.certain:
+        return exactly_between(link, place, low, high, between.low_strict, between.high_strict, str(goal))
+    return (linked_between(link, table.dtype, place, low, high, str(goal)),)
 
 
 def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensemble | Network]:

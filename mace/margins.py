@@ -14,7 +14,8 @@ Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), sectio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -23,8 +24,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.errors import ModelError
-from mace.exact import LARGEST_32, UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, above, exact, gamma
-from mace.tables import Compare, Decision, Ensemble, Floats, Layer, Network, Rule
+from mace.exact import (
+    LARGEST_32,
+    UNIT_ROUNDOFF,
+    UNIT_ROUNDOFF_32,
+    above,
+    exact,
+    float_to_rank,
+    gamma,
+    rank_to_float,
+)
+from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
 _SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
@@ -279,3 +289,56 @@ def _upper(matrix: Floats, vector: Floats, shift: Floats) -> Floats:
 def _upward(values: Floats) -> Floats:
     """The next doubles above: undoes one rounding to nearest."""
     return np.where(values > 0, np.nextafter(values, np.inf), values)
+
+
+# ---------------------------------------------------------------------------------------------- functions of one score
+
+SATURATED = (-800.0, 40.0)
+"""Below the first, 1 / (1 + exp(-s)) is exactly 0 in floats of either type; from the second on it is exactly 1."""
+
+
+def first_float(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The least double above `low` for which something holds that fails at `low`, holds at `high`, and turns once."""
+    first, last = float_to_rank(low), float_to_rank(high)  # Invariant: it fails at `first` and holds at `last`.
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (first, middle) if holds(rank_to_float(middle)) else (middle, last)
+    return rank_to_float(last)
+
+
+def turns_of(holds: Callable[[Floats], Bools], knots: Floats) -> tuple[bool, tuple[float, ...]]:
+    """Whether something holds for the lowest doubles, and each double from which on it is otherwise.
+
+    knots: shape (n,), rising. Below the first and above the last nothing changes; between two neighbours, these aside,
+    it changes once at most. (`numpy.interp` gives the knots their own values, and between two of them rounds a sum and
+    a product, which are monotone: it may pass a knot's value by an ulp just before the knot, and fall back there.)
+    """
+    with np.errstate(over="ignore"):
+        near = np.concatenate([knots, np.nextafter(knots[:-1], np.inf), np.nextafter(knots[1:], -np.inf)])
+    places = np.unique(near)
+    held = holds(places)
+    changes = np.flatnonzero(held[1:] != held[:-1])
+
+    def other(than: bool) -> Callable[[float], bool]:
+        return lambda score: bool(holds(np.array([score]))[0]) != than
+
+    turns = [first_float(other(bool(held[k])), float(places[k]), float(places[k + 1])) for k in changes.tolist()]
+    return bool(held[0]), tuple(turns)
+
+
+def squashed_between(place: float, dtype: str) -> tuple[float, float]:
+    """Two scores around the one whose 1 / (1 + exp(-s)) is `place`, which lies above 0 and is at most 1.
+
+    Up to the first it is below `place`, and from the second on at least `place`, in floats of `dtype`, whatever the
+    libm, if its exp errs by at most 4 ulp: then the whole errs by fewer than 16 units, or by numbers below the normal.
+    """
+    relative, tiny = 16 * float(_UNIT[dtype]), 2 * float(_SMALLEST[dtype])
+
+    def squashed(score: float) -> float:
+        small = math.exp(-abs(score))
+        return 1.0 / (1.0 + small) if score >= 0 else small / (1.0 + small)
+
+    low, high = SATURATED
+    may = first_float(lambda s: s == high or squashed(s) * (1 + relative) + tiny >= place, low, high)
+    must = first_float(lambda s: s == high or squashed(s) * (1 - relative) - tiny >= place, low, high)
+    return max(low, math.nextafter(may, -math.inf)), must

@@ -12,7 +12,8 @@ K classes; "anything but class 0" is a disjunction; a regression interval is two
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -61,6 +62,19 @@ def decided(decision: Decision, scores: Floats) -> bool:
     return any(all(compare.holds(scores) for compare in part) for part in decision)
 
 
+def runs(turns: Sequence[float], score: int) -> tuple[Decision, Decision]:
+    """When a score lies in the first, third, ... and when in the second, fourth, ... run of floats.
+
+    turns: rising; each begins a run.
+    """
+    ends = [None, *turns, None]
+    found: tuple[list[tuple[Compare, ...]], list[tuple[Compare, ...]]] = ([], [])
+    for number, (low, high) in enumerate(itertools.pairwise(ends)):
+        part = [] if low is None else [Compare(score, None, low)]
+        found[number % 2].append((*part, *([] if high is None else [Compare(None, score, -high, strict=True)])))
+    return tuple(found[0]), tuple(found[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """How `predict_proba` follows from the scores; a reader that knows it says so in the field `link`.
@@ -68,16 +82,19 @@ class Link:
     kind:  "fraction": the probability of class k is score k, bit by bit.
            "logistic": that of class 1 is 1 / (1 + exp(-(slope * s + shift))), that of class 0 is one minus it.
            "steps": that of class 1 is the piecewise linear function through `knots`, constant beyond them.
-    score: for the last two, which score s is.
+           "odds": that of class 1 is 1 / (1 + ((1 - s + 1e-12) / (s + 1e-12)) ** slope), s being a probability itself.
+    score: for the last three, which score s is.
+    inside: s is not that score, but the probability of class 1 that this link makes of it.
     dtype: in which the library computes it: `mace.goals` allows for its last bits.
     """
 
-    kind: Literal["fraction", "logistic", "steps"]
+    kind: Literal["fraction", "logistic", "steps", "odds"]
     slope: float = 1.0
     shift: float = 0.0
     score: int = 0
     dtype: Literal["float32", "float64"] = "float64"
     knots: tuple[tuple[float, float], ...] = ()
+    inside: Link | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

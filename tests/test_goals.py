@@ -213,6 +213,15 @@ CLASSIFIERS = {
     "isotonic": CalibratedClassifierCV(
         RandomForestClassifier(4, max_depth=3, random_state=0), method="isotonic", ensemble=False
     ),
+} | {
+    f"{method} {name}": CalibratedClassifierCV(model, method=method, ensemble=False)
+    for method in ("sigmoid", "isotonic", "temperature")
+    for name, model in (
+        ("svc", LinearSVC()),
+        ("mlp", MLPClassifier((5,), max_iter=400, random_state=0)),
+        ("boosting", GradientBoostingClassifier(n_estimators=8, random_state=0)),
+        ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+    )
 }
 
 
@@ -258,12 +267,26 @@ def test_probabilities_are_those_of_the_library(name):
     check(explainer, "good by 0.5", p[:, 1] - p[:, 0] >= 0.5 - 2**-40)
     # A probability that a point has, to the last bit, is reached.
     for value in np.quantile(p[:, 1], [0.6, 0.9], method="nearest"):
-        if 1e-6 < value < 1 - 1e-6:
+        if 1e-6 < value < 1 - 1e-6 and value < p[:, 1].max():
             check(explainer, f"p(good) >= {float(value)!r}", p[:, 1] >= value)
             check(explainer, f"p(good) <= {float(value)!r}", p[:, 1] <= value)
 
 
-@pytest.mark.parametrize("name", ["forest", "boosting", "logistic"])
+@pytest.mark.parametrize("name", ["isotonic", "isotonic tree", "isotonic boosting"])
+def test_a_probability_that_many_points_share_is_excluded_at_once(name):
+    model = fitted(CLASSIFIERS[name], TWO)
+    p = model.predict_proba(WHOLE)
+    explainer = mace.Explainer(model, SPACE)
+    for value in np.unique(p[:, 1])[1:-1:3].tolist():
+        check(explainer, f"p(good) > {value!r}", p[:, 1] > value)
+        check(explainer, f"p(good) < {value!r}", p[:, 1] < value)
+        other = float(np.unique(p[p[:, 1] == value, 0])[0])
+        check(explainer, f"p(bad) > {other!r}", p[:, 0] > other)
+        answer = explainer.explain(X.iloc[0], goal=f"p(good) > {value!r}")
+        assert not any("refused" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting", "logistic", "isotonic svc", "isotonic mlp", "temperature mlp"])
 def test_solvers_agree_on_probabilities(name):
     model = fitted(CLASSIFIERS[name], TWO)
     p = model.predict_proba(WHOLE)

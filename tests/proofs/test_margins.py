@@ -181,7 +181,7 @@ def test_the_margin_of_a_network_is_that_of_all_allowed_points() -> None:
 
 # --- ensembles -------------------------------------------------------------------------------------------------------
 
-MANY = 2000
+MANY = 200
 # Name -> leaves of trees with one leaf each, what the model has besides
 ENSEMBLES: dict[str, tuple[list[float], dict[str, Any]]] = {
     "in any order": ([0.1] * 9 + [-0.9], {"ordered": False}),
@@ -295,3 +295,22 @@ def test_scores_that_may_overflow_are_refused(dtype: str) -> None:
         small = {**model, "trees": model["trees"][:1]} if model["kind"] == "ensemble" else None
         if small:
             assert check(certificate(small, [[[0, None, number(-1), False]]], "0", [["distance"]], point)).accepted
+
+
+def test_the_margin_of_two_scores_of_a_network_is_that_of_both() -> None:
+    world = {"features": [grid(3, 3, 3), LEVEL], "columns": [[0, None, []], [1, [number(9.0), number(1.0)], []]]}
+
+    def model(difference: float) -> Any:
+        return network([[[TENTH, TENTH], [difference, 0.0]]], [[0.7, 0.7]], rule="argmax")
+
+    given = [Fraction(3), Fraction(1)]
+    _, errors = network_score(model(0.0), given, given, [Fraction(0)] * 2)
+    for hair in (-4 * HAIR, 4 * HAIR):
+        margin = sum(errors) * (1 + hair)
+        goal = [[[0, 1, number(0), False]]]
+        point = {"point": [3, 1], "distance": "0"}
+        seen = certificate(model(beside(margin, hair > 0)), goal, "0", [["distance"]], point, **world)
+        assert check(seen).accepted == (hair > 0), check(seen).reason
+        dual = ["dual", {"goal": [VAST], "slopes": [], "phases": [], "largest": []}]
+        proof = certificate(model(beside(-margin, hair < 0)), goal, None, [dual], **world)
+        assert check(proof).accepted == (hair > 0), check(proof).reason

@@ -33,7 +33,7 @@ def candidates(search: Search, node: Node) -> list[Split | Phase]:
             if flat[place] > 0.0:
                 layer, unit = divmod(int(place), node.scores.shape[1])
                 found.append((float(flat[place]), Phase(layer, unit)))
-    n = search.numbers
+    n = search.numbers.axes
     for j, axis in enumerate(search.question.axes):
         first, side = int(n.first[j]), node.box[j]
         if isinstance(side, tuple):
@@ -95,12 +95,12 @@ def narrow(search: Search, node: Node) -> Split | Phase | None:
                     return isolate(node.box[j], j, question.axes[j].start)
             if reads:
                 return middle(node.box, max(reads, key=lambda j: width(search, node.box, j)))
-    undecided = (node.L < 0) & (node.U > 0) & search.numbers.relu[:, None] & (np.abs(node.U) < INFINITY)
+    low, high, _ = node.units
+    undecided = (low < 0) & (high > 0) & search.numbers.net.relu[:, None] & (np.abs(high) < INFINITY)
     if undecided.any():
-        place = int(np.argmax(np.where(undecided, np.minimum(-node.L, node.U), -1.0)))
-        return Phase(*divmod(place, node.L.shape[1]))
+        return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
     # Splitting floats gains nothing: the point's score lies within the rounding margin.
-    steps = [j for j in wide if search.numbers.kind[j] != 0]
+    steps = [j for j in wide if search.numbers.axes.kind[j] != 0]
     return middle(node.box, steps[0]) if steps else None
 
 

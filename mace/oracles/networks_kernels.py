@@ -1,14 +1,8 @@
 """The hot loops of the network prover, compiled on first use: boxes, bounds of hidden units, relaxations and duals.
 
-In:  plain arrays of doubles in the units of `networks_model.Numbers` (a feature's own change is its variable).
+In:  the arrays of `networks_model`: `Axes`, `Net`, and of a node `Hull` and `Units`, in doubles.
 Out: multipliers, and what they prove in floating point; `networks_exact` repeats the proof without rounding.
 Promise: nothing here is trusted. A wrong number costs time, never soundness.
-Arrays, for J axes, I items (one per grid axis, one per level), H hidden layers of up to N units:
-    kind (J,) 0 floats, 1 multiples of a step, 2 levels;  first, count (J,) an axis's items
-    lo, hi (J,) the signed scaled change of a grid axis;  on (I,) which levels are left
-    jump, rate, peak (J,) what a change costs in l0, in l1 per unit, its weight in linf;  change (I,) a level's delta
-    W0 (I, N), W (H + 1, N, N), B (H + 1, N): an item's effect on the first layer, other layers, all offsets
-    L, U (H, N) bounds of a hidden unit's input;  phase (H, N) +1 or -1 where the node has fixed it
 Source: the linear relaxations of ReLUs are those of Ehlers 2017 (the triangle) and of Zhang et al. 2018 (CROWN, going
 backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The dual simplex is the textbook's.
 """
@@ -20,35 +14,32 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mace.oracles.networks_model import Array, Axes, Hull, Net, Units
+
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T", bound=tuple[Any, ...])
 
 INFINITY = 1e300
 OPTIMAL, CUTOFF, EMPTY, STUCK = 0, 1, 2, 3
 WIDER = 2.0**-37  # More than a checker's 2^-40 and this file's own rounding together.
 
 
-def _compiled(function: F) -> F:
-    compiled: Any = njit(cache=True)(function)
-    return cast(F, compiled)
+def plain(named: T) -> T:
+    """Arrays as a plain tuple: numba recognises one several times as fast as a named one."""
+    return cast(T, tuple(named))
 
 
-@_compiled
-def axis_least(
-    j: int,
-    kind: Array,
-    first: Array,
-    count: Array,
-    lo: Array,
-    hi: Array,
-    on: Array,
-    jump: Array,
-    rate: Array,
-    change: Array,
-) -> float:
+def compiled(function: F) -> F:
+    made: Any = njit(cache=True)(function)
+    return cast(F, made)
+
+
+@compiled
+def axis_least(axes: Axes, hull: Hull, j: int) -> float:
     """The least l0 and l1 cost of an axis inside its box."""
+    kind, first, count, jump, rate, _, change, _, _ = axes
+    lo, hi, on = hull
     if kind[j] < 2:
         if lo[j] <= 0.0 <= hi[j]:
             return 0.0
@@ -61,28 +52,16 @@ def axis_least(
     return least
 
 
-@_compiled
-def cut(
-    q: float,
-    kind: Array,
-    first: Array,
-    count: Array,
-    lo: Array,
-    hi: Array,
-    on: Array,
-    jump: Array,
-    rate: Array,
-    peak: Array,
-    change: Array,
-    offset: Array,
-    steps: Array,
-) -> bool:
+@compiled
+def cut(q: float, axes: Axes, hull: Hull) -> bool:
     """Cut a box, in place, to the values that leave the whole point closer than q; False if nothing is left."""
+    kind, first, count, jump, rate, peak, change, offset, steps = axes
+    lo, hi, on = hull
     J = len(kind)
     total = 0.0
     least = np.zeros(J)
     for j in range(J):
-        least[j] = axis_least(j, kind, first, count, lo, hi, on, jump, rate, change)
+        least[j] = axis_least(axes, hull, j)
         total += least[j]
     if total >= q:
         return False
@@ -122,21 +101,13 @@ def cut(
     return True
 
 
-@_compiled
+@compiled
 def knapsack(
-    k: Array,
-    q: float,
-    kind: Array,
-    first: Array,
-    count: Array,
-    lo: Array,
-    hi: Array,
-    on: Array,
-    jump: Array,
-    rate: Array,
-    change: Array,
-) -> float:
+    k: Array, q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array,
+    rate: Array, change: Array,
+) -> float:  # fmt: skip
     """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget)."""
+    # Called twice for every unit: tuples would be taken apart each time.
     J, most = len(kind), len(k) + len(kind)
     gains, costs, ratio = np.empty(most), np.empty(most), np.empty(most)
     n = 0
@@ -197,27 +168,13 @@ def knapsack(
     return value
 
 
-@_compiled
-def derive(
-    q: float,
-    kind: Array,
-    first: Array,
-    count: Array,
-    lo: Array,
-    hi: Array,
-    on: Array,
-    jump: Array,
-    rate: Array,
-    change: Array,
-    W0: Array,
-    W: Array,
-    B: Array,
-    relu: Array,
-    size: Array,
-    L: Array,
-    U: Array,
-) -> bool:
+@compiled
+def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units) -> bool:
     """Narrow the bounds of the hidden ReLUs in place (FORMAT.md, "Bounds of the hidden ReLUs"); False: no point."""
+    kind, first, count, jump, rate, _, change, _, _ = axes
+    lo, hi, on = hull
+    W0, W, B, relu, size = net
+    L, U, _ = units
     H, N = L.shape
     for layer in range(H):
         if not relu[layer]:
@@ -228,11 +185,10 @@ def derive(
             for side in range(2):
                 sign = 1.0 if side == 0 else -1.0
                 constant = sign * B[layer, unit]
-                z = np.zeros(N)
                 if layer == 0:
                     k = sign * W0[:, unit]
                 else:
-                    v = sign * W[layer, :, unit]
+                    z, v = np.zeros(N), sign * W[layer, :, unit]
                     for below in range(layer - 1, -1, -1):
                         for i in range(N):
                             z[i] = 0.0
@@ -260,7 +216,7 @@ def derive(
     return True
 
 
-@_compiled
+@compiled
 def dual_bound(
     distance: bool,
     goal: Array,
@@ -269,23 +225,10 @@ def dual_bound(
     share: Array,
     C: Array,
     than: Array,
-    kind: Array,
-    first: Array,
-    count: Array,
-    lo: Array,
-    hi: Array,
-    on: Array,
-    jump: Array,
-    rate: Array,
-    change: Array,
-    W0: Array,
-    W: Array,
-    B: Array,
-    relu: Array,
-    size: Array,
-    L: Array,
-    U: Array,
-    phase: Array,
+    axes: Axes,
+    net: Net,
+    hull: Hull,
+    units: Units,
     slope: Array,
     weight: Array,
 ) -> float:
@@ -294,6 +237,10 @@ def dual_bound(
     y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
     share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
     """
+    kind, first, count, jump, rate, _, change, _, _ = axes
+    W0, W, B, relu, size = net
+    lo, hi, on = hull
+    L, U, phase = units
     H, N = L.shape
     constant = 0.0
     v = np.zeros(N)
@@ -353,7 +300,7 @@ def dual_bound(
     return constant
 
 
-@_compiled
+@compiled
 def dual_simplex(
     T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int
 ) -> tuple[int, float, Array, Array, Array, float]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from mace.columns import Column
 from mace.distance import Norm
 from mace.exact import exact, nearest
 from mace.margins import compare_slack
+from mace.proof import Phase, Split
 from mace.question import Question
 from mace.tables import Network
 
@@ -50,24 +51,76 @@ class Part:
     slack: tuple[Fraction, ...]  # E of each comparison
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """The arrays of `networks_kernels`, in the order in which its functions take them."""
+class Axes(NamedTuple):
+    """The axes of a question. J axes; I items: one per grid axis, which holds its change, and one per level.
+
+    kind:         (J,) 0 floats, 1 multiples of a step, 2 levels.
+    first, count: (J,) an axis's items.
+    jump, rate:   (J,) what a change costs in l0, and in l1 per unit; peak: its weight in linf.
+    change:       (I,) a level's delta.
+    offset, steps: (J,) the start and the scale in steps of the grid.
+    """
 
     kind: Array
     first: Array
-    count: Array
+    count: Array  # type: ignore[assignment]
     jump: Array
     rate: Array
     peak: Array
     change: Array
     offset: Array
     steps: Array
+
+
+class Net(NamedTuple):
+    """The layers: H hidden ones of up to N units.
+
+    W0: (I, N) an item's effect on the first layer. W: (H + 1, N, N) the other layers. B: (H + 1, N) all offsets.
+    relu, size: (H,) whether the layer has ReLUs, and how many units.
+    """
+
     W0: Array
     W: Array
     B: Array
     relu: Array
     size: Array
+
+
+class Hull(NamedTuple):
+    """A box. lo, hi: (J,) the signed scaled change of a grid axis; on: (I,) which levels are left."""
+
+    lo: Array
+    hi: Array
+    on: Array
+
+
+class Units(NamedTuple):
+    """What a node knows of hidden units. L, U: (H, N) bounds of inputs; phase: (H, N) +1 or -1 where it is fixed."""
+
+    L: Array
+    U: Array
+    phase: Array
+
+
+def narrowed(units: Units, split: Split | Phase, side: int) -> Units:
+    """What one half of a split node knows of hidden units: a copy, with the phase that it fixes."""
+    units = Units(*map(np.copy, units))
+    if isinstance(split, Phase):
+        place = (split.layer, split.unit)
+        units.phase[place] = 1 if side else -1
+        if side:
+            units.L[place] = max(0.0, units.L[place])
+        else:
+            units.U[place] = min(0.0, units.U[place])
+    return units
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A question in doubles, in the units of scaled changes."""
+
+    axes: Axes
+    net: Net
     parts: tuple[Part, ...]
     forms: tuple[Affine | None, ...]
 
@@ -172,20 +225,24 @@ def numbers(question: Question) -> Numbers:
         parts.append(Part(C, than, tuple(slack)))
     weight = norm.weights
     return Numbers(
-        kind,
-        first,
-        count,
-        np.array([float(norm.alpha * w) for w in weight]),
-        np.array([float(norm.beta * w) for w in weight]),
-        np.array([float(norm.gamma * w) for w in weight]),
-        np.array(change),
-        offset,
-        steps,
-        W0,
-        W,
-        B,
-        np.array([layer.activation == "relu" for layer in layers[:-1]], dtype=np.bool_),
-        np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64),
+        Axes(
+            kind,
+            first,
+            count,
+            np.array([float(norm.alpha * w) for w in weight]),
+            np.array([float(norm.beta * w) for w in weight]),
+            np.array([float(norm.gamma * w) for w in weight]),
+            np.array(change),
+            offset,
+            steps,
+        ),
+        Net(
+            W0,
+            W,
+            B,
+            np.array([layer.activation == "relu" for layer in layers[:-1]], dtype=np.bool_),
+            np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64),
+        ),
         tuple(parts),
         tuple(forms),
     )

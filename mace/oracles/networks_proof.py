@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.exact import exact
-from mace.oracles.networks_kernels import derive, dual_bound
-from mace.oracles.networks_model import Array
-from mace.proof import Bounds, Dual, Leaf, Multipliers, Phase, Proof
+from mace.oracles.networks_kernels import dual_bound, plain
+from mace.oracles.networks_model import Array, Units, narrowed
+from mace.proof import Bounds, Dual, Leaf, Multipliers, Proof
 
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Node, Search
@@ -73,15 +73,14 @@ def write(search: Search, q: Fraction | None, *, split: bool = True) -> Proof:
     """The proof at distance q (None: that no point has the goal); raises UnprovedError."""
     assert search.root is not None
     proof: Proof = []
-    n = search.numbers
-    root_l, root_u = np.full_like(search.root.L, -1e300), np.full_like(search.root.U, 1e300)
     first = search.first_node()
-    renew(search, first, q, root_l, root_u)
-    stack: list[tuple[Node, Array, Array]] = [(search.root, root_l, root_u)]
+    root = Units(np.full_like(first.units.L, -1e300), np.full_like(first.units.U, 1e300), first.units.phase)
+    renew(search, first, q, root)
+    stack = [(search.root, root)]
     # Invariant: `proof`, followed by the trees of the stack from the top, is a proof of the whole box.
     while stack:
-        node, low, high = stack.pop()
-        leaf = closed(search, node, q, low, high)
+        node, units = stack.pop()
+        leaf = closed(search, node, q, units)
         if leaf is not None:
             proof += leaf
             continue
@@ -92,53 +91,24 @@ def write(search: Search, q: Fraction | None, *, split: bool = True) -> Proof:
                 raise UnprovedError
         assert node.split is not None
         proof.append(node.split)
-        states = []
-        for side in (0, 1):
-            lower, upper = low, high
-            if isinstance(node.split, Phase):
-                lower, upper = low.copy(), high.copy()
-                place = (node.split.layer, node.split.unit)
-                if side:
-                    lower[place] = max(lower[place], 0.0)
-                else:
-                    upper[place] = min(upper[place], 0.0)
-            states.append((node.children[side], lower, upper))
-        stack += reversed(states)
+        kept = [narrowed(units, node.split, side) for side in (0, 1)]
+        stack += reversed(list(zip(node.children, kept, strict=True)))
         if len(proof) > 1_000_000:
             raise UnprovedError
-    assert n is search.numbers
     return proof
 
 
-def renew(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> bool:
+def renew(search: Search, node: Node, q: Fraction | None, units: Units) -> bool:
     """Derive the bounds of hidden units for a node's cut box, in place; False if it has no point."""
-    n = search.numbers
     budget = -1.0
     if q is not None:
         if not search.cut_to(node, float(q) * (1 + 1e-12)):
             return False
         budget = float(q) * (1 + 1e-12)
-    return bool(
-        derive(
-            budget,
-            *search.hull,
-            node.lo,
-            node.hi,
-            node.on,
-            *search.costs,
-            n.change,
-            n.W0,
-            n.W,
-            n.B,
-            n.relu,
-            n.size,
-            low,
-            high,
-        )
-    )
+    return search.derive(node, budget, units)
 
 
-def closed(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> Proof | None:
+def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proof | None:
     """The nodes that close a leaf, or None if it has to be split (or has children already)."""
     if node.closed in ("empty", "avoid", "rule", "changes"):
         return [Leaf(node.closed, node.number)]  # type: ignore[arg-type]
@@ -151,86 +121,64 @@ def closed(search: Search, node: Node, q: Fraction | None, low: Array, high: Arr
         if least >= q:
             return [Leaf("distance")]
     if node.duals:
-        dual = short(search, node, q, low, high)
+        dual = short(search, node, q, units)
         if dual is not None:
             return [dual]
-    low, high = low.copy(), high.copy()
+    units = Units(*map(np.copy, units))
     if q is not None and not search.cut_to(node, float(q) * (1 + 1e-12)):
         if search.exact.cut(node.box, q) is not None:
             raise UnprovedError  # Floats saw no point in the ball, and there is one.
         return [Bounds(), Leaf("empty")]
-    if not renew(search, node, q, low, high) or bool((low > high + 1e-9).any()):
+    if not renew(search, node, q, units) or bool((units.L > units.U + 1e-9).any()):
         return [Bounds(), Leaf("empty")]
     if node.duals:
-        dual = short(search, node, q, low, high)
+        dual = short(search, node, q, units)
         if dual is not None:
             return [Bounds(), dual]
-    node.L, node.U = low, high
+    node.units = units
     node.duals = {k: search.solve(node, part) for k, part in enumerate(search.numbers.parts)}
     weakest = min(node.duals.values(), key=lambda found: float(found[0]))
     node.point, node.loss, node.scores = weakest[6], weakest[7], weakest[8]
-    dual = short(search, node, q, low, high)
+    dual = short(search, node, q, units)
     return [Bounds(), dual] if dual is not None else None
 
 
-def short(search: Search, node: Node, q: Fraction | None, low: Array, high: Array) -> Dual | None:
+def short(search: Search, node: Node, q: Fraction | None, units: Units) -> Dual | None:
     """The node's multipliers with as few bits as close it, or None if they do not."""
     parts = []
     for k in range(len(search.numbers.parts)):
-        found = one_part(search, node, k, q, low, high)
+        found = one_part(search, node, k, q, units)
         if found is None:
             return None
         parts.append(found)
     return Dual(tuple(parts))
 
 
-def one_part(search: Search, node: Node, k: int, q: Fraction | None, low: Array, high: Array) -> Multipliers | None:
+def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Units) -> Multipliers | None:
     n, part = search.numbers, search.numbers.parts[k]
-    _, _, goal, slope, mu, share = node.duals[k][:6]
     want = 0.0 if q is None else float(q)
-    weight = np.zeros_like(low)
-    none = np.full_like(low, -1.0)
+    weight, none = np.zeros_like(units.L), np.full_like(units.L, -1.0)
     for bits in BITS:
-        numbers = [rounded(values, bits) for values in (goal, slope, mu, share)]
+        numbers = [rounded(values, bits) for values in node.duals[k][2:6]]
+        goal, slope, mu, share = numbers
         value = dual_bound(
-            q is not None,
-            numbers[0],
-            none,
-            numbers[2],
-            numbers[3] * n.peak,
-            part.C,
-            part.than,
-            *search.hull,
-            node.lo,
-            node.hi,
-            node.on,
-            *search.costs,
-            n.change,
-            n.W0,
-            n.W,
-            n.B,
-            n.relu,
-            n.size,
-            low,
-            high,
-            node.phase,
-            numbers[1].copy(),
-            weight,
-        )
+            q is not None, goal, none, mu, share * n.axes.peak, part.C, part.than, *search.arrays, plain(node.hull),
+            plain(units), slope.copy(), weight,
+        )  # fmt: skip
         if value < want + 1e-14:
             continue
-        multipliers = packed(search, node, numbers, low, high)
-        bound = search.exact.bound(k, multipliers, node.box, node.phase, low, high, q)
+        multipliers = packed(search, numbers, units)
+        bound = search.exact.bound(k, multipliers, node.box, units.phase, units.L, units.U, q)
         if bound is None or (bound >= q if q is not None else bound > 0):
             return multipliers
     return None
 
 
-def packed(search: Search, node: Node, numbers: list[Array], low: Array, high: Array) -> Multipliers:
+def packed(search: Search, numbers: list[Array], units: Units) -> Multipliers:
     """Multipliers as a proof holds them, without the zeros."""
     goal, slope, mu, share = numbers
-    relu = search.numbers.relu[:, None]
-    needed = relu & (low < 0) & (high > 0) & (slope > 0)
+    relu = search.numbers.net.relu[:, None]
+    needed = relu & (units.L < 0) & (units.U > 0) & (slope > 0)
 
     def table(values: Array, where: Array) -> dict[Any, Fraction]:
         return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}
@@ -240,7 +188,7 @@ def packed(search: Search, node: Node, numbers: list[Array], low: Array, high: A
     return Multipliers(
         tuple(Fraction(float(g)) for g in goal),
         table(slope, needed),
-        table(mu, (node.phase != 0) & (mu > 0)),
+        table(mu, (units.phase != 0) & (mu > 0)),
         {j: Fraction(float(s)) * scale for j, s in enumerate(share) if s > 0},
     )
 

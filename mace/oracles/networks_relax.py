@@ -1,4 +1,4 @@
-"""The linear relaxation of one node, from its box to its multipliers; compiled, see `networks_kernels` for the arrays.
+"""The linear relaxation of one node, from its box to its multipliers; compiled, see `networks_model` for the arrays.
 
 In:  a box cut to the ball, bounds and phases of the hidden units, one part of the goal.
 Out: the bound that the multipliers prove (in floating point), the multipliers, and the relaxed point with, for every
@@ -12,36 +12,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from mace.oracles.networks_kernels import EMPTY, INFINITY, Array, _compiled, dual_bound, dual_simplex
+from mace.oracles.networks_kernels import EMPTY, INFINITY, compiled, dual_bound, dual_simplex
+from mace.oracles.networks_model import Array, Axes, Hull, Net, Units
 
 
-@_compiled
+@compiled
 def relax(
     distance: bool,
     cutoff: float,
     rounds: int,
     C: Array,
     than: Array,
-    kind: Array,
-    first: Array,
-    count: Array,
-    lo: Array,
-    hi: Array,
-    on: Array,
-    jump: Array,
-    rate: Array,
-    peak: Array,
-    change: Array,
-    W0: Array,
-    W: Array,
-    B: Array,
-    relu: Array,
-    size: Array,
-    L: Array,
-    U: Array,
-    phase: Array,
+    axes: Axes,
+    net: Net,
+    hull: Hull,
+    units: Units,
 ) -> tuple[float, int, Array, Array, Array, Array, Array, Array, Array, Array]:
     """Solve one node. Returns bound, status, goal, slope, mu, share, x (I,), losses of x and of ReLUs, weights."""
+    kind, first, count, jump, rate, peak, change, _, _ = axes
+    W0, W, B, relu, size = net
+    lo, hi, on = hull
+    L, U, phase = units
     H, N = L.shape
     J, items, G = len(kind), W0.shape[0], len(than)
     unstable, phases = 0, 0
@@ -227,34 +218,7 @@ def relax(
     for j in range(J):
         share[j] = share[j] * peak[j] / max(total, 1.0)
     weight = np.zeros((H, N))
-    bound = dual_bound(
-        distance,
-        goal,
-        y1,
-        mu,
-        share,
-        C,
-        than,
-        kind,
-        first,
-        count,
-        lo,
-        hi,
-        on,
-        jump,
-        rate,
-        change,
-        W0,
-        W,
-        B,
-        relu,
-        size,
-        L,
-        U,
-        phase,
-        slope,
-        weight,
-    )
+    bound = dual_bound(distance, goal, y1, mu, share, C, than, axes, net, hull, units, slope, weight)
     for j in range(J):
         share[j] = share[j] / peak[j] if peak[j] > 0 else 0.0
 

@@ -20,8 +20,8 @@ from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.exact import below, exact, nearest
 from mace.oracles.networks_branch import TRIED, candidates
 from mace.oracles.networks_exact import Box, Exact, Side, box_of, holds, levels, only
-from mace.oracles.networks_kernels import INFINITY, cut, derive
-from mace.oracles.networks_model import Array, Part, numbers
+from mace.oracles.networks_kernels import INFINITY, cut, derive, plain
+from mace.oracles.networks_model import Array, Hull, Part, Units, narrowed, numbers
 from mace.oracles.networks_relax import relax
 from mace.oracles.networks_start import greedy
 from mace.oracles.protocol import Gap, Limits
@@ -37,17 +37,13 @@ RENEW = Fraction(999, 1000)
 class Node:
     """A box and phases; what its relaxation said; how it was closed or split.
 
-    box: exact, for the proof. lo, hi, on: the same box cut to the ball, for the compiled loops.
+    box: exact, for the proof. hull: the same box cut to the ball, for the compiled loops.
     closed: how the node ended, None while it is open or if it has children.
     """
 
     box: Box
-    lo: Array
-    hi: Array
-    on: Array
-    L: Array
-    U: Array
-    phase: Array
+    hull: Hull
+    units: Units
     bound: float = 0.0
     radius: Fraction = Fraction(0)
     duals: dict[int, Any] = field(default_factory=dict)
@@ -69,6 +65,7 @@ class Search:
         self.gap = gap
         self.numbers = n = numbers(question)
         self.exact = Exact(question, n)
+        self.arrays = (plain(n.axes), plain(n.net))
         self.best: Point | None = None
         norm = question.distance
         # No distance is larger than this.
@@ -84,8 +81,6 @@ class Search:
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.tried: set[Point] = set()
-        self.hull = (n.kind, n.first, n.count)
-        self.costs = (n.jump, n.rate)
         self.root: Node | None = None
         self.seeds: set[Point] = set()
         self.conditions = bool(question.rules or question.avoid or question.most_changes is not None)
@@ -175,16 +170,12 @@ class Search:
     def first_node(self) -> Node:
         """The box of all allowed points."""
         n, axes = self.numbers, self.question.axes
-        H, N = n.B.shape[0] - 1, n.B.shape[1]
+        H, N = n.net.B.shape[0] - 1, n.net.B.shape[1]
         box = box_of(self.question)
         node = Node(
             box,
-            np.zeros(len(axes)),
-            np.zeros(len(axes)),
-            np.ones(len(n.change), dtype=np.bool_),
-            np.full((H, N), -INFINITY),
-            np.full((H, N), INFINITY),
-            np.zeros((H, N), dtype=np.int64),
+            Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_)),
+            Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64)),
         )
         for j in range(len(axes)):
             self.restrict(node, j, box[j])
@@ -193,14 +184,14 @@ class Search:
     def restrict(self, node: Node, j: int, side: Side) -> None:
         """Give one axis of a node another side, in the exact box and in the arrays."""
         node.box = (*node.box[:j], side, *node.box[j + 1 :])
-        axis, first = self.question.axes[j], self.numbers.first[j]
+        axis, first = self.question.axes[j], self.numbers.axes.first[j]
         if isinstance(axis, GridAxis):
             assert isinstance(side, tuple)
-            node.lo[j], node.hi[j] = self.change(j, side[0]), self.change(j, side[1])
+            node.hull.lo[j], node.hull.hi[j] = self.change(j, side[0]), self.change(j, side[1])
         else:
             assert isinstance(side, int)
             for level in range(axis.count):
-                node.on[first + level] = bool(side >> level & 1)
+                node.hull.on[first + level] = bool(side >> level & 1)
 
     def change(self, j: int, index: int) -> float:
         """The signed scaled change of a grid axis."""
@@ -212,7 +203,6 @@ class Search:
 
     def look(self, node: Node) -> None:
         """Bound a node: close it, or leave what `expand` needs."""
-        n = self.numbers
         if any(side[0] > side[1] if isinstance(side, tuple) else not side for side in node.box):
             node.closed = "empty"
             return
@@ -221,29 +211,13 @@ class Search:
         if self.reach < INFINITY and not self.cut_to(node, self.reach):
             node.closed = "distance"
             return
-        budget = self.reach if self.reach < INFINITY else -1.0
-        if not derive(
-            budget,
-            *self.hull,
-            node.lo,
-            node.hi,
-            node.on,
-            *self.costs,
-            n.change,
-            n.W0,
-            n.W,
-            n.B,
-            n.relu,
-            n.size,
-            node.L,
-            node.U,
-        ):
+        if not self.derive(node, self.reach if self.reach < INFINITY else -1.0, node.units):
             node.closed = "bounds"
             return
         node.radius = self.distance
         node.bound = INFINITY
         node.duals = {}
-        for k, part in enumerate(n.parts):
+        for k, part in enumerate(self.numbers.parts):
             found = self.solve(node, part)
             node.duals[k] = found
             if found[0] < node.bound:
@@ -254,34 +228,17 @@ class Search:
 
     def cut_to(self, node: Node, q: float) -> bool:
         """Cut a node's arrays to the ball of radius q; False if nothing is left."""
-        n = self.numbers
-        return bool(cut(q, *self.hull, node.lo, node.hi, node.on, *self.costs, n.peak, n.change, n.offset, n.steps))
+        return bool(cut(q, self.arrays[0], plain(node.hull)))
+
+    def derive(self, node: Node, q: float, units: Units) -> bool:
+        """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
+        return bool(derive(q, *self.arrays, plain(node.hull), plain(units)))
 
     def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Any:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
-        n = self.numbers
-        return relax(
-            not self.anywhere,
-            self.target,
-            rounds,
-            part.C,
-            part.than if than is None else than,
-            *self.hull,
-            node.lo,
-            node.hi,
-            node.on,
-            *self.costs,
-            n.peak,
-            n.change,
-            n.W0,
-            n.W,
-            n.B,
-            n.relu,
-            n.size,
-            node.L,
-            node.U,
-            node.phase,
-        )
+        than = part.than if than is None else than
+        nodes = (plain(node.hull), plain(node.units))
+        return relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
 
     def ruled_out(self, node: Node) -> bool:
         """Close a node by the number of changes, an exclusion or a rule, if one of them does."""
@@ -352,7 +309,7 @@ class Search:
         for _ in range(5):
             node = self.first_node()
             for j, axis in enumerate(self.question.axes):
-                if n.kind[j] == 0:
+                if n.axes.kind[j] == 0:
                     continue
                 self.restrict(node, j, (point[j], point[j]) if isinstance(axis, GridAxis) else 1 << point[j])
             if self.reach < INFINITY and not self.cut_to(node, self.reach):
@@ -372,27 +329,27 @@ class Search:
 
     def fix_phases(self, node: Node, point: Point) -> None:
         """Give a node the phases of every ReLU at a point."""
-        n = self.numbers
-        x = np.zeros(len(n.change))
+        first, net, units = self.numbers.axes.first, self.numbers.net, node.units
+        x = np.zeros(len(self.numbers.axes.change))
         for j, axis in enumerate(self.question.axes):
             if isinstance(axis, GridAxis):
-                x[n.first[j]] = self.change(j, point[j])
+                x[first[j]] = self.change(j, point[j])
             else:
-                x[n.first[j] + point[j]] = 1.0
-        values = n.B[0] + x @ n.W0
-        for layer in range(len(n.size)):
-            if n.relu[layer]:
+                x[first[j] + point[j]] = 1.0
+        values = net.B[0] + x @ net.W0
+        for layer in range(len(net.size)):
+            if net.relu[layer]:
                 on = values > 0
-                node.phase[layer, : n.size[layer]] = np.where(on, 1, -1)[: n.size[layer]]
-                node.L[layer], node.U[layer] = np.where(on, 0.0, -1e9), np.where(on, 1e9, 0.0)
+                units.phase[layer, : net.size[layer]] = np.where(on, 1, -1)[: net.size[layer]]
+                units.L[layer], units.U[layer] = np.where(on, 0.0, -1e9), np.where(on, 1e9, 0.0)
                 values = np.maximum(values, 0.0)
-            values = values @ n.W[layer + 1] + n.B[layer + 1]
+            values = values @ net.W[layer + 1] + net.B[layer + 1]
 
     def rounded(self, x: Array, outward: bool) -> Point:
         """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
         n, indices = self.numbers, []
         for j, axis in enumerate(self.question.axes):
-            first = int(n.first[j])
+            first = int(n.axes.first[j])
             if not isinstance(axis, GridAxis):
                 indices.append(int(np.argmax(x[first : first + axis.count])))
                 continue
@@ -440,16 +397,8 @@ class Search:
 
     def child(self, node: Node, split: Split | Phase, side: int) -> Node:
         """One half of a split node."""
-        child = Node(
-            node.box, node.lo.copy(), node.hi.copy(), node.on.copy(), node.L.copy(), node.U.copy(), node.phase.copy()
-        )
-        if isinstance(split, Phase):
-            child.phase[split.layer, split.unit] = 1 if side else -1
-            if side:
-                child.L[split.layer, split.unit] = max(0.0, child.L[split.layer, split.unit])
-            else:
-                child.U[split.layer, split.unit] = min(0.0, child.U[split.layer, split.unit])
-        else:
+        child = Node(node.box, Hull(*map(np.copy, node.hull)), narrowed(node.units, split, side))
+        if isinstance(split, Split):
             self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
         return child
 

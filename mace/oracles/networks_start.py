@@ -21,25 +21,25 @@ SHARES = (0.1, 0.3, 0.6, 1.0)
 
 def margins(search: Search, x: Array) -> Array:
     """For rows of item values, shape (rows, I): by how much each has the goal; shape (rows,)."""
-    n = search.numbers
-    values = x @ n.W0 + n.B[0]
-    for layer in range(len(n.size)):
-        if n.relu[layer]:
+    net = search.numbers.net
+    values = x @ net.W0 + net.B[0]
+    for layer in range(len(net.size)):
+        if net.relu[layer]:
             values = np.maximum(values, 0.0)
-        values = values @ n.W[layer + 1] + n.B[layer + 1]
-    parts = [(values @ part.C.T - part.than).min(axis=1) for part in n.parts]
+        values = values @ net.W[layer + 1] + net.B[layer + 1]
+    parts = [(values @ part.C.T - part.than).min(axis=1) for part in search.numbers.parts]
     best: Array = np.max(parts, axis=0)
     return best
 
 
 def moves(search: Search) -> list[tuple[int, Array, float]]:
     """Single changes: the axis, its items' values, and the cost."""
-    n, found = search.numbers, []
+    n, found = search.numbers.axes, []
     node = search.first_node()
     for j, axis in enumerate(search.question.axes):
         first, count = int(n.first[j]), int(n.count[j])
         if isinstance(axis, GridAxis):
-            ends = [end * share for end in (node.lo[j], node.hi[j]) if end != 0.0 for share in SHARES]
+            ends = [end * share for end in (node.hull.lo[j], node.hull.hi[j]) if end != 0.0 for share in SHARES]
             found += [(j, np.array([v]), n.jump[j] + (n.rate[j] + n.peak[j]) * abs(v)) for v in [*ends, 0.0]]
             continue
         for level in axis.levels():
@@ -52,7 +52,7 @@ def moves(search: Search) -> list[tuple[int, Array, float]]:
 
 def greedy(search: Search) -> None:
     """Offer a point that has the goal, and what is left of it when its changes are undone one by one."""
-    n, question = search.numbers, search.question
+    n, question = search.numbers.axes, search.question
     options = moves(search)
     x = np.zeros(len(n.change))
     for j, axis in enumerate(question.axes):

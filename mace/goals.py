@@ -22,6 +22,7 @@ to a difference of `MARGIN_UNIT`. `within 5% of y` is |f - y| <= 0.05 |y|, and |
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -367,12 +368,7 @@ def _probable(goal: Probability, table: Ensemble | Network) -> Decision:
     """The probability of a class, as comparisons of scores, by the link of the table."""
     between, link = goal.between, table.link
     if link is None:
-        raise GoalError(
-            f"`{goal}`: with {len(table.classes)} classes the probabilities of {table.name} compare no scores",
-            hint="Supported are averages of trees, and models of two classes with a logistic or calibrated "
-            "probability. Ask for the class, or for a margin in score, for instance "
-            f"`{goal.label} by 0.5 in score`.",
-        )
+        raise _no_link(goal, table)
     # What every probability satisfies is not asked.
     low = None if between.low == 0 and not between.low_strict else between.low
     high = None if between.high == 1 and not between.high_strict else between.high
@@ -384,6 +380,28 @@ def _probable(goal: Probability, table: Ensemble | Network) -> Decision:
     if link.kind == "steps" and isinstance(table, Ensemble) and table.certain:
         return exactly_between(link, place, low, high, between.low_strict, between.high_strict, str(goal))
     return (linked_between(link, table.dtype, place, low, high, str(goal)),)
+
+
+def _no_link(goal: Probability, table: Ensemble | Network) -> GoalError:
+    """What to ask instead of a probability that is no function of one score."""
+    if len(table.classes) == 2:
+        return GoalError(
+            f"`{goal}`: no probability of {table.name} is known as a function of its score",
+            hint="Calibrate it, as CalibratedClassifierCV(model, ensemble=False), or ask for the class, or for a lead "
+            f"of its score, for instance `{goal.label} by 0.5 in score`.",
+        )
+    error = f"`{goal}`: with {len(table.classes)} classes the probabilities of {table.name} compare no two scores"
+    hint, p = "Ask for the class, or for a lead over every other class", goal.between.low
+    if p is None or not 0 < p < 1:
+        return GoalError(error, hint=f"{hint}, for instance `{goal.label} by 0.5 in score`.")
+    # p(k) >= p says that the sum of exp(s_j - s_k) over the others is at most (1 - p) / p: each of them is, at least,
+    # and they are if each is at most its share.
+    needed, enough = math.log(p / (1 - p)), math.log((len(table.classes) - 1) * p / (1 - p))
+    said = [f"`{goal.label} by {math.ceil(enough * 100 + 1e-6) / 100} in score` is enough"] if enough > 0 else []
+    if needed >= 0.01:
+        said.append(f"`{goal.label} by {math.floor(needed * 100 - 1e-6) / 100} in score` is needed")
+    said = said or [f"`{goal.label}` is enough"]
+    return GoalError(error, hint=f"{hint}. If they are the softmax of the scores, {', and '.join(said)}.")
 
 
 def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensemble | Network]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 
 import numpy as np
@@ -344,12 +345,16 @@ def test_sets_of_classes_and_anything_but():
 def test_what_a_model_cannot_say_is_an_error_that_says_so():
     row = X.iloc[0]
     softmax = mace.Explainer(fitted(LogisticRegression(max_iter=5000), THREE), SPACE)
-    with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no scores"):
+    with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no two scores"):
         softmax.explain(row, goal="p(2) >= 0.7")
+    with pytest.raises(GoalError, match=r"`2 by 0\.5 in score`"):
+        softmax.explain(row, goal="p(2) <= 0.7")
     with pytest.raises(GoalError, match=r"`2 by 0\.1 in score`"):
         softmax.explain(row, goal="2 by 0.1")
     without = mace.Explainer(fitted(LinearSVC(), TWO), SPACE)
-    with pytest.raises(GoalError, match="LinearSVC"):
+    with pytest.raises(
+        GoalError, match=r"(?s)LinearSVC.*Calibrate it, as CalibratedClassifierCV\(model, ensemble=False"
+    ):
         without.explain(row, goal="p(good) >= 0.7")
     regressor = mace.Explainer(fitted(DecisionTreeRegressor(), NUMBER), SPACE)
     for goal in (None, "good", 3.5, {1, 2}):
@@ -359,6 +364,29 @@ def test_what_a_model_cannot_say_is_an_error_that_says_so():
         softmax.explain(row, goal=Value(Between(3.0)))
     with pytest.raises(GoalError, match="every input has the goal"):
         mace.Explainer(fitted(CLASSIFIERS["forest"], TWO), SPACE).explain(row, goal="p(good) >= 0")
+
+
+@pytest.mark.parametrize(
+    "model", [
+        LogisticRegression(max_iter=5000), GradientBoostingClassifier(n_estimators=8, random_state=0),
+        HistGradientBoostingClassifier(max_iter=8, random_state=0), MLPClassifier((5,), max_iter=400, random_state=0),
+    ], ids=lambda m: type(m).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("p", [0.2, 0.34, 0.6, 0.7, 0.99])
+def test_the_leads_that_are_named_instead_of_a_probability_are_enough_and_needed(model, p):
+    model = fitted(model, THREE)
+    explainer, said = mace.Explainer(model, SPACE), model.predict_proba(WHOLE)
+    with pytest.raises(GoalError) as refused:
+        explainer.explain(X.iloc[0], goal=f"p(1) >= {p}")
+    named = dict(
+        reversed(part.split("` is ")) for part in re.findall(r"`([^`]*` is (?:enough|needed))", str(refused.value))
+    )
+    assert "enough" in named
+    logs = np.log(said)  # the differences of scores are those of the logarithms of their softmax
+    lead = logs[:, 1] - np.maximum(logs[:, 0], logs[:, 2])
+    least = {word: float(text.split(" ")[2]) if " by " in text else 0.0 for word, text in named.items()}
+    assert np.all(said[lead >= least["enough"] + 1e-9, 1] >= p)
+    assert np.all(lead[said[:, 1] >= p] >= least.get("needed", -np.inf) - 1e-9)
 
 
 def test_the_goal_in_a_certificate_is_the_one_that_was_asked():

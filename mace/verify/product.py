@@ -59,7 +59,7 @@ class Product:
 
 def decisions_of(table: Ensemble | Network) -> tuple[Decision, ...]:
     """One decision a class; of a regression model, whose scores are compared as they are, one that always holds."""
-    if table.rule == "value":
+    if not table.classes:
         return (((),),)
     return tuple(decision_of(table, index) for index in range(len(table.classes)))
 
@@ -201,7 +201,7 @@ class _Trees:
         if self.one.outputs != self.other.outputs:
             return {}
         found: dict[Pair, tuple[Compare, Compare]] = {}
-        if self.one.rule == "value":
+        if not self.one.classes:
             # Nothing is decided: the first score shall be larger than the second.
             return {(0, 0): (Compare(0, None), Compare(None, 0))} if pairs else {}
         for i, j in pairs[:MOST_PAIRS]:
@@ -252,7 +252,7 @@ class _Trees:
         mine, others = self.opposed[pair]
         place = self.one.outputs + self.other.outputs + 2 * number
         compares: list[Compare] = []
-        if self.one.rule == "value":
+        if not self.one.classes:
             # The very comparison of the two scores, as floats.
             compares.append(Compare(0, self.shift, 0.0, strict=True))
             slack = compare_slack(table, compares[0]).possible
@@ -388,7 +388,7 @@ def _networks(
     )
     second = tuple(_moved(decision, one.outputs) for decision in decisions_of(other))
     more = Compare(0, one.outputs, 0.0, strict=True)
-    extra: dict[Pair, tuple[Compare, ...]] = {(0, 0): (more,)} if one.rule == "value" else {}
+    extra: dict[Pair, tuple[Compare, ...]] = {(0, 0): (more,)} if not one.classes else {}
     return Product(table, columns, decisions_of(one), second, extra)
 
 

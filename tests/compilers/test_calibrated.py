@@ -350,3 +350,16 @@ def test_scores_shrink_until_the_margin_holds_the_doubt() -> None:
     assert table.rule == "sigmoid"
     ((compare,),) = decision_of(table, 1)
     assert compare_slack(table, compare, [exact(0.0)] * 5).possible >= exact(2.0**-49)
+
+
+@pytest.mark.parametrize("base", [LinearSVC(), NETWORKS[-1], TREES[1], TREES[3]], ids=name_of)
+@pytest.mark.parametrize("method", METHODS)
+def test_properties_of_calibrated_models_agree_with_trying_every_pair(base: Any, method: str) -> None:
+    model, other = calibrated(base, method, X, Y), calibrated(base, "sigmoid", X, np.where(X.a > 5, "good", "bad"))
+    said = model.predict(WHOLE).reshape(12, 9, 5)
+    falls = bool(((said[:-1] == "good") & (said[1:] == "bad")).any())
+    verdict = mace.verify(model, SPACE, "monotone(a, increasing)")
+    assert verdict.status == ("violated" if falls else "proved"), str(verdict)
+    same = bool((model.predict(WHOLE) == other.predict(WHOLE)).all())
+    assert mace.verify(model, SPACE, mace.verify.equivalent(other)).status == ("proved" if same else "violated")
+    assert mace.verify(model, SPACE, mace.verify.equivalent(model)).status == "proved"

@@ -25,7 +25,7 @@ from mace.columns import Column, Step
 from mace.compilers import read_coded
 from mace.compilers.deployed import Deployed, decide, deployed
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
-from mace.compilers.pipeline_levels import without_missing_levels
+from mace.compilers.pipeline_missing import without_nan
 from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
 from mace.compilers.pipeline_walk import Walk, frame_of, quiet
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
@@ -152,7 +152,7 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
         if raw is not table:
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
             _compare_at(walk, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
-        compiled = CompiledPipeline(model, space, *without_missing_levels(raw, over), names, walk.markers, types)
+        compiled = CompiledPipeline(model, space, *without_nan(raw, over, space.features), names, walk.markers, types)
         _compare_decisions(compiled, walk.rows)
     else:
         raise ModelError(f"a pipeline may not end in {table.name}")

@@ -1,0 +1,83 @@
+"""Trees that know where missing values go: the same trees without NaN, as certificates want them.
+
+In:  an Ensemble, its columns as functions of one feature each, and the features.
+Out: the same for every row of the space. Where a level becomes NaN, the column holds the level's place instead, and
+     each of its tests asks whether the place is among those that go left. A number's column becomes two: one in which
+     a missing number is very small, for the tests that send it left, and one in which it is very large.
+Promise: every row of the space takes the same way through every tree; a column for which this cannot be done stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mace.columns import Column
+from mace.compilers.pipeline_thresholds import LARGEST, TOP
+from mace.space import Feature
+from mace.tables import Ensemble, Tree
+
+
+def without_nan(
+    table: Ensemble, columns: Sequence[Column], features: Sequence[Feature]
+) -> tuple[Ensemble, tuple[Column, ...]]:
+    """See the module's docstring."""
+    lacking = {k: c.values for k, c in enumerate(columns) if c.values is not None and np.isnan(c.values).any()}
+    if lacking:
+        table = replace(table, trees=tuple(_by_place(table, tree, lacking) for tree in table.trees))
+    found = [
+        replace(column, values=tuple(map(float, range(len(lacking[k]))))) if k in lacking else column
+        for k, column in enumerate(columns)
+    ]
+    for k, column in enumerate(columns):
+        within = not features[column.feature].numeric or max(map(abs, features[column.feature].bounds())) <= TOP
+        if column.values is None and column.missing is not None and np.isnan(column.missing) and within:
+            table = _by_side(table, found, k)
+    return table, tuple(found)
+
+
+def _by_place(table: Ensemble, tree: Tree, lacking: dict[int, tuple[float, ...]]) -> Tree:
+    """One tree whose tests of these columns ask for the level's place."""
+    members, threshold = dict(tree.members), tree.threshold.copy()
+    missing = None if tree.missing_left is None else tree.missing_left.copy()
+    for node, column in enumerate(tree.column.tolist()):
+        if column not in lacking:
+            continue
+        values = lacking[column]
+        members[node] = frozenset(k for k, value in enumerate(values) if table.goes_left(tree, node, value))
+        threshold[node] = 0.0
+        if missing is not None:
+            missing[node] = False
+    return replace(tree, members=members, threshold=threshold, missing_left=missing)
+
+
+def _by_side(table: Ensemble, columns: list[Column], place: int) -> Ensemble:
+    """The table with a second column for the tests of column `place` that send NaN left; `columns` changes with it."""
+    high = float(np.finfo(np.float32).max) if table.cast == "float32" else LARGEST
+    trees, split = [], False
+    for tree in table.trees:
+        column, threshold = tree.column.copy(), tree.threshold.copy()
+        tests = column == place
+        if tests[list(tree.members)].any():
+            return table  # A number tested as a category.
+        left = tests & (False if tree.missing_left is None else tree.missing_left)
+        right = tests & ~left
+        # No number of the space lies up there: a test that all of them pass may stand below the missing ones.
+        threshold[right & (threshold > TOP)] = LARGEST / 2
+        if (
+            table.passes(np.array([high]), threshold[right]).any()
+            or not table.passes(np.array([-high]), threshold[left]).all()
+        ):
+            return table
+        column[left] = table.columns
+        split = split or bool(left.any())
+        missing = None if tree.missing_left is None else tree.missing_left & ~tests
+        trees.append(replace(tree, column=column, threshold=threshold, missing_left=missing))
+    one = columns[place]
+    columns[place] = replace(one, missing=high)
+    if not split:
+        return replace(table, trees=tuple(trees))
+    columns.append(replace(one, name=f"{one.name}, low if missing", missing=-high))
+    return replace(table, trees=tuple(trees), columns=table.columns + 1)

@@ -105,7 +105,7 @@ class Task:
         """The digests that together are the question: what a checkpoint belongs to, by name."""
         explainer = self.explainer
         table = digest(explainer.table)
-        deployed = digest(str(type(self.model)), None if explainer.pipeline is None else repr(self.model))
+        deployed = digest(str(type(self.model)), None if explainer.pipeline is None else explainer.pipeline.columns)
         return {
             "model": digest(table, deployed),
             "space": digest(self.space),

@@ -54,7 +54,7 @@ def open_file(path: Path) -> ModelFile:
     """The content of a model file, by its ending; raises FileError for damage."""
     kind = FORMATS[path.suffix]
     if kind == "onnx":
-        return ModelFile(path, kind, read_onnx.parse(path.read_bytes(), str(path)))
+        return ModelFile(path, kind, read_onnx.load(path))
     return ModelFile(path, kind, read_xgboost.load(path) if kind == "xgboost" else read_lightgbm.load(path))
 
 

@@ -3,7 +3,8 @@
 In:  the bytes of an .onnx file, or a ModelProto (package `onnx`).
 Out: a Network (each operation a layer of its own, in the precision of the input), or an Ensemble.
 Promise: the graph is checked by `onnx.checker`, shapes must fit, an operation that is not known is a ModelError that
-names it, data outside the file is not read. Runtimes add in any order, so nothing depends on it.
+names it; weights that an exporter put into a file of their own are read from beside the model only. Runtimes add in
+any order, so nothing depends on it.
 How a runtime decides (onnxruntime 1.31; ONNX operators): trees compare float32 inputs with float32 thresholds and add
 in float32; of two classes with weights for one only, class 1 is sum > 1/2 if no weight is negative, else sum > 0; of
 several classes the first of the largest. A model whose last operation is Sigmoid decides for class 1 above 1/2, one
@@ -13,6 +14,7 @@ that ends in Softmax for the largest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,20 +33,53 @@ SUPPORTED = (
 LARGEST_FILE = 2**31
 
 
-def parse(data: bytes, name: str) -> Any:
-    """The ModelProto in the bytes of a file; raises FileError for damage, ModelError if `onnx` is not installed."""
+def load(path: Path) -> Any:
+    """The ModelProto of a file; raises FileError for damage, ModelError if `onnx` is not installed."""
     try:
         import onnx
     except ImportError:
-        raise ModelError(f"reading {name} needs the package onnx", hint="pip install 'mace-smt[onnx]'") from None
+        raise ModelError(f"reading {path} needs the package onnx", hint="pip install 'mace-smt[onnx]'") from None
+    if path.stat().st_size > LARGEST_FILE:
+        raise FileError(f"{path} is larger than {LARGEST_FILE // 2**30} GB")
     try:
-        model = onnx.load_model_from_string(data)
+        model = onnx.load_model_from_string(path.read_bytes())
+        for tensor in model.graph.initializer:
+            if tensor.data_location == tensor.EXTERNAL:
+                _bring_in(tensor, path)
         onnx.checker.check_model(model)
+    except FileError:
+        raise
     except Exception as error:  # noqa: BLE001 - protobuf and the checker raise their own kinds
         raise FileError(
-            f"{name} is no valid ONNX model ({error})", hint="It may be cut off: export it again."
+            f"{path} is no valid ONNX model ({error})", hint="It may be cut off: export it again."
         ) from None
     return model
+
+
+def _bring_in(tensor: Any, path: Path) -> None:
+    """Take a tensor's bytes from the file that an exporter wrote beside the model, and from nowhere else."""
+    told = {entry.key: entry.value for entry in tensor.external_data}
+    name = told.get("location", "")
+    if not name or name in (".", "..") or Path(name).name != name or "\\" in name:
+        raise FileError(
+            f"{path} keeps {tensor.name!r} in {name!r}, which is not the plain name of a file beside it",
+            hint="Export it again, with its weights inside or in a file beside it.",
+        )
+    beside = path.parent / name
+    if beside.is_symlink() or not beside.is_file():
+        raise FileError(
+            f"{path} keeps {tensor.name!r} in {beside}, which is not there or no plain file",
+            hint="Keep the two files together, or export the model with its weights inside (external_data=False).",
+        )
+    offset = int(told.get("offset", 0))
+    length = int(told.get("length", beside.stat().st_size - offset))
+    if offset < 0 or length < 0 or offset + length > beside.stat().st_size:
+        raise FileError(f"{beside} is too short for {tensor.name!r} of {path}", hint="It may be cut off: export again.")
+    with beside.open("rb") as file:
+        file.seek(offset)
+        tensor.raw_data = file.read(length)
+    tensor.data_location = tensor.DEFAULT
+    del tensor.external_data[:]
 
 
 def read_proto(model: Any) -> Ensemble | Network:
@@ -61,8 +96,11 @@ class _Graph:
         graph = model.graph
         self.constants: dict[str, Any] = {}
         for tensor in graph.initializer:
-            if tensor.data_location == 1:
-                raise ModelError(f"the ONNX model keeps {tensor.name!r} in another file", hint="Save it in one file.")
+            if tensor.data_location == tensor.EXTERNAL:
+                raise ModelError(
+                    f"the ONNX model keeps {tensor.name!r} in another file",
+                    hint="Give the path of the .onnx file, or load it with its data: onnx.load(path).",
+                )
             self.constants[tensor.name] = numpy_helper.to_array(tensor)
         inputs = [one for one in graph.input if one.name not in self.constants]
         if len(inputs) != 1:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mace.compilers import read
-from mace.errors import ModelError
+from mace.compilers import load_model, read
+from mace.errors import FileError, ModelError
 from mace.tables import Ensemble, Network, decision_of
 from tests.compilers.cases import bounds, enclosure
 from tests.compilers.families import Family, asked, data, decisions, scores
@@ -109,3 +110,56 @@ def test_what_is_not_supported_is_named(model: Any, message: str) -> None:
     with pytest.raises(ModelError) as caught:
         read(model())
     assert message in str(caught.value)
+
+
+def saved_apart(folder: Path) -> tuple[Any, Path]:
+    """A dense graph in a file, its weights in another one beside it, as exporters of networks write them."""
+    onnx = pytest.importorskip("onnx")
+    rng = np.random.default_rng(0)
+    weights = [rng.normal(size=shape).astype(np.float32) for shape in ((4, 30), (30,), (30, 3), (3,))]
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Gemm", ["x", "w0", "b0"], ["z"]),
+            onnx.helper.make_node("Relu", ["z"], ["a"]),
+            onnx.helper.make_node("Gemm", ["a", "w1", "b1"], ["y"]),
+        ],
+        "graph",
+        [onnx.helper.make_tensor_value_info("x", 1, [1, 4])],
+        [onnx.helper.make_tensor_value_info("y", 1, [1, 3])],
+        [onnx.numpy_helper.from_array(w, n) for w, n in zip(weights, ("w0", "b0", "w1", "b1"), strict=True)],
+    )
+    proto = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    whole = onnx.ModelProto.FromString(proto.SerializeToString())
+    path = folder / "model.onnx"
+    onnx.save(proto, path, save_as_external_data=True, location="model.onnx.data", size_threshold=0)
+    return whole, path
+
+
+def test_weights_in_a_file_beside_the_model_are_read(tmp_path: Path) -> None:
+    whole, path = saved_apart(tmp_path)
+    apart: Any = load_model(path)
+    row = np.array([0.5, -1.0, 2.0, 0.25])
+    table = apart.table()
+    assert isinstance(table, Network)
+    assert table.scores(row).tolist() == read(whole).scores(row).tolist()
+
+
+@pytest.mark.parametrize("location", ["/etc/hostname", "../model.onnx.data", "sub/model.onnx.data", "..", "link"])
+def test_weights_are_read_from_nowhere_else(tmp_path: Path, location: str) -> None:
+    onnx = pytest.importorskip("onnx")
+    _, path = saved_apart(tmp_path)
+    (tmp_path / "link").symlink_to("model.onnx.data")
+    proto = onnx.load(path, load_external_data=False)
+    for tensor in proto.graph.initializer:
+        tensor.external_data[0].value = location
+    path.write_bytes(proto.SerializeToString())
+    with pytest.raises(FileError, match=r"beside it|no plain file"):
+        load_model(path)
+
+
+def test_a_file_of_weights_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    _, path = saved_apart(tmp_path)
+    beside = path.with_name("model.onnx.data")
+    beside.write_bytes(beside.read_bytes()[:100])
+    with pytest.raises(FileError, match="too short"):
+        load_model(path)

@@ -371,3 +371,26 @@ def test_a_choice_of_two_that_nothing_reads_stays_as_it_is(solver: str) -> None:
     answer = mace.explain(model, space, {"n": 0, "b": 1}, weights={"b": 0}, oracle=solver)
     assert answer.status == "optimal", answer.why
     assert answer.counterfactuals[0].values == {"n": 3, "b": 1}
+
+
+def test_floats_that_lie_far_apart_are_told_apart_before_networks() -> None:
+    # Steps of float32 were taken for a continuum, which left a gap of 1e-8 and blamed rounding for it.
+    from sklearn.linear_model import LogisticRegression
+
+    import mace
+    from mace.space import Feature, Space
+
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 2)).astype(np.float32).astype(np.float64)
+    model = LogisticRegression(C=100).fit(X, X @ [1.0, 0.7] > 0.9)
+    space = Space([Feature("a", "real", 0.0, 1.0, grid="float32"), Feature("b", "real", 0.0, 1.0, grid="float32")])
+    for row in X[:6]:
+        answer = mace.explain(model, space, row.tolist(), distance={"l0": 0.5, "l1": 0.5})
+        assert answer.status == "optimal", answer.why
+        assert answer.exact_distance is not None and answer.exact_distance - answer.exact_lower_bound <= 1e-9
+        assert answer.certificate.check().accepted
+        (feature,) = answer.counterfactuals[0].changes
+        before, after = answer.counterfactuals[0].changes[feature]
+        back = dict(answer.counterfactuals[0].values)
+        back[feature] = float(np.nextafter(np.float32(after), np.float32(before)))
+        assert model.predict([list(back.values())])[0] == answer.decision

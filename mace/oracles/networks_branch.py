@@ -6,11 +6,12 @@ In:  a node with its relaxed point.    Out: splits, the likeliest first, measure
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.axes import GridAxis
+from mace.axes import Axis, GridAxis
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.exact import exact
 from mace.oracles.networks_exact import Box, Side, holds, levels, single
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mace.oracles.networks_search import Node, Search
 
 TRIED = 8  # splits that are tried before one is chosen
+COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 
 
 def candidates(search: Search, node: Node) -> list[Split | Phase]:
@@ -44,12 +46,13 @@ def candidates(search: Search, node: Node) -> list[Split | Phase]:
             if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
                 at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
                 found.append((float(node.loss[first]), Split(j, at)))
-            if n.kind[j] == 1 and change != 0.0:
+            if change != 0.0 and (n.kind[j] == 1 or coarse(axis)):
                 value = axis.start_value + exact(change) * axis.scale
                 low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
                 gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
                 part = float((value - axis.grid.value(low)) / axis.scale)
-                if 1e-9 * gap < part < (1 - 1e-9) * gap:
+                unclear = max(1e-9 * gap, 4e-16)
+                if unclear < part < gap - unclear:
                     lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
                     found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
         elif side & (side - 1):
@@ -63,6 +66,15 @@ def candidates(search: Search, node: Node) -> list[Split | Phase]:
         return [split for _, split in found]
     last = narrow(search, node)
     return [last] if last is not None else []
+
+
+@lru_cache
+def coarse(axis: Axis) -> bool:
+    """Whether floats of an axis lie so far apart that what is between two of them shows in the distance."""
+    if not isinstance(axis, GridAxis) or axis.lower == axis.upper:
+        return False
+    ends = (axis.value(axis.lower + 1) - axis.value(axis.lower), axis.value(axis.upper) - axis.value(axis.upper - 1))
+    return max(ends) > axis.scale * COARSE
 
 
 def narrow(search: Search, node: Node) -> Split | Phase | None:
@@ -99,8 +111,8 @@ def narrow(search: Search, node: Node) -> Split | Phase | None:
     undecided = (low < 0) & (high > 0) & search.numbers.net.relu[:, None] & (np.abs(high) < INFINITY)
     if undecided.any():
         return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
-    # Splitting floats gains nothing: the point's score lies within the rounding margin.
-    steps = [j for j in wide if search.numbers.axes.kind[j] != 0]
+    # Splitting fine floats gains nothing: the point's score lies within the rounding margin.
+    steps = [j for j in wide if search.numbers.axes.kind[j] != 0 or coarse(question.axes[j])]
     return middle(node.box, steps[0]) if steps else None
 
 

@@ -121,7 +121,7 @@ READERS: dict[str, Reader] = {
         read_onnx.read_proto, "margin", "operations other than those of dense layers and tree ensembles; several inputs"
     ),
     "optbinning.Scorecard": Reader(
-        read_scorecard, "margin", "special codes; categories that are no whole numbers; estimators that are not linear"
+        read_scorecard, "margin", "estimators that are not linear; binning_transform_params"
     ),
     "mace.compilers.deployed.ModelFile": Reader(ModelFile.table, "as the library of the file"),
     "lightgbm.Booster": Reader(read_lightgbm.read_booster, "exact sums, margin for probabilities", _LIGHTGBM),

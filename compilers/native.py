@@ -1,11 +1,12 @@
-"""Boosters that were fitted on a frame with categories: how they number the categories, before any tree sees a row.
+"""Models that were fitted on a frame with categories: how they number these, before any tree sees a row.
 
 In:  a fitted model or model file.
 Out: `step_of`: the step that does the numbering, to be run like one of a pipeline; None for a model without one.
 Promise: the numbers are the library's own. scikit-learn's histogram boosters carry an encoder, which is run itself.
 LightGBM and XGBoost (from 3.1 on) keep the categories of every column in their model and look a row's values up there,
 in whatever order the row's frame holds them; here pandas does the same look-up. A value that is not among them is a
-missing one to scikit-learn and LightGBM, and an error to XGBoost: then a ModelError names column and value.
+missing one to scikit-learn and LightGBM, and an error to XGBoost: then a ModelError names column and value. To an
+OptBinning scorecard, which looks up texts, it is a bin of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.compilers.deployed import ModelFile
+from mace.compilers.read_optbinning import categories_of
+from mace.compilers.read_sklearn import fitted
 from mace.compilers.read_sklearn_boosting import numbered_by, whole
 from mace.errors import ModelError
 from mace.space import Feature, Level, Space
@@ -39,6 +42,7 @@ class Recoding:
     lists:   the categories that the model keeps, in the order of their numbers.
     places:  the columns that they belong to, one a list; None: in order, the columns of type `category`.
     refuses: the library whose `predict` fails for other categories; "" where they count as missing.
+    typed:   whether these columns have pandas' type `category`; else any, and other categories get the next number.
     seen:    per column what was seen in training, as `feature_infos` of LightGBM writes it.
     """
 
@@ -46,6 +50,7 @@ class Recoding:
     lists: tuple[Levels, ...]
     places: tuple[int, ...] | None = None
     refuses: str = ""
+    typed: bool = True
     seen: tuple[str, ...] = ()
 
     @property
@@ -90,6 +95,10 @@ class Recoding:
                         hint="Was it fitted on another frame than the space describes?",
                     ) from None
                 continue
+            if not self.typed:
+                codes = np.asarray(pd.Categorical(column, list(lists[place])).codes)
+                out[:, place] = np.where(column.isna(), np.nan, np.where(codes < 0, len(lists[place]), codes))
+                continue
             if not isinstance(column.dtype, pd.CategoricalDtype):
                 raise ModelError(f"the model takes categories in column `{name}`, which reaches it as {column.dtype}")
             known = list(lists[place])
@@ -112,7 +121,7 @@ class Recoding:
         known = {name.replace(" ", "_") if self.seen else name: name for name in space.names}
         names = tuple(known.get(name, name) for name in self.names)
         if self.places is not None or not set(names) & set(space.names):
-            return Recoding(names, self.lists, self.places, self.refuses)
+            return Recoding(names, self.lists, self.places, self.refuses, self.typed)
         features = [space[name] if name in space.names else None for name in names]
         found: dict[tuple[Any, ...], tuple[int, ...]] = {}
         for places in _assigned(features, self.lists, self.seen, 0, 0):
@@ -197,6 +206,8 @@ def step_of(model: Any) -> Any:
         booster: Any = model if name == "Booster" else getattr(model, "_Booster", None)
         kept = getattr(booster, "pandas_categorical", None)
         return _of_text(booster.model_to_string(num_iteration=1)) if kept else None
+    if package == "optbinning":
+        return _of_scorecard(model)
     if package == "xgboost":
         booster = model if name == "Booster" else getattr(model, "_Booster", None)
         if booster is not None and "c" in (booster.feature_types or ()):
@@ -219,7 +230,7 @@ def _of_text(text: str) -> Recoding | None:
         raise ModelError(f"the LightGBM model is damaged: its pandas_categorical is unreadable ({error})") from None
     if not len(kept) <= len(names) == len(seen):
         raise ModelError(f"the LightGBM model is damaged: {len(kept)} lists of categories, {len(names)} columns")
-    return Recoding(names, kept, None, "", seen)
+    return Recoding(names, kept, seen=seen)
 
 
 def _of_document(document: Mapping[str, Any]) -> Recoding | None:
@@ -259,6 +270,18 @@ def _of_document(document: Mapping[str, Any]) -> Recoding | None:
     return Recoding(names, tuple(found.values()), tuple(found), "XGBoost")
 
 
+def _of_scorecard(model: Any) -> Recoding | None:
+    """OptBinning: the variables whose categories are no whole numbers."""
+    process = fitted(model, "binning_process_")
+    names = tuple(map(str, process.variable_names))
+    chosen = {str(name) for name in process.get_support(names=True)}
+    found = {
+        place: levels for place, name in enumerate(names)
+        if name in chosen and (levels := categories_of(process.get_binned_variable(name))) is not None
+    }  # fmt: skip
+    return Recoding(names, tuple(found.values()), tuple(found), typed=False) if found else None
+
+
 def takes_raw(model: Any, space: Space) -> bool:
     """Whether a model without such a step was still fitted on the space's raw columns: its categories are numbers."""
     encoder, names = getattr(model, "_preprocessor", None), getattr(model, "feature_names_in_", None)
@@ -281,7 +304,7 @@ def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> dict[str, 
     """
     encoder, found = getattr(model, "_preprocessor", None), dict[str, str]()
     if isinstance(step, Recoding):
-        found = {step.names[place]: "category" for place in step.places or ()}
+        found = {step.names[place]: "category" if step.typed else "object" for place in step.places or ()}
     elif encoder is not None:
         chosen = np.asarray(getattr(model, "feature_names_in_", [""] * len(model.is_categorical_)))
         known = encoder.named_transformers_["encoder"].categories_
@@ -292,6 +315,6 @@ def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> dict[str, 
                 found[name] = "object"
     else:
         return {}
-    if behind:
+    if behind and "object" not in found.values():
         return {f.name: "category" for f in space.features if any(isinstance(level, str) for level in f.levels)}
     return {name: kind for name, kind in found.items() if name in space.names and not space[name].numeric}

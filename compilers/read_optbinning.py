@@ -3,10 +3,12 @@
 In:  a fitted Scorecard for two classes, over a linear estimator of scikit-learn.
 Out: an Ensemble of one tree a variable, whose leaves add coefficient * WoE of the bin; `error` bounds the difference
      to the library's own products and sums, whose order is not fixed.
-Promise: the WoE of every bin is what the library's own `transform` gives for a number in it; variables with special
-codes, transforms of other kinds and categories that are texts are a ModelError.
+     Categories that are no whole numbers are columns of their places in `categories_of` (`native.py` looks them up).
+Promise: the WoE of every bin is what the library's own `transform` gives for a number in it; transforms of other kinds
+are a ModelError.
 How the library decides (binning/transformations.py, checked against 1.0): a number is in the bin after the last split
-that is <= it; a missing value has a WoE of its own; the estimator then sees WoE instead of the variables.
+that is <= it; special codes, missing values and categories never seen have a WoE of their own; the estimator then sees
+WoE instead of the variables.
 """
 
 from __future__ import annotations
@@ -59,33 +61,54 @@ def read_scorecard(model: Any) -> Ensemble:
     )
 
 
+def categories_of(binned: Any) -> tuple[Any, ...] | None:
+    """The categories of a variable that are no whole numbers, in the order of their places; None if it has none."""
+    known = [code for codes in _groups(binned) for code in codes] if binned.dtype != "numerical" else []
+    if all(isinstance(code, (int, float)) and float(code).is_integer() for code in known):
+        return None
+    return tuple(known)
+
+
+def _groups(binned: Any) -> list[list[Any]]:
+    """The categories of every bin; each special code is one more."""
+    return [np.asarray(group).tolist() for group in binned.splits] + [[code] for code in _special(binned)]
+
+
+def _special(binned: Any) -> list[Any]:
+    codes = getattr(binned, "special_codes", None)
+    found = list(codes.values()) if isinstance(codes, dict) else [codes if codes is not None else []]
+    return [code for group in found for code in np.asarray(group).ravel().tolist()]
+
+
+def _alone(binned: Any) -> set[float]:
+    """Where bins end that hold one special code each, and nothing else."""
+    return {end for code in map(float, _special(binned)) for end in (code, float(np.nextafter(code, np.inf)))}
+
+
 def _tree(model: Any, number: int, name: str, binned: Any, columns: int, column: int, weight: float) -> Tree:
     """One variable as a chain of tests: missing or not, then bin after bin."""
     where = f"{name_of(model)}: the variable {name!r}"
-    special = getattr(binned, "special_codes", None)
-    if special is not None and len(special):
-        raise ModelError(f"{where} has special codes, which are not supported", hint="Give them a column of their own.")
     metrics = {"metric_special": model._metric_special, "metric_missing": model._metric_missing}
 
     def woe(value: Any) -> float:
-        return float(np.asarray(binned.transform(np.array([value]), metric="woe", **metrics), dtype=np.float64)[0])
+        held = np.array([value], dtype=object if isinstance(value, str) else None)
+        return float(np.asarray(binned.transform(held, metric="woe", **metrics), dtype=np.float64)[0])
 
     members: dict[int, frozenset[int]] = {}
     if binned.dtype == "numerical":
-        splits = sorted(float(split) for split in np.asarray(binned.splits).ravel())
+        splits = sorted({float(split) for split in np.asarray(binned.splits).ravel()}.union(_alone(binned)))
         ends: list[tuple[float | frozenset[int], float]] = [
             (split, woe(np.nextafter(split, -np.inf))) for split in splits
         ]
         last = woe(splits[-1] if splits else 0.0)
     else:
         ends = []
-        for group in binned.splits:
-            codes = np.asarray(group).tolist()
-            if not all(isinstance(code, (int, float)) and float(code).is_integer() for code in codes):
-                raise ModelError(f"{where} holds categories such as {codes[0]!r}, not whole numbers")
-            ends.append((frozenset(int(code) for code in codes), woe(codes[0])))
-        known = frozenset[int]().union(*(cell for cell, _ in ends if isinstance(cell, frozenset)))
-        last = woe(max(known, default=0) + 1)  # a category never seen
+        places = {level: place for place, level in enumerate(categories_of(binned) or ())}
+        for codes in _groups(binned):
+            ends.append((frozenset(places.get(code, code) for code in codes), woe(codes[0])))
+        # A category never seen.
+        known = [code for codes in _groups(binned) for code in codes]
+        last = woe("".join(map(str, known)) + "?" if places else max(known, default=0) + 1)
     # Node 1 begins the chain, node 2 holds missing values: every number is below the threshold of node 0.
     left, right, tested, threshold = [1, -1, -1], [2, -1, -1], [column, -1, -1], [_LAST, 0.0, 0.0]
     value = [0.0, 0.0, woe(np.nan)]

@@ -215,12 +215,22 @@ def _session(session: Any, table: Any) -> Callable[[pd.DataFrame], Rows]:
     dtype = np.float64 if "double" in given.type else np.float32
     labels = [out.name for out in session.get_outputs() if out.type in ("tensor(int64)", "tensor(string)")]
     last = session.get_outputs()[-1].name
+    fixed = given.shape[0] if isinstance(given.shape[0], int) else None  # Some exporters fix how many rows are asked.
+
+    def ask(rows: Rows, output: str) -> Rows:
+        """The numbers of one output, shape (rows, ..); in blocks of the fixed size, the last one filled up."""
+        if fixed is None or not len(rows):
+            return np.asarray(session.run([output], {given.name: rows})[0]).reshape(len(rows), -1)
+        padded = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
+        blocks = [padded[start : start + fixed] for start in range(0, len(padded), fixed)]
+        found = [np.asarray(session.run([output], {given.name: block})[0]).reshape(fixed, -1) for block in blocks]
+        return np.concatenate(found)[: len(rows)]
 
     def predict(frame: pd.DataFrame) -> Rows:
-        rows = {given.name: _rows(frame).astype(dtype)}
+        rows = _rows(frame).astype(dtype)
         if labels:
-            return np.asarray(session.run(labels[:1], rows)[0]).ravel()
-        found = np.asarray(session.run([last], rows)[0]).reshape(len(frame), -1)
+            return ask(rows, labels[0]).ravel()
+        found = ask(rows, last)
         if not table.classes:
             return np.asarray(found[:, 0])
         if isinstance(table, Ensemble) and table.outputs == 1 or found.shape[1] == 1:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from mace.compilers import load_model, read
+from mace.compilers import deployed, load_model, read
 from mace.errors import FileError, ModelError
 from mace.tables import Ensemble, Network, decision_of
 from tests.compilers.cases import bounds, enclosure
@@ -163,3 +164,13 @@ def test_a_file_of_weights_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     beside.write_bytes(beside.read_bytes()[:100])
     with pytest.raises(FileError, match="too short"):
         load_model(path)
+
+
+def test_a_graph_for_one_row_at_a_time_is_asked_row_by_row(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    whole, _ = saved_apart(tmp_path)
+    rows = pd.DataFrame(np.random.default_rng(1).normal(size=(50, 4)))
+    table = read(whole)
+    said = deployed(whole).predict(rows)
+    assert said.tolist() == [int(np.argmax(table.scores(row))) for row in rows.to_numpy()]
+    assert len(set(said.tolist())) == 3

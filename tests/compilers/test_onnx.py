@@ -173,4 +173,4 @@ def test_a_graph_for_one_row_at_a_time_is_asked_row_by_row(tmp_path: Path) -> No
     table = read(whole)
     said = deployed(whole).predict(rows)
     assert said.tolist() == [int(np.argmax(table.scores(row))) for row in rows.to_numpy()]
-    assert len(set(said.tolist())) == 3
+    assert len(set(said.tolist())) > 1

@@ -20,6 +20,7 @@ import json
 import re
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -153,37 +154,27 @@ def floating(data: Any, where: str) -> int:
 # ------------------------------------------------------------------------------------------------ floats
 
 
-def rounded(above: int, below: int, dtype: str) -> int:
-    """The float of this type nearest to above / below, ties to even, as an integer times 2^-1074."""
-    if above < 0:
-        return -rounded(-above, below, dtype)
-    digits, lowest = DIGITS[dtype], LOWEST[dtype]
-    shift = max(above.bit_length() - below.bit_length() - digits, lowest)
-    while True:
-        scaled, divisor = (above << -shift, below) if shift < 0 else (above, below << shift)
-        quotient, rest = divmod(scaled, divisor)
-        if quotient.bit_length() <= digits:
-            break
-        shift += 1  # the first guess of the exponent may be one too small
-    if 2 * rest > divisor or (2 * rest == divisor and quotient & 1):
-        quotient += 1
-    number = quotient << (shift + 1074)
-    return number if number < BEYOND[dtype] else INFINITE
-
-
-def to_dtype(number: int, dtype: str) -> int:
-    """An integer times 2^-1074, rounded to this type."""
+def to_dtype(number: int, dtype: str, finer: int = 0) -> int:
+    """The float of this type nearest to number * 2^-(1074 + finer), ties to even, as an integer times 2^-1074."""
     size = abs(number)
-    drop = max(size.bit_length() - DIGITS[dtype], LOWEST[dtype] + 1074)
+    drop = max(size.bit_length() - DIGITS[dtype], LOWEST[dtype] + 1074 + finer)
     if drop > 0:
         half, rest = 1 << (drop - 1), size & ((1 << drop) - 1)
         size >>= drop
         if rest > half or (rest == half and size & 1):
             size += 1
         size <<= drop
+    size >>= finer
     if size >= BEYOND[dtype]:
         size = INFINITE
     return -size if number < 0 else size
+
+
+def rounded(above: int, below: int, dtype: str) -> int:
+    """The float of this type nearest to above / below, for below > 0."""
+    # Two bits more than the finest float: one says whether it is half or more, one whether anything follows.
+    quotient, rest = divmod(abs(above) << 1076, below)
+    return to_dtype((quotient | bool(rest)) * (-1 if above < 0 else 1), dtype, 2)
 
 
 def rank_value(rank: int, dtype: str) -> int:
@@ -214,7 +205,7 @@ def gamma(operations: int, dtype: str) -> Fraction:
 # ------------------------------------------------------------------------------------------------ axes
 
 
-class Axis:
+class Axis(ABC):
     """What a grid and a row of levels have in common: how far each index is from the start."""
 
     start: int
@@ -242,48 +233,48 @@ class Axis:
             self.known[index] = cost
         return cost
 
-    def reach(self) -> Fraction:
-        """How much `change` is a scaled change of one."""
-        raise NotImplementedError
-
-    def change(self, index: int, other: int) -> int:
-        raise NotImplementedError
-
-    def number(self, index: int) -> int:
-        """The value with this index, times `unit`."""
-        raise NotImplementedError
-
-    def nearest(self, span: Span) -> int:
-        """The index of a span that is nearest to the start."""
-        raise NotImplementedError
-
     def cost(self, span: Span) -> Cost:
         """The least that a point in the span adds to the distance."""
         return self.at(self.nearest(span))
 
-    def meet(self, one: Span, other: Span) -> Span:
-        raise NotImplementedError
-
-    def empty(self, span: Span) -> bool:
-        raise NotImplementedError
-
-    def halves(self, span: Span, at: Any, where: str) -> tuple[Span, Span]:
-        """A span split in two by a proof."""
-        raise NotImplementedError
-
     def has(self, span: Span, index: int) -> bool:
         return not self.empty(self.meet(span, self.only(index)))
 
-    def only(self, index: int) -> Span:
-        raise NotImplementedError
+    @abstractmethod
+    def reach(self) -> Fraction:
+        """How much `change` is a scaled change of one."""
 
+    @abstractmethod
+    def change(self, index: int, other: int) -> int: ...
+
+    @abstractmethod
+    def number(self, index: int) -> int:
+        """The value with this index, times `unit`."""
+
+    @abstractmethod
+    def nearest(self, span: Span) -> int:
+        """The index of a span that is nearest to the start."""
+
+    @abstractmethod
+    def meet(self, one: Span, other: Span) -> Span: ...
+
+    @abstractmethod
+    def empty(self, span: Span) -> bool: ...
+
+    @abstractmethod
+    def only(self, index: int) -> Span: ...
+
+    @abstractmethod
+    def halves(self, span: Span, at: Any, where: str) -> tuple[Span, Span]:
+        """A span split in two by a proof."""
+
+    @abstractmethod
     def ends(self, span: Span) -> list[int]:
         """Indices among which every function that is monotone away from some index has its greatest value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def within(self, span: Span, limit: int) -> Span:
         """The part of a span whose own distance stays below the limit."""
-        raise NotImplementedError
 
 
 class Grid(Axis):
@@ -440,10 +431,6 @@ def levels(mask: int) -> list[int]:
 Number: TypeAlias = tuple[Fraction, Fraction, frozenset[Fraction] | None]  # an interval, or all members where known
 Bools: TypeAlias = tuple[bool, bool]  # whether it can be false, and true
 
-NUMBERS = {"+": (1, None), "-": (2, 2), "neg": (1, 1), "abs": (1, 1), "min": (1, None), "max": (1, None)}
-TESTS = ("<", "<=", "==", "!=")
-LOGIC = {"and": (0, None), "or": (0, None), "not": (1, 1)}
-
 
 class Rule:
     """A boolean expression over features, as a list of operations on a stack."""
@@ -462,10 +449,7 @@ class Rule:
             parts = items(node, where)
             need(parts and type(parts[0]) is str, f"{where}: an expression begins with its operator")
             name, rest = parts[0], parts[1:]
-            if name in ("true", "false"):
-                items(rest, where, 0)
-                self.steps.append((name, None, 0))
-            elif name == "x":
+            if name == "x":
                 self.steps.append((name, integer(items(rest, where, 1)[0], 0, len(axes) - 1, f"{where}: x"), 0))
             elif name == "c":
                 self.steps.append((name, rational(items(rest, where, 1)[0], f"{where}: c"), 0))
@@ -473,10 +457,9 @@ class Rule:
                 factor, inner = items(rest, where, 2)
                 todo += [(("*", rational(factor, f"{where}: *"), 1), True), (inner, False)]
             else:
-                least, most = NUMBERS.get(name) or LOGIC.get(name) or ((2, 2) if name in TESTS else (1, 0))
-                need(most is None or least <= most, f"{where}: unknown operator {name[:20]!a}")
-                fits = least <= len(rest) and (most is None or len(rest) <= most)
-                need(fits, f"{where}: {name} has {len(rest)} parts")
+                need(name in OPERATORS, f"{where}: unknown operator {name[:20]!a}")
+                least, most = OPERATORS[name].parts
+                need(least <= len(rest) <= most, f"{where}: {name} has {len(rest)} parts")
                 todo.append(((name, None, len(rest)), True))
                 todo += [(part, False) for part in reversed(rest)]
         self._check_kinds(where)
@@ -486,9 +469,9 @@ class Rule:
         stack: list[str] = []
         for name, _, count in self.steps:
             parts = [stack.pop() for _ in range(count)]
-            wanted = "truth" if name in LOGIC else "number"
-            need(all(part == wanted for part in parts), f"{where}: {name} takes a {wanted}")
-            stack.append("number" if name in ("x", "c", "*") or name in NUMBERS else "truth")
+            takes, gives = (OPERATORS[name].takes, OPERATORS[name].gives) if name in OPERATORS else ("", "number")
+            need(all(part == takes for part in parts), f"{where}: {name} takes a {takes}")
+            stack.append(gives)
         need(stack == ["truth"], f"{where}: a rule is a condition, not a number")
 
     def possible(self, axes: Sequence[Axis], box: Sequence[Span]) -> Bools:
@@ -504,8 +487,8 @@ class Rule:
             elif name == "c":
                 stack.append((extra, extra, frozenset((extra,))))
             else:
-                stack.append(OPERATORS[name](parts, extra))
-                if name in NUMBERS or name == "*":
+                stack.append(OPERATORS[name].on(parts, extra))
+                if OPERATORS[name].gives == "number":
                     bits = max(max(abs(x.numerator), x.denominator).bit_length() for x in stack[-1][:2])
                     need(bits < MAX_BITS, "a rule computes numbers that are too long")
         return (stack[0][0], stack[0][1])
@@ -535,23 +518,33 @@ def equal(a: Number, b: Number) -> Bools:
     return (True, any(other[0] <= value <= other[1] for value in one[2]))
 
 
-OPERATORS: dict[str, Callable[[list[Any], Any], Any]] = {
-    "true": lambda _, __: (False, True),
-    "false": lambda _, __: (True, False),
-    "+": lambda p, _: (sum((a[0] for a in p), Fraction(0)), sum((a[1] for a in p), Fraction(0)), None),
-    "-": lambda p, _: (p[0][0] - p[1][1], p[0][1] - p[1][0], None),
-    "neg": lambda p, _: (-p[0][1], -p[0][0], None),
-    "*": lambda p, factor: times(factor, p[0]),
-    "abs": lambda p, _: absolute(p[0]),
-    "min": lambda p, _: (min(a[0] for a in p), min(a[1] for a in p), None),
-    "max": lambda p, _: (max(a[0] for a in p), max(a[1] for a in p), None),
-    "<": lambda p, _: (p[0][1] >= p[1][0], p[0][0] < p[1][1]),
-    "<=": lambda p, _: (p[0][1] > p[1][0], p[0][0] <= p[1][1]),
-    "==": lambda p, _: equal(p[0], p[1]),
-    "!=": lambda p, _: equal(p[0], p[1])[::-1],
-    "and": lambda p, _: (any(a[0] for a in p), all(a[1] for a in p)),
-    "or": lambda p, _: (all(a[0] for a in p), any(a[1] for a in p)),
-    "not": lambda p, _: p[0][::-1],
+class Operator(NamedTuple):
+    """How many parts it has, of what kind they and the result are, and the result on a box."""
+
+    parts: tuple[int, int]
+    takes: str
+    gives: str
+    on: Callable[[list[Any], Any], Any]
+
+
+ANY = MAX_RULE_NODES
+OPERATORS = {
+    "+": Operator((1, ANY), "number", "number", lambda p, _: (sum(a[0] for a in p), sum(a[1] for a in p), None)),
+    "-": Operator((2, 2), "number", "number", lambda p, _: (p[0][0] - p[1][1], p[0][1] - p[1][0], None)),
+    "neg": Operator((1, 1), "number", "number", lambda p, _: (-p[0][1], -p[0][0], None)),
+    "*": Operator((1, 1), "number", "number", lambda p, factor: times(factor, p[0])),
+    "abs": Operator((1, 1), "number", "number", lambda p, _: absolute(p[0])),
+    "min": Operator((1, ANY), "number", "number", lambda p, _: (min(a[0] for a in p), min(a[1] for a in p), None)),
+    "max": Operator((1, ANY), "number", "number", lambda p, _: (max(a[0] for a in p), max(a[1] for a in p), None)),
+    "<": Operator((2, 2), "number", "truth", lambda p, _: (p[0][1] >= p[1][0], p[0][0] < p[1][1])),
+    "<=": Operator((2, 2), "number", "truth", lambda p, _: (p[0][1] > p[1][0], p[0][0] <= p[1][1])),
+    "==": Operator((2, 2), "number", "truth", lambda p, _: equal(p[0], p[1])),
+    "!=": Operator((2, 2), "number", "truth", lambda p, _: equal(p[0], p[1])[::-1]),
+    "true": Operator((0, 0), "truth", "truth", lambda _, __: (False, True)),
+    "false": Operator((0, 0), "truth", "truth", lambda _, __: (True, False)),
+    "and": Operator((0, ANY), "truth", "truth", lambda p, _: (any(a[0] for a in p), all(a[1] for a in p))),
+    "or": Operator((0, ANY), "truth", "truth", lambda p, _: (all(a[0] for a in p), any(a[1] for a in p))),
+    "not": Operator((1, 1), "truth", "truth", lambda p, _: p[0][::-1]),
 }
 
 
@@ -614,7 +607,8 @@ class Column:
         self.axis = axes[self.feature]
         self.table: list[int] | None = None
         self.chain: list[tuple[str, int]] = []
-        self.factor, self.shift, self.falling = Fraction(1), Fraction(0), False
+        # The column is factor x + shift, but for rounding; so it is after each operation of the chain.
+        self.affine = [(Fraction(1), Fraction(0))]
         if isinstance(self.axis, Levels):
             self.table = [floating(x, where) for x in items(table, where, self.axis.count)]
             items(chain, where, 0)
@@ -623,15 +617,17 @@ class Column:
         for step in items(chain, where):
             name, operand = items(step, where, 2)
             name, x = text(name, ("add", "sub", "mul", "div"), where), floating(operand, where)
+            need(x or name != "div", f"{where}: divides by zero")
             self.chain.append((name, x))
+            factor, shift = self.affine[-1]
             if name in ("add", "sub"):
-                self.shift += Fraction(x if name == "add" else -x, ONE)
+                shift += Fraction(x if name == "add" else -x, ONE)
             else:
-                need(x or name == "mul", f"{where}: divides by zero")
                 by = Fraction(x, ONE) if name == "mul" else Fraction(ONE, x)
-                self.factor, self.shift = self.factor * by, self.shift * by
-                self.falling ^= x < 0
-            need(self.factor.denominator.bit_length() < MAX_BITS, f"{where}: its operations are too many")
+                factor, shift = factor * by, shift * by
+            need(factor.denominator.bit_length() < MAX_BITS, f"{where}: its operations are too many")
+            self.affine.append((factor, shift))
+        self.falling = sum(x < 0 for name, x in self.chain if name in ("mul", "div")) % 2 == 1
         for index in self.axis.full:  # every operation is monotone: what does not overflow at the ends never does
             self.at(index)
 
@@ -647,17 +643,8 @@ class Column:
             elif name == "mul":
                 x = rounded(x * operand, ONE * ONE, "float64")
             else:
-                x = rounded(x, operand, "float64") if operand > 0 else rounded(-x, -operand, "float64")
+                x = rounded(x if operand > 0 else -x, abs(operand), "float64")
             need(abs(x) < INFINITE, "statement: columns: a value overflows")
-        return x
-
-    def back(self, x: int) -> int:
-        """About the value of the feature, times 2^1074, for which the column is x * 2^-1074."""
-        for name, operand in reversed(self.chain):
-            if name in ("add", "sub"):
-                x = x - operand if name == "add" else x + operand
-            else:
-                x = x * ONE // (operand or ONE) if name == "mul" else (x * operand) >> 1074
         return x
 
 
@@ -785,6 +772,7 @@ class Ensemble:
         self.error = floating(data["error"], f"{where}: error")
         need(self.error >= 0, f"{where}: an error is not negative")
         self.divide = integer(data["divide"], 1, 2**31, f"{where}: divide")
+        self.values: dict[Any, int] = {}
         self.start = [self._stored(x, f"{where}: start") for x in items(data["start"], f"{where}: start")]
         self.outputs = len(self.start)
         self.trees = []
@@ -798,8 +786,10 @@ class Ensemble:
 
     def _stored(self, data: Any, where: str) -> int:
         """A float as the library adds it: rounded to its dtype."""
-        number = to_dtype(floating(data, where), self.dtype)
-        need(abs(number) < INFINITE, f"{where}: a value overflows")
+        number = self.values.get(data) if type(data) is str else None
+        if number is None:
+            number = self.values[data] = to_dtype(floating(data, where), self.dtype)
+            need(abs(number) < INFINITE, f"{where}: a value overflows")
         return number
 
     def _tree(self, data: Any, where: str) -> Tree:
@@ -861,20 +851,12 @@ class Ensemble:
         if self.cast == "float32":  # Halfway to the next float32 is where the rounding of the input turns.
             rank = rank_floor(threshold, "float32")
             boundary = (rank_value(rank, "float32") + rank_value(rank + 1, "float32")) // 2
-        boundary = column.back(boundary)
         guess = axis.index(boundary if axis.grid != "step" else (boundary * axis.unit) >> 1074)
         # Invariant: low is before the change (or below the axis), high is not (or above it). Rounding, the chain, the
         # cast and the comparison are monotone, so these two tests are all that matters, and the guess needs no trust.
         low, high = axis.full[0] - 1, axis.full[1] + 1
-        guess, reach = min(max(guess, low), high), 1
         while high - low > 1:
-            if low < guess < high:
-                probe = guess
-            elif guess <= low:
-                probe = min(low + reach, (low + high + 1) // 2)
-            else:
-                probe = max(high - reach, (low + high) // 2)
-            reach = 1 if probe == guess else 2 * reach
+            probe = guess if low < guess < high else guess + 1 if low == guess else (low + high) // 2
             if self._passes(column.at(probe), threshold) != column.falling:
                 low = probe
             else:
@@ -1079,6 +1061,11 @@ class Layer:
         self.bias = [b >> drop for b in bias]
         self.rows = [[w >> drop for w in row] for row in rows]
 
+    def backward(self, coefficients: Sequence[int], constant: int) -> tuple[list[int], int]:
+        """From coefficients of the outputs to those of the inputs; the numbers have 2^-shift more than before."""
+        constant = (constant << self.shift) + sum(v * b for v, b in zip(coefficients, self.bias, strict=True))
+        return [sum(map(int.__mul__, row, coefficients)) for row in self.rows], constant
+
 
 class Network:
     """Layers, the rounding margin of their scores, and bounds by going backwards through them."""
@@ -1104,8 +1091,8 @@ class Network:
         # Coefficients of a grid's value are integers over this denominator, because a chain may divide.
         self.below = [1] * len(problem.axes)
         for column in problem.columns:
-            self.below[column.feature] = lcm(self.below[column.feature], column.factor.denominator)
-        self.factors = [int(column.factor * self.below[column.feature]) for column in problem.columns]
+            self.below[column.feature] = lcm(self.below[column.feature], column.affine[-1][0].denominator)
+        self.factors = [int(column.affine[-1][0] * self.below[column.feature]) for column in problem.columns]
         self.parts: dict[tuple[int, int], int] = {}
 
     # -------------------------------------------------------------------- rounding
@@ -1152,16 +1139,13 @@ class Network:
                 if axis.grid == "step" and not whole:
                     error = size * UNIT["float64"] + Fraction(1, ONE)
                 same = axis.grid == "float32" or (whole and size <= 2**24)
-                factor, shift = Fraction(1), Fraction(0)
-                for name, operand in column.chain:
-                    if name in ("add", "sub"):
-                        shift += Fraction(operand if name == "add" else -operand, ONE)
-                    else:
-                        by = Fraction(operand, ONE) if name == "mul" else Fraction(ONE, operand)
-                        factor, shift, error = factor * by, shift * by, error * abs(by)
+                for (name, operand), (factor, shift) in zip(column.chain, column.affine[1:], strict=True):
+                    if name in ("mul", "div"):
+                        error *= abs(Fraction(operand, ONE) if name == "mul" else Fraction(ONE, operand))
                     # Each operation rounds once, relative to a result that is off by what came before.
                     error += (abs(factor) * size + abs(shift) + error) * UNIT["float64"] + Fraction(1, ONE)
                     same = False
+                factor, shift = column.affine[-1]
                 size = abs(factor) * size + abs(shift)
             if self.dtype == "float32" and not same:
                 error += (size + error) * UNIT["float32"] + Fraction(1, 2**149)
@@ -1273,8 +1257,7 @@ class Network:
                         v += -amount if state.phases[below, n] else amount
                     relaxed_coefficients.append(v)
                 coefficients = relaxed_coefficients
-            constant = (constant << layer.shift) + sum(v * b for v, b in zip(coefficients, layer.bias, strict=True))
-            coefficients = [sum(map(int.__mul__, row, coefficients)) for row in layer.rows]
+            coefficients, constant = layer.backward(coefficients, constant)
             shift += layer.shift
         return coefficients, constant, shift
 
@@ -1286,8 +1269,8 @@ class Network:
             j = column.feature
             if column.table is None:
                 gathered[j] += (v << self.grain) * self.factors[c]
-                if column.shift:
-                    constant += (v << self.grain) * column.shift.numerator // column.shift.denominator
+                shift_by = column.affine[-1][1]
+                constant += (v << self.grain) * shift_by.numerator // shift_by.denominator
             elif v:
                 gathered[j] = [old + v * x for old, x in zip(gathered[j], self.tables[c], strict=True)]
         return gathered, constant, shift + self.grain
@@ -1338,6 +1321,17 @@ class Network:
 
     def dual(self, state: State, k: int, data: Any, where: str) -> None:
         """Refuse unless the multipliers show that no point of the state is nearer than the claim and has part k."""
+        found = self.bound(state, k, data, where)
+        if found is None:
+            return
+        bound, shift = found
+        if self.problem.claim is None:
+            need(bound > 0, f"{where}: the bound is not positive")
+        else:
+            need(bound >= up(self.problem.claim, shift), f"{where}: the bound stays below the claim")
+
+    def bound(self, state: State, k: int, data: Any, where: str) -> tuple[int, int] | None:
+        """(n, shift): n * 2^-shift is at most the distance of every point that has part k; None: no point is near."""
         data = fields(data, ("goal", "slopes", "phases", "largest"), where)
         problem, part = self.problem, self.problem.goal[k]
         weights = [floor_fraction(rational(q, where, 0), FINE) for q in items(data["goal"], where, len(part))]
@@ -1351,7 +1345,7 @@ class Network:
         need(sum(shares) <= 1 << FINE, f"{where}: the shares of the largest change exceed 1")
         box = self.cut(state.box)
         if box is None:
-            return
+            return None
         coefficients, constant = [0] * self.outputs, 0
         for weight, compare in zip(weights, part, strict=True):
             if compare.plus is not None:
@@ -1360,21 +1354,16 @@ class Network:
                 coefficients[compare.minus] += weight
             constant += ((weight * compare.than) >> 1074) - ceil_shift(weight * self.slack(compare, self.error), ERROR)
         last = self.layers[-1]
-        constant = (constant << last.shift) + sum(v * b for v, b in zip(coefficients, last.bias, strict=True))
-        coefficients = [sum(map(int.__mul__, row, coefficients)) for row in last.rows]
-        top = len(self.layers) - 1
+        coefficients, constant = last.backward(coefficients, constant)
         coefficients, constant, shift = self.backward(
-            state, top, coefficients, constant, FINE + last.shift, slopes, pushes
+            state, len(self.layers) - 1, coefficients, constant, FINE + last.shift, slopes, pushes
         )
         gathered, bound, shift = self._gather(coefficients, constant, shift)
         for j, (axis, span) in enumerate(zip(problem.axes, box, strict=True)):
             start = axis.start
             near = [i for i in (start - 1, start, start + 1) if axis.has(span, i)] if isinstance(axis, Grid) else []
             bound += min(self._worth(j, gathered[j], i, shares[j], shift) for i in [*axis.ends(span), *near])
-        if problem.claim is None:
-            need(bound > 0, f"{where}: the bound is not positive")
-        else:
-            need(bound >= up(problem.claim, shift), f"{where}: the bound stays below the claim")
+        return bound, shift
 
     def _worth(self, j: int, gathered: Any, index: int, share: int, shift: int) -> int:
         """Part of the distance plus coefficient times value, at one index, rounded down."""
@@ -1441,7 +1430,7 @@ MODELS: dict[str, Callable[[Any, Problem], Ensemble | Network]] = {"ensemble": E
 # ------------------------------------------------------------------------------------------------ the proof
 
 # Each takes the problem, the state of the node and the node's fields; it raises Refused, or returns the states of the
-# node's children: none for a leaf. A state without points needs no reason, so every leaf closes it.
+# node's children: none for a leaf. A leaf is asked only about a state that may have points: without it needs no reason.
 
 
 def split(problem: Problem, state: State, j: Any, at: Any) -> list[State]:
@@ -1479,61 +1468,49 @@ def bounds(problem: Problem, state: State) -> list[State]:
     return [child]
 
 
-def empty(_: Problem, state: State) -> list[State]:
-    need(state.empty, "there are points in the box")
-    return []
+def empty(_: Problem, __: State) -> None:
+    raise Refused("there are points in the box")
 
 
-def distance(problem: Problem, state: State) -> list[State]:
-    if not state.empty:
-        need(problem.limit is not None, "the claim is not about distance")
-        need(problem.least(state.box) >= (problem.limit or 0), "the box has points nearer than the claim")
-    return []
+def distance(problem: Problem, state: State) -> None:
+    need(problem.limit is not None, "the claim is not about distance")
+    need(problem.least(state.box) >= (problem.limit or 0), "the box has points nearer than the claim")
 
 
-def changes(problem: Problem, state: State) -> list[State]:
+def changes(problem: Problem, state: State) -> None:
     moved = sum(not axis.has(span, axis.start) for axis, span in zip(problem.axes, state.box, strict=True))
-    need(state.empty or moved > problem.most, f"only {moved} features must change, {problem.most} may")
-    return []
+    need(moved > problem.most, f"only {moved} features must change, {problem.most} may")
 
 
-def avoid(problem: Problem, state: State, k: Any) -> list[State]:
+def avoid(problem: Problem, state: State, k: Any) -> None:
     region = problem.avoid[integer(k, 0, len(problem.avoid) - 1, "region")]
-    need(state.empty or region.holds(problem, state.box), f"the box is not inside region {k}")
-    return []
+    need(region.holds(problem, state.box), f"the box is not inside region {k}")
 
 
-def rule(problem: Problem, state: State, k: Any) -> list[State]:
+def rule(problem: Problem, state: State, k: Any) -> None:
     condition = problem.rules[integer(k, 0, len(problem.rules) - 1, "rule")]
-    need(state.empty or not condition.possible(problem.axes, state.box)[1], f"rule {k} can hold in the box")
-    return []
+    need(not condition.possible(problem.axes, state.box)[1], f"rule {k} can hold in the box")
 
 
-def trees(problem: Problem, state: State) -> list[State]:
+def trees(problem: Problem, state: State) -> None:
     model = as_ensemble(problem)
-    if state.empty:
-        return []
+
+    def misses(compare: Compare) -> bool:
+        best = model.best(state, model.compares[compare])
+        return best is None or best < model.needed[model.compares[compare]]
+
     for number, part in enumerate(problem.goal):
-        for compare in part:
-            k = model.compares[compare]
-            best = model.best(state, k)
-            if best is None or best < model.needed[k]:
-                break
-        else:
-            raise Refused(f"part {number} of the goal can still be reached")
-    return []
+        need(any(map(misses, part)), f"part {number} of the goal can still be reached")
 
 
-def cell(problem: Problem, state: State) -> list[State]:
+def cell(problem: Problem, state: State) -> None:
     model = as_ensemble(problem)
-    if state.empty:
-        return []
     need(model.ordered and not model.error, "the last bits of the model's scores are not known")
     reached = model.reached(state)
     for t, records in enumerate(reached):
         need(len(records) < 2, f"tree {t} reaches {len(records)} leaves in the box")
     if not all(reached):
-        return []
+        return
     scores = model.scores([records[0][4] for records in reached])
     squashed = SQUASHED[model.rule] * UNIT[model.dtype] * ONE
 
@@ -1542,16 +1519,13 @@ def cell(problem: Problem, state: State) -> list[State]:
         return margin > 0 if compare.strict and not squashed else margin >= -squashed
 
     need(not any(all(map(possible, part)) for part in problem.goal), "the model has the goal in this cell")
-    return []
 
 
-def dual(problem: Problem, state: State, *parts: Any) -> list[State]:
+def dual(problem: Problem, state: State, *parts: Any) -> None:
     model = as_network(problem)
     need(len(parts) == len(problem.goal), f"expected multipliers for {len(problem.goal)} parts of the goal")
-    if not state.empty:
-        for k, part in enumerate(parts):
-            model.dual(state, k, part, f"part {k}")
-    return []
+    for k, part in enumerate(parts):
+        model.dual(state, k, part, f"part {k}")
 
 
 def as_ensemble(problem: Problem) -> Ensemble:
@@ -1566,8 +1540,9 @@ def as_network(problem: Problem) -> Network:
     return problem.model
 
 
+INNER = ("split", "phase", "bounds")
 # Name of a node -> its function, and how many fields follow the name (None: any number).
-RULES: dict[str, tuple[Callable[..., list[State]], int | None]] = {
+RULES: dict[str, tuple[Callable[..., list[State] | None], int | None]] = {
     "split": (split, 2),
     "phase": (phase, 2),
     "bounds": (bounds, 0),
@@ -1615,11 +1590,12 @@ def check_proof(problem: Problem, data: Any, fired: dict[str, int]) -> None:
         need(type(name) is str and name in RULES, f"{where}: no rule {str(name)[:20]!a}")
         function, count = RULES[name]
         need(count is None or len(rest) == count, f"{where}: {name} takes {count} fields, found {len(rest)}")
+        state = todo.pop()
         try:
-            children = function(problem, todo.pop(), *rest)
+            children = function(problem, state, *rest) if name in INNER or not state.empty else None
         except Refused as error:
             raise Refused(f"{where}: {name}: {error}") from None
-        todo += reversed(children)
+        todo += reversed(children or [])
         fired[name] = fired.get(name, 0) + 1
     need(not todo, f"node {len(nodes)}: the proof ends before every box is closed")
 

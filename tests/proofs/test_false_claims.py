@@ -5,6 +5,7 @@ The twin of each is the same proof of the strongest claim that is true, and is a
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -229,6 +230,53 @@ claim(
 )
 
 
+# x - 5 and 3 - x are not both positive, x - 5 and 7 - x not both negative: the phases say so, the boxes do not.
+for word, bias, proof in (
+    ("positive", 3.0, [["phase", 0, 0], dual("1"), ["phase", 0, 1], dual("1")]),
+    ("negative", 7.0, [["phase", 0, 0], ["phase", 0, 1]]),
+):
+    apart = network([[[1.0, -1.0]], [[1.0], [1.0]]], [[-5.0, bias], [-100.0]])
+    pushed = dual("0", phases=[[0, 0, "1"], [0, 1, "1"]])
+    rest = [] if word == "positive" else [dual("1"), dual("1")]
+    claim(
+        f"two phases that are never both {word}, pushed by one",
+        certificate(apart, AT_LEAST_0, None, [*proof, dual("0", phases=[[0, 0, "1"]]), *rest]),
+        certificate(apart, AT_LEAST_0, None, [*proof, pushed, *rest]),
+    )
+claim(
+    "a phase that was not split on",
+    certificate(HIDDEN, AT_LEAST_0, "7", [dual("10", phases=[[0, 0, "1000"]])]),
+    certificate(HIDDEN, AT_LEAST_0, "2", [dual("10")]),
+)
+claim(
+    "multipliers that say nothing",
+    certificate(network([[[1.0]]], [[0.0]]), AT_LEAST_0, None, [dual("0")]),
+    certificate(network([[[1.0]]], [[0.0]]), AT_LEAST_0, "0", [dual("0")]),
+)
+SUM_OF_TWO = network([[[1.0], [1.0]]], [[-10.0]])
+LARGEST = {
+    "features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]],
+    "distance": {"alpha": "0", "beta": "0", "gamma": "1"},
+}  # fmt: skip
+claim(
+    "shares of the largest change that are one each",
+    certificate(SUM_OF_TWO, AT_LEAST_0, "6", [dual("1", largest=[[0, "1"], [1, "1"]])], **LARGEST),
+    certificate(SUM_OF_TWO, AT_LEAST_0, "4", [dual("1/2", largest=[[0, "1/2"], [1, "1/2"]])], **LARGEST),
+)
+claim(
+    "a network's box at the distance of the claim",
+    certificate(network([[[1.0]]], [[-4.0]]), AT_LEAST_0, "5", [["split", 0, 3], dual("100"), dual("0")]),
+    certificate(network([[[1.0]]], [[-4.0]]), AT_LEAST_0, "4", [["split", 0, 3], dual("100"), dual("0")]),
+)
+claim(
+    "one of two parts of a network's goal",
+    certificate(network([[[1.0]]], [[-4.0]]), [*at_least(2.0), *at_least(0.0)], "5", [dual("1")]),
+    certificate(
+        network([[[1.0]]], [[-4.0]]), [*at_least(2.0), *at_least(1.0)], "49/10", [["dual", dual("1")[1], dual("1")[1]]]
+    ),
+)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])
@@ -238,5 +286,7 @@ def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_its_true_twin_is_accepted(name: str) -> None:
-    verdict = check(CLAIMS[name][1])
+    data = CLAIMS[name][1]
+    verdict = check(data)
     assert verdict.accepted, verdict.reason
+    assert verdict.fired == Counter(node[0] for node in data["proof"])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mace.proofs.check import check
+from mace.proofs.check import ERROR, Network, Problem, check
 from tests.proofs.by_hand import certificate, forest, grid, network, number
 
 HAIR = Fraction(1, 10**9)
@@ -106,6 +106,9 @@ NETWORKS: dict[str, tuple[Any, Any, int, str, Any, Any, dict[str, Any]]] = {
     "a level": ([[[TENTH], [0.3]]], [[-0.51]], 3, "1", [], 0.7, {}),
     "a level in float32": ([[[TENTH], [0.3]]], [[-0.51]], 3, "1", [], 0.7, {"dtype": "float32"}),
     "a float32 level": ([[[TENTH], [0.3]]], [[-0.525]], 3, "1", [], 0.75, {"dtype": "float32"}),
+    "a grid of floats": ([[[TENTH]]], [[-0.3]], 0x4008000000000001, "float64", [], None, {}),
+    "floats in float32": ([[[TENTH]]], [[-0.3]], 0x4008000000000001, "float64", [], None, {"dtype": "float32"}),
+    "a grid of float32": ([[[TENTH]]], [[-0.3]], 0x40400001, "float32", [], None, {"dtype": "float32"}),
     "squashed": ([[[TENTH]]], [[-0.3]], 3, "1", [], None, {"rule": "sigmoid"}),
     "softmax in float32": ([[[TENTH]]], [[-0.3]], 3, "1", [], None, {"rule": "softmax", "dtype": "float32"}),
     "sums that underflow": ([[[0.0]], [[1.0]]], [[0.0], [0.0]], 3, "1", [], None, {}),
@@ -118,11 +121,17 @@ def network_case(name: str, hair: Fraction) -> tuple[Any, Any]:
     weights, biases, index, step, chain, level, more = NETWORKS[name]
     model = network(weights, biases, **more)
     dtype = model["dtype"]
-    x = index * Fraction(step)
-    whole = Fraction(step).denominator == 1 and abs(x) <= 2**53
+    known = step in UNIT  # a grid of floats: the model is given the very value
+    x = (
+        Fraction(float(np.array([index], np.uint64 if step == "float64" else np.uint32).view(step)[0]))
+        if known
+        else (index * Fraction(step))
+    )
+    whole = known or (Fraction(step).denominator == 1 and abs(x) <= 2**53)
+    plain = step == "float32" or (not known and whole and x <= 2**24 and not chain)
     row, (size, error) = (
         [chained(float(x), chain)],
-        input_error(x, chain, whole, dtype, whole and x <= 2**24 and not chain),
+        input_error(x, chain, whole, dtype, plain),
     )
     given, sizes, errors = [Fraction(float(x))] if not chain else row, [size], [error]
     # The proof goes by exact values.
@@ -130,7 +139,7 @@ def network_case(name: str, hair: Fraction) -> tuple[Any, Any]:
     for operation, operand in chain:
         y = exact(operand)
         proved = [{"add": v + y, "sub": v - y, "mul": v * y, "div": v / y}[operation] for v in proved]
-    features = [grid(index, index, index, step)]
+    features = [grid(index, index, index, "1" if known else step, grid=step if known else "step")]
     columns: list[Any] = [[0, None, chain]]
     if level is not None:
         features.append(LEVEL)
@@ -195,6 +204,7 @@ ENSEMBLES: dict[str, tuple[list[float], dict[str, Any]]] = {
     "an average of exact sums": ([0.5, 0.25, -0.75], {"ordered": False, "divide": 3}),
     "an average by halves": ([0.1] * 9 + [-0.9], {"ordered": False, "divide": 4}),
     "an average that is off": ([0.5, 0.25, -0.75], {"ordered": False, "divide": 3, "error": number(1e-9)}),
+    "an average that underflows": ([2.0**-1022, -(2.0**-1022)], {"ordered": False, "divide": 3}),
     "squashed": ([0.1] * 9 + [-0.9], {"rule": "sigmoid"}),
     "a squashed average": ([0.1] * 9 + [-0.9], {"rule": "softmax", "divide": 3, "error": number(1e-9)}),
     "squashed in float32": ([0.5, 0.25, -0.75], {"rule": "softmax", "dtype": "float32"}),
@@ -314,3 +324,15 @@ def test_the_margin_of_two_scores_of_a_network_is_that_of_both() -> None:
         dual = ["dual", {"goal": [VAST], "slopes": [], "phases": [], "largest": []}]
         proof = certificate(model(beside(-margin, hair < 0)), goal, None, [dual], **world)
         assert check(proof).accepted == (hair > 0), check(proof).reason
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_errors_of_scores_are_rounded_up(name: str) -> None:
+    data = network_case(name, 4 * HAIR)[0]
+    model = Problem(data["statement"]).model
+    assert isinstance(model, Network)
+    size = [Fraction(7, 3)] * len(data["statement"]["columns"])
+    moved = [Fraction(1, 10**20)] * len(size)
+    _, expected = network_score(data["statement"]["model"], size, size, moved)
+    for found, error in zip(model.errors(size, moved), expected, strict=True):
+        assert error <= Fraction(found, 1 << ERROR) <= error + Fraction(1, 2**1100)

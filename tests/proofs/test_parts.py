@@ -363,6 +363,63 @@ def test_the_bounds_of_hidden_units(seed: int, hard: bool) -> None:
                 assert low >= 0 or high <= 0 or Fraction(high - low, 1 << checker.BOUND) < Fraction(1, 2**40), z
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_phase_holds_every_point_on_its_side(seed: int) -> None:
+    for data, problem, box, points in each("network", seed):
+        model = problem.model
+        assert isinstance(model, checker.Network)
+        model.prepare()
+        state = checker.State(box, problem.root)
+        near = [p for p in points if problem.claim is None or far(data, p) < problem.claim]
+        for k, units in enumerate(state.units):
+            for n in range(len(units)):
+                off, on = checker.phase(problem, state, k, n)
+                assert (off.phases[k, n], on.phases[k, n]) == (False, True)
+                for p in near:
+                    values = hidden(data, p)
+                    for child in (off, on):
+                        if values[k][n] * (1 if child is on else -1) < 0:
+                            continue
+                        assert not child.empty
+                        for held, inner in zip(child.units, values, strict=False):
+                            assert all(inside(low, high, z) for (low, high), z in zip(held, inner, strict=True))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for data, problem, box, points in each("network", seed):
+        model = problem.model
+        assert isinstance(model, checker.Network)
+        model.prepare()
+        near = [p for p in points if problem.claim is None or far(data, p) < problem.claim]
+        for state in checker.phase(problem, checker.State(box, problem.root), 0, 0):
+            weight, push = (Fraction(int(rng.integers(0, 1 << 20)), 1 << 19) for _ in range(2))
+            share = Fraction(1, 4)
+            part = {
+                "goal": [str(weight)],
+                "slopes": [[1, 0, str(Fraction(int(rng.integers(0, 30)), 8))]],
+                "phases": [[0, 0, str(push)]],
+                "largest": [[j, str(share)] for j in range(len(box))],
+            }
+            found = model.bound(state, 0, part, "part 0")
+            assert found is not None or not near
+            for p in near:
+                assert found is not None
+                values = hidden(data, p)
+                on = state.phases[0, 0]
+                if values[0][0] * (1 if on else -1) < 0:
+                    continue
+                least = -weight * (values[-1][0] + Fraction(model.error[0], 1 << checker.ERROR))
+                least += push * values[0][0] * (-1 if on else 1)
+                if problem.claim is not None:
+                    norm = {name: Fraction(q) for name, q in data["distance"].items()}
+                    for f, i in zip(data["features"], p, strict=True):
+                        delta, w = enumeration.change(f, i, f["start"]), Fraction(f["weight"])
+                        least += w * (norm["alpha"] * (delta > 0) + (norm["beta"] + share * norm["gamma"]) * delta)
+                assert Fraction(found[0], 1 << found[1]) <= least
+
+
 def test_a_relaxed_unit_lies_below_the_unit() -> None:
     rng = np.random.default_rng(4)
     one = 1 << checker.SLOPE

@@ -2,7 +2,7 @@
 
 In:  CalibratedClassifierCV for two classes with one calibrated model (`ensemble=False`, a prefitted or frozen one, or
      a single split), by "sigmoid", "isotonic" or "temperature", over linear models, perceptrons, trees, forests,
-     bagging or boosting of scikit-learn.
+     bagging or boosting of scikit-learn, and the classifiers of XGBoost and LightGBM.
 Out: the table of that model with `decisions`: the runs of its score between the floats at which the library's own
      calibrator turns. Where a libm has a say in these, an Ensemble's `error` allows for it; a Network has none: its
      scores shrink by a power of two until the 16 units of rounding of the rule "sigmoid" allow for as much.
@@ -60,17 +60,19 @@ def read_calibrated(read: Callable[[object], Table], model: Any) -> Ensemble | N
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
     if tuple(table.classes) not in (classes, known):
         raise ModelError(f"{name_of(model)} is damaged: it and its {name_of(estimator)} know other classes")
-    squashed = isinstance(table, Network) and table.rule == "sigmoid"
-    probable = squashed or isinstance(table, Ensemble) and name_of(estimator) in _FRACTIONS
+    # scikit-learn looks for the method: LightGBM has it since 4.7, XGBoost and perceptrons have not.
+    squashed = table.rule == "sigmoid" and not hasattr(estimator, "decision_function")
     unit = float(UNIT_ROUNDOFF_32 if table.dtype == "float32" else UNIT_ROUNDOFF)
-    score = 1 if probable and not squashed else 0
-    found = _turns(model, calibrated, probable=probable, unit=unit)
+    score = 1 if name_of(estimator) in _FRACTIONS else 0
+    found = _turns(model, calibrated, probable=squashed or score == 1, unit=unit)
     found = found._replace(link=replace(found.link, score=score, dtype=table.dtype))
+    if squashed:
+        found = _through_sigmoid(found, table, unit)
     table = replace(table, classes=classes, name=f"{name_of(model)} of {table.name}")
     if isinstance(table, Ensemble):
         error = found.doubt * table.divide
         return replace(table, rule="value", decisions=_decisions(found, score), error=error, link=found.link)
-    return _moved(table, _through_sigmoid(found, table.dtype) if squashed else found, unit)
+    return _moved(table, found, unit)
 
 
 def _only(model: Any) -> Any:
@@ -104,13 +106,18 @@ def _readable(read: Callable[[object], Table], model: Any, estimator: Any) -> En
             hint="Calibrate the last step instead: make_pipeline(..., CalibratedClassifierCV(model, ensemble=False)).",
         )
     table = read(estimator)
-    if isinstance(table, Ensemble) and name_of(estimator) in (*_BOOSTED, *_FRACTIONS):
+    library = type(estimator).__module__.partition(".")[0]
+    if isinstance(table, Ensemble) and (
+        name_of(estimator) in (*_BOOSTED, *_FRACTIONS)
+        or (library in ("xgboost", "lightgbm") and table.rule == "sigmoid" and table.link is not None)
+    ):
         return table
     if isinstance(table, Network) and table.rule in ("positive", "sigmoid") and table.decisions is None:
         return table
     raise ModelError(
         f"{name_of(model)} over a {name_of(estimator)} is not supported",
-        hint="Supported are linear models, perceptrons, trees, forests, bagging and gradient boosting of scikit-learn.",
+        hint="Supported are linear models, perceptrons, trees, forests, bagging and gradient boosting of scikit-learn, "
+        "and the classifiers of XGBoost and LightGBM.",
     )
 
 
@@ -157,7 +164,10 @@ def _knots(model: Any, calibrator: Any) -> Floats:
     if len(x) != len(y) or not len(x) or not np.all(np.diff(x) > 1e-200) or calibrator.out_of_bounds != "clip":
         raise ModelError(f"{name_of(model)} is damaged: the knots of its isotonic calibration do not rise")
     if any(side.dtype != np.float64 for side in given):
-        raise ModelError(f"{name_of(model)} calibrates in float32", hint="Fit it on rows of float64.")
+        raise ModelError(
+            f"{name_of(model)} calibrates in float32, by steps",
+            hint='Fit it on rows of float64, or, over XGBoost, with method="sigmoid".',
+        )
     return np.stack([x, y], axis=1)
 
 
@@ -189,19 +199,20 @@ def _sure(one: Callable[[Floats], Bools], turned: list[float], doubt: Callable[[
     return _Turns(lowest, (turn,), width, link)
 
 
-def _through_sigmoid(found: _Turns, dtype: Any) -> _Turns:
+def _through_sigmoid(found: _Turns, table: Ensemble | Network, unit: float) -> _Turns:
     """The turns over the score whose sigmoid, rounded, the calibrator is given."""
+    assert table.link is not None
     first, places, doubt = found.one_first, [], 0.0
     for turn in found.places:
         if turn <= 0:  # No probability lies below it.
             first = not first
         elif turn <= 1:
-            low = squashed_between(turn - found.doubt, dtype)[0] if turn > found.doubt else SATURATED[0]
-            high = squashed_between(min(turn + found.doubt, 1.0), dtype)[1]
-            places.append(low + (high - low) / 2)
-            doubt = max(doubt, (high - low) / 2 + math.ulp(high - low) + math.ulp(places[-1]))
-    inside = Link("logistic", dtype=dtype)
-    return _Turns(first, tuple(places), doubt, replace(found.link, inside=inside))
+            low = squashed_between(turn - found.doubt, table.dtype)[0] if turn > found.doubt else SATURATED[0]
+            high = squashed_between(min(turn + found.doubt, 1.0), table.dtype)[1]
+            places.append((low + high) / 2 / table.link.slope)
+            # slope * score rounds, and so did the two divisions.
+            doubt = max(doubt, ((high - low) / 2 + 8 * unit * (abs(low) + abs(high))) / table.link.slope)
+    return _Turns(first, tuple(places), doubt, replace(found.link, inside=table.link))
 
 
 # ---------------------------------------------------------------------------------------------- tables

@@ -127,13 +127,16 @@ def _blur(link: Link, turn: float) -> float:
 
 
 def _squashed(link: Link, dtype: str, turn: float, *, above: bool) -> list[Compare]:
-    """What the score must be for a rounded 1 / (1 + exp(-slope * s)), slope a power of two, to reach a turn."""
+    """What the score must be for a rounded 1 / (1 + exp(-slope * s)) to reach a turn, or not to pass it."""
     if not 0 < turn < 1:  # moved beyond what probabilities are: nothing is left to ask
         return []
+    least, most = squashed_between(turn if above else math.nextafter(turn, 2.0), dtype)
+    # slope * s rounds, and so does the division.
+    blur = 8 * float(UNIT_ROUNDOFF_32 if dtype == "float32" else UNIT_ROUNDOFF) * max(abs(least), abs(most))
     if above:
-        return [Compare(link.score, None, squashed_between(turn, dtype)[0] / link.slope)]
+        return [Compare(link.score, None, (least - blur) / link.slope)]
     # A probability that is at most the turn lies below the next float.
-    return [Compare(None, link.score, -squashed_between(math.nextafter(turn, 2.0), dtype)[1] / link.slope)]
+    return [Compare(None, link.score, -(most + blur) / link.slope)]
 
 
 def _probability(link: Link) -> Callable[[float], float]:

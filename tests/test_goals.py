@@ -428,6 +428,10 @@ def test_probabilities_of_boosters_and_pipelines_are_those_of_the_library():
         (boosted, boosted),
         (boosted.get_booster(), boosted),
         (light := fitted(lightgbm.LGBMClassifier(n_estimators=6, verbose=-1), two), light),
+        (sure := fitted(CalibratedClassifierCV(light, ensemble=False), two), sure),
+        (steps := fitted(CalibratedClassifierCV(light, method="isotonic", ensemble=False), two), steps),
+        (tempered := fitted(CalibratedClassifierCV(light, method="temperature", ensemble=False), two), tempered),
+        (slow := fitted(CalibratedClassifierCV(boosted, ensemble=False), two), slow),
         (piped := fitted(make_pipeline(StandardScaler(), LogisticRegression()), two), piped),
     ]
     for model, says in models:

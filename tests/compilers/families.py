@@ -166,6 +166,13 @@ def lightgbm(name: str = "LGBMClassifier", categories: list[int] | None = None, 
     return fit
 
 
+def calibrated_booster(booster: Callable[[Floats, Rows], Any], method: str) -> Callable[[Floats, Rows], Any]:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.frozen import FrozenEstimator
+
+    return lambda X, y: CalibratedClassifierCV(FrozenEstimator(booster(X, y)), method=method).fit(X, y)
+
+
 _CODES: dict[str, Any] = {"feature_types": ["q"] * 4 + ["c", "c"], "enable_categorical": True}
 XGBOOST = (
     Family("XGBClassifier-2", xgboost(), 2, missing=True),
@@ -174,6 +181,7 @@ XGBOOST = (
     Family("XGBClassifier-3", xgboost(num_parallel_tree=3, subsample=0.5), 3),
     Family("XGBClassifier-3-softmax", xgboost(objective="multi:softmax"), 3),
     Family("XGBClassifier-3-categories", xgboost(max_cat_to_onehot=1, **_CODES), 3, 2),
+    Family("CalibratedClassifierCV-XGBClassifier-sigmoid", calibrated_booster(xgboost(), "sigmoid"), 2),
     Family("XGBRegressor", xgboost("XGBRegressor"), 0, missing=True),
     Family("XGBRegressor-absolute", xgboost("XGBRegressor", objective="reg:absoluteerror"), 0),
     Family("XGBRegressor-huber", xgboost("XGBRegressor", objective="reg:pseudohubererror"), 0),
@@ -185,6 +193,8 @@ LIGHTGBM = (
     Family("LGBMClassifier-2-categories", lightgbm(categories=[4, 5]), 2, 2, missing=True),
     Family("LGBMClassifier-3", lightgbm(), 3, missing=True),
     Family("LGBMClassifier-3-categories", lightgbm(categories=[5]), 3, 1),
+    Family("CalibratedClassifierCV-LGBMClassifier-sigmoid", calibrated_booster(lightgbm(sigmoid=0.7), "sigmoid"), 2),
+    Family("CalibratedClassifierCV-LGBMClassifier-isotonic", calibrated_booster(lightgbm(), "isotonic"), 2),
     Family("LGBMRegressor", lightgbm("LGBMRegressor"), 0),
     Family("LGBMRegressor-l1", lightgbm("LGBMRegressor", objective="l1"), 0, missing=True),
 )

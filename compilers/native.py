@@ -42,6 +42,7 @@ class Recoding:
     lists:   the categories that the model keeps, in the order of their numbers.
     places:  the columns that they belong to, one a list; None: in order, the columns of type `category`.
     refuses: the library whose `predict` fails for other categories; "" where they count as missing.
+    stored:  the types of whole numbers that XGBoost insists on, one a list; "" for texts.
     typed:   whether these columns have pandas' type `category`; else any, and other categories get the next number.
     seen:    per column what was seen in training, as `feature_infos` of LightGBM writes it.
     """
@@ -50,6 +51,7 @@ class Recoding:
     lists: tuple[Levels, ...]
     places: tuple[int, ...] | None = None
     refuses: str = ""
+    stored: tuple[str, ...] = ()
     typed: bool = True
     seen: tuple[str, ...] = ()
 
@@ -121,7 +123,7 @@ class Recoding:
         known = {name.replace(" ", "_") if self.seen else name: name for name in space.names}
         names = tuple(known.get(name, name) for name in self.names)
         if self.places is not None or not set(names) & set(space.names):
-            return Recoding(names, self.lists, self.places, self.refuses, self.typed)
+            return Recoding(names, self.lists, self.places, self.refuses, self.stored, self.typed)
         features = [space[name] if name in space.names else None for name in names]
         found: dict[tuple[Any, ...], tuple[int, ...]] = {}
         for places in _assigned(features, self.lists, self.seen, 0, 0):
@@ -233,6 +235,10 @@ def _of_text(text: str) -> Recoding | None:
     return Recoding(names, kept, seen=seen)
 
 
+# How XGBoost writes the type of categories that are whole numbers.
+_WHOLE = {9: "int8", 10: "uint8", 11: "int16", 13: "int32", 15: "int64"}
+
+
 def _of_document(document: Mapping[str, Any]) -> Recoding | None:
     """XGBoost from 3.1 on: the categories of every column, as one text with offsets, or as whole numbers."""
     learner = document.get("learner") or {}
@@ -244,6 +250,7 @@ def _of_document(document: Mapping[str, Any]) -> Recoding | None:
     if len(names) != len(stored):
         raise ModelError(f"the XGBoost model is damaged: categories for {len(stored)} of {len(names)} columns")
     found: dict[int, Levels] = {}
+    kinds: list[str] = []
     for place, one in enumerate(stored):
         try:
             values, offsets = [int(x) for x in one["values"]], one.get("offsets")
@@ -263,11 +270,18 @@ def _of_document(document: Mapping[str, Any]) -> Recoding | None:
             raise ModelError(f"the XGBoost model is damaged: categories of column {place} ({error})") from None
         if offsets is None:
             found[place] = tuple(values)
+            if one.get("type") not in _WHOLE:
+                raise ModelError(
+                    f"column `{names[place]}`: XGBoost keeps its categories as numbers of an unknown type",
+                    hint="Make them texts, or whole numbers of 64 bits, and fit the model again.",
+                )
+            kinds.append(_WHOLE[one["type"]])
         elif ends:
+            kinds.append("")
             found[place] = tuple(text[a:b].decode() for a, b in pairwise(ends))
     if not found:
         return None
-    return Recoding(names, tuple(found.values()), tuple(found), "XGBoost")
+    return Recoding(names, tuple(found.values()), tuple(found), "XGBoost", tuple(kinds))
 
 
 def _of_scorecard(model: Any) -> Recoding | None:
@@ -283,7 +297,19 @@ def _of_scorecard(model: Any) -> Recoding | None:
 
 
 def takes_raw(model: Any, space: Space) -> bool:
-    """Whether a model without such a step was still fitted on the space's raw columns: its categories are numbers."""
+    """Whether a model without such a step was still fitted on the space's raw columns: its categories are numbers.
+
+    Raises ModelError for an XGBoost model of such columns that does not say which number a category has.
+    """
+    types, given = _types_of_xgboost(model)
+    if "c" in types and set(given) <= set(space.names) and given != [column.name for column in space.columns]:
+        name = next(name for name, kind in zip(given, types, strict=True) if kind == "c")
+        raise ModelError(
+            f"column `{name}`: the XGBoost model takes numbers for its categories, and does not say which is which: "
+            "before 3.1 XGBoost does not store them, and it never knows those that were numbered beforehand",
+            hint="Fit it with XGBoost 3.1 or newer on a frame with columns of type `category`, or put an "
+            "OrdinalEncoder before it in a Pipeline.",
+        )
     encoder, names = getattr(model, "_preprocessor", None), getattr(model, "feature_names_in_", None)
     if encoder is None or names is None or not set(names.tolist()) <= set(space.names):
         return False
@@ -297,14 +323,32 @@ def takes_raw(model: Any, space: Space) -> bool:
     return levels and (not codes or isinstance(model.categorical_features, str))
 
 
+def _types_of_xgboost(model: Any) -> tuple[list[str], list[str]]:
+    """The types and names of an XGBoost model's columns, if it has names."""
+    if isinstance(model, ModelFile) and model.format == "xgboost":
+        learner = model.content["learner"]
+        types, names = learner.get("feature_types"), learner.get("feature_names")
+    elif type(model).__module__.split(".")[0] == "xgboost":
+        booster: Any = model if type(model).__name__ == "Booster" else getattr(model, "_Booster", None)
+        types, names = getattr(booster, "feature_types", None), getattr(booster, "feature_names", None)
+    else:
+        types = names = None
+    if not types or not names or len(types) != len(names):
+        return [], []
+    return list(map(str, types)), list(map(str, names))
+
+
 def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> dict[str, str]:
-    """The features that the model takes as columns of pandas' type `category`, or `object`, by name.
+    """The features that the model takes as columns of pandas' type `category` (or one of whole numbers of a type), or
+    as `object`, by name.
 
     behind: whether other steps of a pipeline come before it.
     """
     encoder, found = getattr(model, "_preprocessor", None), dict[str, str]()
     if isinstance(step, Recoding):
-        found = {step.names[place]: "category" if step.typed else "object" for place in step.places or ()}
+        kinds = step.stored or ("",) * len(step.lists)
+        for place, kind in zip(step.places or (), kinds, strict=False):
+            found[step.names[place]] = kind or ("category" if step.typed else "object")
     elif encoder is not None:
         chosen = np.asarray(getattr(model, "feature_names_in_", [""] * len(model.is_categorical_)))
         known = encoder.named_transformers_["encoder"].categories_

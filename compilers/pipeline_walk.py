@@ -57,8 +57,9 @@ def frame_of(
 def _series(feature: Feature, values: list[Any], marker: object, kind: str | None) -> pd.Series[Any]:
     import pandas as pd
 
-    if kind == "category":
-        return pd.Series(pd.Categorical(values, [level for level in feature.levels if level is not None]))
+    if kind is not None and kind != "object":
+        known = pd.Index([level for level in feature.levels if level is not None])
+        return pd.Series(pd.Categorical(values, known if kind == "category" else known.astype(kind)))
     # By what may be missing, not by what is: a column that had gaps when the pipeline was fitted was float64 then.
     absent = feature.missing
     if feature.numeric:

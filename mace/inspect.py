@@ -61,7 +61,7 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
     if compiled is None:
         return _describe(read(model))
     if not is_pipeline(model):
-        return {"columns of type category": sorted(compiled.types), **_describe(compiled.table)}
+        return {"coded by the model": sorted(compiled.types), **_describe(compiled.table)}
     steps = " -> ".join(f"{name} ({type(step).__name__})" for name, step in compiled.pipeline.steps)
     return {"pipeline": steps, **_describe(compiled.table)}
 

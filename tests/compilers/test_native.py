@@ -193,6 +193,51 @@ def test_letters_that_xgboost_cuts_apart_are_refused() -> None:
         assert decided == model.predict(frame_of(rows, frame)).tolist()
 
 
+def test_an_xgboost_model_that_does_not_say_what_its_numbers_are_is_refused(tmp_path: Path) -> None:
+    path = saved(named("XGBClassifier-2").fitted()[0], tmp_path, ".json")
+    document = json.loads(path.read_text())
+    document["version"] = [3, 0, 5]
+    del document["learner"]["gradient_booster"]["model"]["cats"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(ModelError, match=r"`region`: .* does not say which is which: before 3.1 XGBoost"):
+        compile_raw(load_model(path), space_of(unseen=False))
+
+
+def test_a_calibrated_booster_of_categories_is_refused_with_the_reason() -> None:
+    from sklearn.calibration import CalibratedClassifierCV
+
+    frame, score = people()
+    model = CalibratedClassifierCV(hist_of(frame, score), ensemble=False, cv=2).fit(frame, score > 1)
+    with pytest.raises(ModelError, match="was fitted on a frame with categories, which it numbers by itself"):
+        read(model)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32"])
+def test_categories_that_are_numbers_of_few_bits_keep_their_type(kind: str) -> None:
+    frame, score = people()
+    frame["code"] = pd.Categorical(frame["code"].to_numpy(dtype=kind))
+    model = xgb()(frame, (score > 1).astype(int))
+    found = compiled(model, space_of(unseen=False))
+    rows = random_rows(found.space, 300)
+    decided = families.decisions(found.table, scores(found, rows))  # type: ignore[arg-type]
+    assert decided == found.predict(found.frame(rows)).tolist()
+
+
+def hist_of(frame: pd.DataFrame, score: Any) -> Any:
+    return hist()(frame, score > 1)
+
+
+def test_a_skops_file_of_a_booster_with_categories_is_read(tmp_path: Path) -> None:
+    skops = pytest.importorskip("skops.io", reason="an extra that is not installed")
+    frame, score = people()
+    model = hist_of(frame, score)
+    skops.dump(model, tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
+    found = compiled(loaded, space_of())
+    rows = random_rows(found.space, 200)
+    assert np.array_equal(found.predict(found.frame(rows)), model.predict(frame_of(rows, frame)))
+
+
 def test_damaged_categories_are_refused(tmp_path: Path) -> None:
     model, _ = named("LGBMClassifier-2").fitted()
     path = saved(model, tmp_path, ".txt")

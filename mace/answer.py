@@ -70,6 +70,7 @@ class Answer:
     status: "optimal", "bounded", "infeasible" or "unknown"; `why` says which limit was reached.
     oracle: which oracle gave the bound.
     trace:  every question asked, with radius, verdict and seconds.
+    timeout: the seconds allowed for an answer; looking for a shorter proof takes no more than what is left of them.
     """
 
     status: Status
@@ -89,6 +90,7 @@ class Answer:
     question: Question | None = field(default=None, repr=False, compare=False)
     proof: Proof | None = field(default=None, repr=False, compare=False)
     witness: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+    timeout: float | None = field(default=None, repr=False, compare=False)
 
     @property
     def distance(self) -> float | None:
@@ -137,10 +139,15 @@ class Answer:
         assert self.proof is not None and self.question is not None
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or self.exact_distance != self.exact_lower_bound:
             return self.proof
+        limit = self.seconds * 4 + 10
+        if self.timeout is not None:
+            limit = min(limit, self.timeout - self.seconds)
+        if limit <= 0:
+            return self.proof
         from mace.oracles.ensembles import EnsembleOracle
         from mace.oracles.protocol import Found, Limits
 
-        again = EnsembleOracle(self.question).ask(None, Limits(self.seconds * 4 + 10), best=self.witness)
+        again = EnsembleOracle(self.question).ask(None, Limits(limit), best=self.witness)
         if not isinstance(again, Found) or again.lower != self.exact_lower_bound or again.proof is None:
             return self.proof
         return min(again.proof, self.proof, key=len)

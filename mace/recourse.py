@@ -239,7 +239,7 @@ class Explainer:
                 break
             asked = asked.away(_exclusion(asked, bracket.point, diversity))
         answer = self._answer(question, decision, found, count, name)
-        return replace(answer, seconds=time.perf_counter() - began)
+        return replace(answer, seconds=time.perf_counter() - began, timeout=timeout)
 
     def _one(
         self,
@@ -260,6 +260,7 @@ class Explainer:
         if question.obeys(question.start) and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
             return done, "none (the row has the goal already)", question
+        began = time.monotonic()
         oracle = choose(question, oracle_name)
         try:
             best = self._first(question, oracle, confirm)
@@ -277,7 +278,7 @@ class Explainer:
         answered = question
         for point in bracket.refused:
             answered = answered.away(AvoidPoint(point))
-        recheck(bracket, answered)
+        recheck(bracket, answered, limits.seconds and max(0.0, limits.seconds - (time.monotonic() - began)))
         return bracket, oracle.name, answered
 
     def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:

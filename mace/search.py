@@ -10,16 +10,23 @@ Source: Karimi et al. 2020, algorithm 1, with a witness moving `upper` to its ow
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
 from mace.proof import Leaf, Proof
 from mace.question import Question
+
+if TYPE_CHECKING:
+    from mace.certificate import Certificate
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
 REFUSALS = 1000
@@ -256,10 +263,11 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
     return point
 
 
-def recheck(bracket: Bracket, question: Question) -> None:
+def recheck(bracket: Bracket, question: Question, seconds: float | None = None) -> None:
     """Let the checker read a proof in which floats alone decided that a box is empty; a refused one bounds nothing.
 
     Every other leaf of a network's proof was verified exactly by the prover itself before it was written.
+    seconds: how long the checker may take (None: as long as it needs); one that is not done in time accepts nothing.
     """
     from mace.certificate import certifiable, certificate
 
@@ -267,8 +275,25 @@ def recheck(bracket: Bracket, question: Question) -> None:
     if bracket.proof is None or not by_floats or certifiable(question) is not None:
         return
     lower = None if bracket.status == "infeasible" else bracket.lower
-    verdict = certificate(question, lower, bracket.point, bracket.proof).check()
-    if not verdict.accepted:
-        bracket.proof, bracket.lower = None, Fraction(0)
+    why = _objection(certificate(question, lower, bracket.point, bracket.proof), seconds)
+    if why:
+        bracket.proof, bracket.lower, bracket.why = None, Fraction(0), why
         bracket.status = "unknown" if bracket.point is None else "bounded"
-        bracket.why = f"the checker refused the prover's proof ({verdict.reason}); please report this"
+
+
+def _objection(made: Certificate, seconds: float | None) -> str:
+    """Why a certificate is not accepted, empty if it is; with a limit the checker is a process of its own."""
+    refused = "the checker refused the prover's proof ({}); please report this"
+    if seconds is None:
+        verdict = made.check()
+        return "" if verdict.accepted else refused.format(verdict.reason)
+    from mace.proofs import check
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = made.save(Path(folder) / "proof.json")
+        command = [sys.executable, "-I", "-S", check.__file__, str(file)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            return "the time limit was reached before the checker had read the proof"
+    return "" if done.returncode == 0 else refused.format((done.stdout or done.stderr).strip())

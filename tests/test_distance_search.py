@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mace.axes import Point
+from mace.axes import GridAxis, Point
 from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
-from mace.proof import Leaf
+from mace.proof import Leaf, Split
 from mace.search import Bracket, recheck, squeeze
 from tests.reference import nearest, points, random_question
 
@@ -106,10 +106,22 @@ def test_an_oracle_that_gives_up_leaves_an_honest_bracket():
     assert bracket.lower <= nearest(question)[0] <= bracket.upper
 
 
-def test_a_proof_that_the_checker_refuses_bounds_nothing():
+@pytest.mark.parametrize(("seconds", "why"), [(None, "refused"), (60.0, "refused"), (0.0, "time")])
+def test_a_proof_that_the_checker_does_not_accept_in_time_bounds_nothing(seconds, why):
     question = next(q for q in map(random_question, range(50)) if (b := nearest(q)) and b[0] > 0)
     distance, point = nearest(question)
     bracket = Bracket(distance, distance, point, "optimal", proof=[Leaf("empty")])
-    recheck(bracket, question)
+    recheck(bracket, question, seconds)
     assert (bracket.status, bracket.lower, bracket.proof) == ("bounded", 0, None)
-    assert "refused" in bracket.why
+    assert why in bracket.why
+
+
+def test_a_proof_that_the_checker_accepts_in_a_process_of_its_own_keeps_its_bound():
+    question = next(q for q in map(random_question, range(50)) if (b := nearest(q)) and b[0] > 0)
+    cut = next(j for j, axis in enumerate(question.axes) if isinstance(axis, GridAxis))
+    # Nothing is closer than 0; the second half of a grid cut at its end is empty.
+    proof = [Split(cut, question.axes[cut].upper), Leaf("distance"), Leaf("empty")]
+    bracket = Bracket(Fraction(0), None, None, "unknown", proof=proof)
+    recheck(bracket, question, 60.0)
+    assert bracket.proof is proof
+    assert not bracket.why

@@ -82,10 +82,11 @@ def _reply(search: Search) -> Reply:
         return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower)
     lower, proof = prove(search)
     if found is not None and (radius is None or search.within(search.distance)):
-        return Found(found, min(lower, search.distance), proof, _UNSETTLED if lower < search.distance else "")
+        why = search.why or _UNSETTLED
+        return Found(found, min(lower, search.distance), proof, why if lower < search.distance else "")
     if search.anywhere and proof is not None or radius is not None and lower >= radius:
         return Refuted(proof)
-    return Unknown(_UNSETTLED, lower)
+    return Unknown(search.why or _UNSETTLED, lower)
 
 
 __all__ = ["NetworkOracle"]

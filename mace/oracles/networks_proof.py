@@ -10,6 +10,7 @@ only where a leaf needs it. A leaf that does not close is solved again at the fi
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 BITS = (8, 16, 26, 38, 53)
 LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
 ATTEMPTS = 4
+WHOLE = 0.75  # of the time that is left, for the whole proof; then one of this part of the distance is tried
+PART = Fraction(1, 2)
 SMALL = Fraction(1, 2**40)
 
 
@@ -33,11 +36,28 @@ class UnprovedError(Exception):
     """A leaf did not close at the distance claimed."""
 
 
+class LateError(Exception):
+    """The time allowed was over before the proof was written."""
+
+
 def prove(search: Search) -> tuple[Fraction, Proof | None]:
-    """The largest distance near the search's own that can be proved, and its proof."""
+    """The largest distance near the search's own that can be proved, and its proof.
+
+    When the time is nearly over the distance is far smaller, or 0 without any proof, and `search.why` says so.
+    """
+    now = time.monotonic()
+    try:
+        return _whole(search, now + (search.end - now) * WHOLE)
+    except LateError:
+        search.why = f"the limit of {search.limits.seconds} s was reached before the proof was written"
+        return prove_bound(search, search.distance * PART)
+
+
+def _whole(search: Search, until: float) -> tuple[Fraction, Proof | None]:
+    """`prove`, up to a time; raises LateError."""
     if search.anywhere:
         try:
-            return Fraction(0), write(search, None)
+            return Fraction(0), write(search, None, until)
         except UnprovedError:
             return Fraction(0), None
     if search.best is None and search.radius is not None:
@@ -52,25 +72,28 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
         # Short numbers make short certificates; rounding down is sound.
         q = Fraction(math.floor(q * 2**48), 2**48) if search.best is not None or attempt else q
         try:
-            return q, write(search, q)
+            return q, write(search, q, until)
         except UnprovedError:
             q -= (search.slack / 20 if attempt == 0 else q / 10**6) + Fraction(1, 2**47)
     return Fraction(0), [Leaf("distance")]
 
 
 def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
-    """The proof of a bound below the optimum, from a search that a limit has ended."""
-    q = Fraction(math.floor((q - SMALL) * 2**48), 2**48)
-    if q <= 0 or search.anywhere:
+    """The proof of a bound below the optimum, from a search that a limit has ended: of q, of a part of it, or of 0."""
+    if search.anywhere:
         return Fraction(0), None
-    try:
-        return q, write(search, q, split=False)
-    except UnprovedError:
-        return Fraction(0), None
+    now = time.monotonic()
+    for share, until in ((1, now + (search.end - now) * WHOLE), (PART, search.end)):
+        claim = Fraction(math.floor((q - SMALL) * share * 2**48), 2**48)
+        try:
+            return (claim, write(search, claim, until)) if claim > 0 else (Fraction(0), None)
+        except (UnprovedError, LateError):
+            continue
+    return Fraction(0), None
 
 
-def write(search: Search, q: Fraction | None, *, split: bool = True) -> Proof:
-    """The proof at distance q (None: that no point has the goal); raises UnprovedError."""
+def write(search: Search, q: Fraction | None, until: float) -> Proof:
+    """The proof at distance q (None: that no point has the goal); raises UnprovedError, and LateError at `until`."""
     assert search.root is not None
     proof: Proof = []
     first = search.first_node()
@@ -79,14 +102,15 @@ def write(search: Search, q: Fraction | None, *, split: bool = True) -> Proof:
     stack = [(search.root, root)]
     # Invariant: `proof`, followed by the trees of the stack from the top, is a proof of the whole box.
     while stack:
+        if time.monotonic() > until:
+            raise LateError
         node, units = stack.pop()
         leaf = closed(search, node, q, units)
         if leaf is not None:
             proof += leaf
             continue
         if not node.children:
-            if split:
-                search.expand(node)
+            search.expand(node)
             if not node.children:
                 raise UnprovedError
         assert node.split is not None
@@ -112,7 +136,7 @@ def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proo
     """The nodes that close a leaf, or None if it has to be split (or has children already)."""
     if node.closed in ("empty", "avoid", "rule", "changes"):
         return [Leaf(node.closed, node.number)]  # type: ignore[arg-type]
-    if node.children:
+    if node.children and (q is None or node.bound < q):
         return None
     if q is not None:
         least = search.exact.least_distance(node.box)
@@ -124,6 +148,8 @@ def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proo
         dual = short(search, node, q, units)
         if dual is not None:
             return [dual]
+    if node.children:
+        return None
     units = Units(*map(np.copy, units))
     if q is not None and not search.cut_to(node, float(q) * (1 + 1e-12)):
         if search.exact.cut(node.box, q) is not None:

@@ -7,6 +7,7 @@ Promise: see `mace.oracles.networks`.
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,6 +32,7 @@ from mace.question import Question
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
 RENEW = Fraction(999, 1000)
+SEARCHING = 0.75  # of the time allowed; the rest is for writing the proof
 
 
 @dataclass(eq=False)
@@ -78,6 +80,7 @@ class Search:
         self.why = ""
         self.settled = INFINITY  # the least bound of nodes that nothing can be done about
         self.started = time.monotonic()
+        self.end = math.inf if limits.seconds is None else self.started + limits.seconds
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.tried: set[Point] = set()
@@ -143,7 +146,7 @@ class Search:
         self.push(self.root)
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
-            if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds:
+            if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds * SEARCHING:
                 self.why = f"the limit of {self.limits.seconds} s was reached"
                 return False
             node = heapq.heappop(self.heap)[3]

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mace import answer
 from mace.certificate import certificate
 from mace.columns import Column, Step
 from mace.distance import norm
@@ -17,6 +18,7 @@ from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
 from mace.plausibility import rule_of
 from mace.proof import Leaf
 from mace.question import Goal, Question
+from mace.recourse import explain
 from mace.space import Feature, Space
 from mace.tables import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
@@ -198,3 +200,20 @@ def test_columns_computed_from_features_are_cut_where_the_test_changes(chain: tu
     possible, _ = bounds(question)
     reply = EnsembleOracle(question).ask(None, LIMITS)
     assert (reply.lower if isinstance(reply, Found) else None) == possible
+
+
+def test_a_shorter_proof_is_looked_for_in_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = problem("forest-10x6", rows=3)
+    found = explain(task.model, task.space, task.rows[2], goal=1, timeout=60)
+    monkeypatch.setattr(answer, "LONG_PROOF", 1)
+    asked: list[float | None] = []
+
+    def ask(self: EnsembleOracle, radius: Fraction | None, limits: Limits, **more: object) -> Reply:
+        asked.append(limits.seconds)
+        return Unknown("the limit of time was reached")
+
+    monkeypatch.setattr(EnsembleOracle, "ask", ask)
+    for left, limit in ((1.0, 1.0), (1000.0, found.seconds * 4 + 10), (0.0, None), (-1.0, None)):
+        asked.clear()
+        assert replace(found, timeout=found.seconds + left).certificate.check().accepted
+        assert asked == pytest.approx([] if limit is None else [limit])

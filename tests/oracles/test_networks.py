@@ -12,10 +12,13 @@ import pytest
 
 from mace.certificate import certificate
 from mace.distance import norm
+from mace.oracles import networks_proof
 from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Found, Limits, Refuted, Unknown
+from mace.oracles.networks_search import Search
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.proofs.check import check
 from mace.question import Goal, Question
+from mace.search import squeeze
 from mace.space import Feature, Space
 from mace.tables import Layer, Network, decision_for
 from tests.reference import nearest, random_question
@@ -132,3 +135,40 @@ def test_a_limit_that_is_reached_leaves_a_proved_bound() -> None:
     best = NetworkOracle(question).ask(None, Limits(60))
     assert isinstance(best, Found)
     assert (reply.lower or 0) <= question.distance_of(best.point)
+
+
+@pytest.mark.parametrize("share", [None, -1.0])
+def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_not_claimed(
+    share: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = floats((6, 5), 1, "l1")
+    whole = NetworkOracle(question).ask(None, Limits(60))
+    assert isinstance(whole, Found)
+    distance = question.distance_of(whole.point)
+    if share is None:  # no time at all is left when the search has ended
+        run = Search.run
+
+        def late(search: Search) -> bool:
+            ended, search.end = run(search), 0.0
+            return ended
+
+        monkeypatch.setattr(Search, "run", late)
+    else:  # too little for the whole proof, enough for one of a smaller distance
+        monkeypatch.setattr(networks_proof, "WHOLE", share)
+    bracket = squeeze(question, NetworkOracle(question), question.has_goal, gap=Gap(), limits=Limits(60))
+    assert (bracket.status, bracket.upper) == ("bounded", distance)
+    assert "before the proof was written" in bracket.why
+    if share is None:
+        assert (bracket.lower, bracket.proof) == (0, None)
+        return
+    assert distance / 5 < bracket.lower < distance
+    assert bracket.proof is not None
+    assert check(certificate(question, bracket.lower, bracket.point, bracket.proof).data).accepted
+
+
+def test_without_time_for_the_proof_nothing_is_said_to_be_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = next(q for q in (random_question(s, "network") for s in range(50)) if nearest(q) is None)
+    monkeypatch.setattr(networks_proof, "WHOLE", -1.0)
+    reply = NetworkOracle(question).ask(None, Limits(60))
+    assert isinstance(reply, Unknown)
+    assert "before the proof was written" in reply.why

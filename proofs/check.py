@@ -1360,9 +1360,8 @@ class Network:
         )
         gathered, bound, shift = self._gather(coefficients, constant, shift)
         for j, (axis, span) in enumerate(zip(problem.axes, box, strict=True)):
-            start = axis.start
-            near = [i for i in (start - 1, start, start + 1) if axis.has(span, i)] if isinstance(axis, Grid) else []
-            bound += min(self._worth(j, gathered[j], i, shares[j], shift) for i in [*axis.ends(span), *near])
+            indices = [*axis.ends(span), axis.nearest(span)]
+            bound += min(self._worth(j, gathered[j], i, shares[j], shift) for i in indices)
         return bound, shift
 
     def _worth(self, j: int, gathered: Any, index: int, share: int, shift: int) -> int:

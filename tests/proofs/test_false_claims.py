@@ -277,6 +277,44 @@ claim(
 )
 
 
+FARTHEST = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[9.5, 9.5])
+FARTHEST["trees"][1]["column"][0] = 1
+CORNER = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
+for beta, gamma in (("1", "0"), ("0", "1"), ("1", "1")):
+    norm = {"alpha": "0", "beta": beta, "gamma": gamma}
+    claim(
+        f"the farthest corner, by {beta} and {gamma}",
+        certificate(FARTHEST, at_least(2.0), None, [["trees"]], **CORNER, distance=norm),
+        certificate(FARTHEST, at_least(3.0), None, [["trees"]], **CORNER, distance=norm),
+    )
+claim(
+    "a leaf at the distance of the claim, by the largest change",
+    certificate(AT_3, at_least(1.0), "4000000001/1000000000", [["trees"]], distance={**norm, "beta": "0"}),
+    certificate(AT_3, at_least(1.0), "4", [["trees"]], distance={**norm, "beta": "0"}),
+)
+claim(
+    "a box whose leaves are too far",
+    certificate(AT_3, at_least(1.0), "5", [["split", 0, 3], ["trees"], ["trees"]]),
+    certificate(AT_3, at_least(1.0), "4", [["split", 0, 3], ["trees"], ["trees"]]),
+)
+# x > 2, then x > 3: one change, not two.
+NESTED = forest([[0.0], [1.0]], at=[2.0])
+NESTED["trees"][0] = {
+    "column": [0, -1, 0, -1, -1], "threshold": [number(2), 0, number(3), 0, 0], "left": [1, 0, 3, 0, 0],
+    "right": [2, 0, 4, 0, 0], "value": [None, [number(0)], None, [number(0)], [number(1)]],
+}  # fmt: skip
+claim(
+    "one change that two tests ask for",
+    certificate(NESTED, at_least(1.0), "5", [["trees"]]),
+    certificate(NESTED, at_least(1.0), "4", [["trees"]]),
+)
+claim(
+    "half of a sum that is exact",
+    certificate(forest([[1.0]], divide=2), at_least(0.5), None, [["trees"]]),
+    certificate(forest([[1.0]], divide=2), at_least(0.5, strict=True), None, [["trees"]]),
+)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])

@@ -89,6 +89,11 @@ CASES: dict[str, tuple[str, Any, Any]] = {
         certificate(TENTHS, AT_LEAST_0, "0", [["distance"]], at(3, far="3")),
         certificate(TENTHS, AT_LEAST_0, "0", [["distance"]], at(4)),
     ),
+    "a network's tie": (
+        "the model may not say so there",
+        certificate(network([[[1.0]]], [[-4.0]]), AT_LEAST_0, "0", [["distance"]], at(4)),
+        certificate(network([[[1.0]]], [[-4.0]]), AT_LEAST_0, "0", [["distance"]], at(5, far="5")),
+    ),
     "a squashed last bit": (
         "the model does not say so there",
         certificate(SQUASHED, AT_LEAST_0, "0", [["distance"]], at(4)),

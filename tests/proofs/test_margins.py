@@ -98,7 +98,7 @@ NETWORKS: dict[str, tuple[Any, Any, int, str, Any, Any, dict[str, Any]]] = {
     "a scaler": ([[[TENTH]]], [[0.006]], 3, "1", SCALER, None, {}),
     "a scaler of steps": ([[[TENTH]]], [[0.14]], 3, "1/10", SCALER, None, {}),
     "two layers": ([[[TENTH, -0.2]], [[0.7], [0.9]]], [[-0.2, 0.9], [-0.33]], 3, "1", [], None, {}),
-    "three layers": ([[[TENTH]], [[1.1]], [[0.3]]], [[0.2], [-0.1], [-0.135]], 3, "1", [], None, {}),
+    "three layers": ([[[TENTH], [0.3]], [[1.1]], [[0.3]]], [[0.2], [-0.1], [-0.2043]], 3, "1", [], 0.7, {}),
     "in float32": ([[[TENTH, 0.2]], [[0.7], [0.9]]], [[-0.2, 0.9], [-1.42]], 3, "1", [], None, {"dtype": "float32"}),
     "a large whole number in float32": ([[[1.0]]], [[-20000001.0]], 20000001, "1", [], None, {"dtype": "float32"}),
     "a step in float32": ([[[TENTH]]], [[-0.03]], 3, "1/10", [], None, {"dtype": "float32"}),
@@ -112,6 +112,10 @@ NETWORKS: dict[str, tuple[Any, Any, int, str, Any, Any, dict[str, Any]]] = {
     "squashed": ([[[TENTH]]], [[-0.3]], 3, "1", [], None, {"rule": "sigmoid"}),
     "softmax in float32": ([[[TENTH]]], [[-0.3]], 3, "1", [], None, {"rule": "softmax", "dtype": "float32"}),
     "sums that underflow": ([[[0.0]], [[1.0]]], [[0.0], [0.0]], 3, "1", [], None, {}),
+    "sums of two that underflow": ([[[0.0], [0.0]], [[1.0]]], [[0.0], [0.0]], 3, "1", [], 0.5, {}),
+    "a cast that underflows": ([[[1.0]]], [[0.0]], 0, "float64", [], None, {"dtype": "float32"}),
+    "a step that underflows": ([[[2.0**900]]], [[0.0]], 0, "1/10", [], None, {}),
+    "a chain that underflows": ([[[2.0**900]]], [[0.0]], 0, "1", [["mul", number(1.0)]], None, {}),
     "sums that underflow in float32": ([[[0.0]], [[1.0]]], [[0.0], [0.0]], 3, "1", [], None, {"dtype": "float32"}),
 }  # fmt: skip
 
@@ -171,21 +175,19 @@ def test_the_margin_of_a_network(name: str) -> None:
 
 
 def test_the_margin_of_a_network_is_that_of_all_allowed_points() -> None:
-    model = network([[[TENTH]]], [[-0.3]])
-    size, error = input_error(Fraction(-5), [], True, "float64", True)
-    _, (margin,) = network_score(model, [Fraction(3)], [size], [error])
-    score = 3 * Fraction(TENTH) - Fraction(0.3)
     dual = ["dual", {"goal": [VAST], "slopes": [], "phases": [], "largest": []}]
-    for hair in (-4 * HAIR, 4 * HAIR):
-        than = beside(score + margin * (1 + hair), hair > 0)
-        data = certificate(
-            model,
-            [[[0, None, number(than), False]]],
-            "1",
-            [["split", 0, 2], ["distance"], dual],
-            features=[grid(-5, 3, 3)],
-        )
-        assert check(data).accepted == (hair > 0)
+    worlds: list[tuple[Any, Any, Any]] = [
+        ([grid(-5, 3, 3)], [0, None, []], [["split", 0, 2], ["distance"], dual]),
+        ([{**LEVEL, "allowed": 3}], [0, [number(-5.0), number(3.0)], []], [["split", 0, 2], dual, ["distance"]]),
+    ]
+    model = network([[[TENTH]]], [[-0.3]])
+    _, (margin,) = network_score(model, [Fraction(3)], [Fraction(5)], [Fraction(0)])
+    score = 3 * Fraction(TENTH) - Fraction(0.3)
+    for features, column, proof in worlds:
+        for hair in (-4 * HAIR, 4 * HAIR):
+            goal = [[[0, None, number(beside(score + margin * (1 + hair), hair > 0)), False]]]
+            verdict = check(certificate(model, goal, "1", proof, features=features, columns=[column]))
+            assert verdict.accepted == (hair > 0), verdict.reason
 
 
 # --- ensembles -------------------------------------------------------------------------------------------------------
@@ -335,4 +337,4 @@ def test_errors_of_scores_are_rounded_up(name: str) -> None:
     moved = [Fraction(1, 10**20)] * len(size)
     _, expected = network_score(data["statement"]["model"], size, size, moved)
     for found, error in zip(model.errors(size, moved), expected, strict=True):
-        assert error <= Fraction(found, 1 << ERROR) <= error + Fraction(1, 2**1100)
+        assert error <= Fraction(found, 1 << ERROR) <= error * (1 + Fraction(1, 2**100)) + Fraction(1, 2**1100)

@@ -163,6 +163,30 @@ def column(rng: np.random.Generator, j: int, entry: dict[str, Any]) -> list[Any]
     return [j, None, [[n, number(float(rng.choice([0.3, -1.7, 2.0, 1e-3])))] for n in names]]
 
 
+def random_tree(rng: np.random.Generator, features: list[Any], columns: list[Any]) -> dict[str, Any]:
+    """Three tests, often of one feature, and four leaves."""
+    tree: dict[str, Any] = {
+        "column": [],
+        "threshold": [],
+        "left": [1, 2, 0, 0, 5, 0, 0],
+        "right": [4, 3, 0, 0, 6, 0, 0],
+    }
+    for n in range(7):
+        inner = n in (0, 1, 4)
+        c = int(rng.integers(len(columns))) if inner else -1
+        tree["column"].append(c)
+        if inner:
+            j, table, _ = columns[c]
+            f = features[j]
+            x = float(enumeration.value(f, int(rng.integers(f["lower"], f["upper"] + 1)))) if table is None else 0.1
+            near = [x, np.nextafter(x, 9), np.float32(x), x + 0.1]
+            tree["threshold"].append(number(float(rng.choice(near))))
+        else:
+            tree["threshold"].append(0)
+    tree["value"] = [None if c >= 0 else [number(float(rng.integers(-4, 5)) / 4)] for c in tree["column"]]
+    return tree
+
+
 def statement(seed: int, kind: str, hard: bool = True) -> dict[str, Any]:
     """A random statement; not `hard`: no chains, so that thresholds are near values."""
     rng = np.random.default_rng(seed)
@@ -183,13 +207,7 @@ def statement(seed: int, kind: str, hard: bool = True) -> dict[str, Any]:
     else:
         model = forest(*([[0.0], [1.0]] for _ in columns), at=[0.0] * len(columns))
         model.update(cast=str(rng.choice(["float32", "float64"])), test=str(rng.choice(["<", "<="])))
-        for c, tree in enumerate(model["trees"]):
-            tree["column"][0] = c
-            level = columns[c][1]
-            f = features[columns[c][0]]
-            x = float(enumeration.value(f, int(rng.integers(f["lower"], f["upper"] + 1)))) if level is None else 0.1
-            tree["threshold"][0] = number(float(rng.choice([x, np.nextafter(x, 9), np.float32(x), x + 0.1])))
-            tree["value"][1:] = [[number(float(v))] for v in rng.integers(-4, 5, 2) / 4]
+        model["trees"] = [random_tree(rng, features, columns) for _ in columns]
     mix = [Fraction(int(rng.integers(0, 3)), 2) for _ in range(3)]
     claim = str(Fraction(int(rng.integers(1, 30)), 7)) if rng.random() < 0.8 else None
     rules = [condition(rng, count, int(rng.integers(0, 4))) for _ in range(4)]

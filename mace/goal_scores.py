@@ -19,7 +19,7 @@ import numpy as np
 
 from mace.errors import GoalError
 from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact
-from mace.margins import compare_slack, first_float, squashed_between, turns_of
+from mace.margins import SMALLEST, compare_slack, first_float, squashed_between, turns_of
 from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, runs
 
 FARTHEST = 1e300
@@ -49,8 +49,8 @@ def linked_between(
 
     Raises GoalError where the floats of the library cannot tell the probability from 0 or 1, or nothing reaches it.
     """
-    narrow = "float32" in (dtype, link.dtype)
-    unit = float(UNIT_ROUNDOFF_32 if narrow else UNIT_ROUNDOFF)
+    computed_in = "float32" if "float32" in (dtype, link.dtype) else "float64"
+    unit = float(UNIT_ROUNDOFF_32 if computed_in == "float32" else UNIT_ROUNDOFF)
     probability = _probability(link)
     # What a link has inside is a probability, and so is what has odds.
     lowest, highest = (0.0, 1.0) if link.inside is not None or link.kind == "odds" else (-FARTHEST, FARTHEST)
@@ -64,7 +64,7 @@ def linked_between(
         if end is None:
             continue
         # 1 / (1 + exp(-s)) has a small relative error; one minus it, and interpolation, a small absolute one.
-        doubt = _UNITS * unit * (end if place and link.kind != "steps" else 1.0)
+        doubt = _UNITS * (unit * (end if place and link.kind != "steps" else 1.0) + float(SMALLEST[computed_in]))
         if link.kind == "logistic" and not 4 * doubt <= min(end, 1 - end):
             raise GoalError(
                 f"`{goal}`: a logistic probability is never exactly 0 or 1, and its floats do not tell so near to them",
@@ -83,7 +83,7 @@ def linked_between(
         turn = _turn(holds, *((highest, lowest) if above else (lowest, highest)))
         turn += (-1 if above else 1) * unit * _blur(link, turn)
         if link.inside is not None:
-            part += _squashed(link.inside, "float32" if narrow else "float64", turn, above=above)
+            part += _squashed(link.inside, computed_in, turn, above=above)
         else:
             part.append(Compare(link.score, None, turn) if above else Compare(None, link.score, -turn))
     if not part:
@@ -145,7 +145,7 @@ def _probability(link: Link) -> Callable[[float], float]:
     def logistic(z: float) -> float:
         if z >= 0:
             return 1.0 / (1.0 + math.exp(-z)) if z < 700 else 1.0
-        return math.exp(z) / (1.0 + math.exp(z)) if z > -700 else 0.0
+        return math.exp(z) / (1.0 + math.exp(z)) if z > -745 else 0.0
 
     if link.kind == "logistic":
         return lambda score: logistic(link.slope * score + link.shift)

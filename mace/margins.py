@@ -37,7 +37,7 @@ from mace.exact import (
 from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
-_SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
+SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
 _LARGEST = {"float64": Fraction((2**53 - 1) * 2**971), "float32": LARGEST_32}
 _UNIT = {"float64": UNIT_ROUNDOFF, "float32": UNIT_ROUNDOFF_32}
 _DIGITS = {"float64": 53, "float32": 24}
@@ -159,19 +159,19 @@ def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     grain = _grain(start, leaves)
     if table.dtype == "float32" and not _all_float32(table):
         terms += 1  # Every leaf is rounded to float32 once before it is added.
-        summing = gamma(terms - 1, unit) * size + terms * _SMALLEST["float32"]
+        summing = gamma(terms - 1, unit) * size + terms * SMALLEST["float32"]
     elif size <= grain * 2 ** _DIGITS[table.dtype]:
         summing = Fraction(0)  # Every partial sum is a multiple of `grain` that the format holds exactly.
     else:
         summing = gamma(max(terms - 1, 0), unit) * size
 
-    if table.divide & (table.divide - 1) == 0 and summing == 0 and grain / table.divide >= _SMALLEST[table.dtype]:
+    if table.divide & (table.divide - 1) == 0 and summing == 0 and grain / table.divide >= SMALLEST[table.dtype]:
         return Slack(Fraction(0), Fraction(0))  # Division by a power of two is exact.
     dividing = Fraction(0)
     if table.divide != 1:
         # Quotients are monotone, so they cannot change the order of two sums, only make neighbours equal: harmless
         # where that does not alter the answer, and impossible between sums a whole `grain` apart if it is coarse.
-        dividing = 2 * unit * size * (1 + gamma(terms, unit)) + 2 * table.divide * _SMALLEST[table.dtype]
+        dividing = 2 * unit * size * (1 + gamma(terms, unit)) + 2 * table.divide * SMALLEST[table.dtype]
         if len(sides) == 2 and compare.than == 0 and summing == 0 and grain > dividing:
             dividing = Fraction(0)
     both = len(sides) == 2 and compare.than == 0
@@ -240,7 +240,7 @@ def _network_error(
     for layer in network.layers:
         weights, bias, fan_in = np.abs(layer.weights), np.abs(layer.bias), len(layer.weights)
         relative = above(gamma(fan_in + 1, _UNIT[network.dtype]))
-        smallest = above((2 * fan_in + 2) * _SMALLEST[network.dtype])
+        smallest = above((2 * fan_in + 2) * SMALLEST[network.dtype])
         with np.errstate(over="ignore", invalid="ignore"):
             rounding = relative * _upper(weights, _upward(size + error), bias) + smallest
             error = _upward(_upper(weights, error, np.zeros_like(bias)) + _upward(_upward(rounding)))
@@ -283,7 +283,7 @@ def _upper(matrix: Floats, vector: Floats, shift: Floats) -> Floats:
     if not shift.any() and not (matrix.any() and vector.any()):
         return np.zeros_like(shift)
     factor = 1.0 + (2 * terms + 8) * float(UNIT_ROUNDOFF)
-    return _upward((vector @ matrix + shift + terms * float(_SMALLEST["float64"])) * factor)
+    return _upward((vector @ matrix + shift + terms * float(SMALLEST["float64"])) * factor)
 
 
 def _upward(values: Floats) -> Floats:
@@ -332,7 +332,7 @@ def squashed_between(place: float, dtype: str) -> tuple[float, float]:
     Up to the first it is below `place`, and from the second on at least `place`, in floats of `dtype`, whatever the
     libm, if its exp errs by at most 4 ulp: then the whole errs by fewer than 16 units, or by numbers below the normal.
     """
-    relative, tiny = 16 * float(_UNIT[dtype]), 2 * float(_SMALLEST[dtype])
+    relative, tiny = 16 * float(_UNIT[dtype]), 2 * float(SMALLEST[dtype])
 
     def squashed(score: float) -> float:
         small = math.exp(-abs(score))

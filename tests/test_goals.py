@@ -171,6 +171,57 @@ def test_a_score_whose_probability_is_wanted_passes_its_comparison(end, place, i
             assert compare.holds(np.array([score])) == (p >= end if is_low else p <= end)
 
 
+def by_library(score: np.ndarray, link: Link) -> np.ndarray:
+    """The probability of class 1 as scikit-learn and scipy compute it."""
+    from scipy.special import expit as library
+    from scipy.special import softmax
+
+    given = by_library(score, link.inside) if link.inside is not None else score
+    if link.kind == "steps":
+        return np.interp(given, *np.array(link.knots).T)
+    if link.kind == "odds":
+        return softmax(link.slope * np.log(np.stack([1 - given, given], axis=1) + 1e-12), axis=1)[:, 1]
+    return library(link.slope * given + link.shift)
+
+
+PLATEAU = ((0.1, 0.05), (0.4, 0.5), (0.6, 0.5), (0.9, 0.97))
+
+
+@pytest.mark.parametrize(
+    ("link", "reach"), [
+        (Link("logistic", -4.0, 1.75, inside=Link("logistic", 4.0)), 40.0),
+        (Link("logistic", 1000.0, -999.0, inside=Link("logistic")), 60.0),
+        (Link("steps", knots=PLATEAU, inside=Link("logistic", 0.7)), 60.0),
+        (Link("steps", knots=PLATEAU), 1.0),
+        (Link("odds", 0.3, inside=Link("logistic", 0.7)), 60.0),
+        (Link("odds", 30.0, inside=Link("logistic")), 40.0),
+        (Link("odds", 2.5), 1.0),
+    ], ids=lambda value: getattr(value, "kind", None),
+)  # fmt: skip
+def test_a_probability_of_a_probability_passes_its_comparison(link, reach):
+    rng, asked = np.random.default_rng(0), 0
+    lowest = 0.0 if link.inside is None else -reach
+    for place, is_low in itertools.product((0, 1), (True, False)):
+        # Ends anywhere, and those that some score has to the last bit.
+        had = by_library(rng.uniform(lowest, reach, 30), link)
+        for end in [0.5, *rng.uniform(1e-6, 1, 30), *(had if place else 1.0 - had)]:
+            try:
+                compares = linked_between(link, "float64", place, end if is_low else None, None if is_low else end, "")
+            except GoalError:
+                continue
+            asked += 1
+            turns = [c.than if c.plus == 0 else -c.than for c in compares]
+            near = [t + k * math.ulp(t) for t in turns for k in range(-400, 400, 7)]
+            scores = np.clip(np.concatenate([rng.uniform(lowest, reach, 50), near]), lowest, reach)
+            p = by_library(scores, link) if place else 1.0 - by_library(scores, link)
+            has = p >= end if is_low else p <= end
+            passes = np.array([all(c.holds(np.array([score])) for c in compares) for score in scores])
+            assert not np.any(has & ~passes)
+            # Where 1 - s has few digits left, so has what becomes of it.
+            assert np.all(np.abs(p[passes & ~has] - end) < (1e-6 if link.kind == "odds" else 1e-9))
+    assert asked > 100
+
+
 def test_probabilities_that_floats_cannot_tell_are_an_error():
     with pytest.raises(GoalError, match="never exactly 0 or 1"):
         linked_between(Link("logistic"), "float64", 1, 1.0, None, "p(good) >= 1")

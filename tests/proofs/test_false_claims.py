@@ -315,6 +315,28 @@ claim(
 )
 
 
+claim(
+    "a region of the largest change that ends before the box",
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]],
+        avoid=[{"near": [0], "radius": "10"}], distance={**norm, "beta": "0"},
+    ),
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]],
+        avoid=[{"near": [0], "radius": "11"}], distance={**norm, "beta": "0"},
+    ),
+)  # fmt: skip
+
+
+# Multiples of three: their sum needs a bit more than the size in threes says, and is rounded up by one.
+THREES = 3.0 * 2**52
+claim(
+    "a sum of multiples of three that is rounded",
+    certificate(forest([[THREES]], [[3.0]]), at_least(THREES + 4), None, [["trees"]]),
+    certificate(forest([[THREES]], [[3.0]]), at_least(THREES + 6), None, [["trees"]]),
+)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])
@@ -328,3 +350,41 @@ def test_its_true_twin_is_accepted(name: str) -> None:
     verdict = check(data)
     assert verdict.accepted, verdict.reason
     assert verdict.fired == Counter(node[0] for node in data["proof"])
+
+
+@pytest.mark.parametrize(
+    ("part", "node", "value", "words"),
+    [
+        ("left", 0, 0, "its child must come after it"),
+        ("left", 0, 3, "its child must come after it"),
+        ("left", 0, -1, "its child must come after it"),
+        ("left", 0, True, "its child must come after it"),
+        ("left", 0, 2, "has two parents"),
+        ("left", 1, 2, "a leaf tests nothing"),
+        ("column", 0, 1, "no column 1"),
+        ("column", 0, -2, "no column -2"),
+        ("column", 0, True, "no column True"),
+        ("column", 0, -1, "a leaf tests nothing"),
+        ("value", 0, [number(0.0)], "only a leaf has values"),
+        ("value", 1, [number(0.0)] * 2, "expected 1 entries"),
+        ("threshold", 0, [3], "tests categories of a grid"),
+    ],
+)
+def test_a_tree_that_is_none_is_refused(part: str, node: int, value: Any, words: str) -> None:
+    model = forest([[0.0], [1.0]], at=[3.0])
+    model["trees"][0][part][node] = value
+    assert words in check(certificate(model, at_least(2.0), None, [["trees"]])).reason
+
+
+def test_a_tree_with_a_node_that_nothing_leads_to_is_refused() -> None:
+    model = forest([[0.0], [1.0]], at=[3.0])
+    for name, more in (("column", -1), ("threshold", 0), ("left", 0), ("right", 0), ("value", [number(5.0)])):
+        model["trees"][0][name].append(more)
+    assert "not every node is reached" in check(certificate(model, at_least(2.0), None, [["trees"]])).reason
+
+
+def test_a_network_ends_without_a_relu() -> None:
+    model = network([[[1.0]]], [[0.0]])
+    model["layers"][0]["activation"] = "relu"
+    verdict = check(certificate(model, at_least(-1.0, strict=True), None, [dual("0")]))
+    assert "the last layer is the identity" in verdict.reason

@@ -174,9 +174,11 @@ def _observed(seen: str) -> list[float]:
 
 def _fits(feature: Feature | None, levels: Levels, seen: str) -> bool:
     """Whether a column may have had these categories."""
-    if any(value != int(value) or not -1 <= value < len(levels) for value in _observed(seen)):
+    if any(not value.is_integer() or not -1 <= value < len(levels) for value in _observed(seen)):
         return False
-    return feature is None or not feature.numeric and bool(set(feature.levels) & set(levels))
+    # To pandas True is not 1.
+    known = {(isinstance(level, bool), level) for level in levels}
+    return feature is None or any((isinstance(level, bool), level) in known for level in feature.levels)
 
 
 def _numbers(feature: Feature | None, seen: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from mace.compilers import load_model, read
+from mace.compilers.native import step_of
 from mace.compilers.pipeline import CompiledPipeline, compile_raw
 from mace.errors import MaceError, ModelError
 from mace.space import Feature, Space
@@ -72,6 +74,18 @@ def test_a_model_file_keeps_its_categories(name: str, ending: str, tmp_path: Pat
     held = frame_of(rows, frame)
     assert np.array_equal(scores(found, rows)[:, 0], native.scores(model, held))
     assert np.array_equal(found.predict(found.frame(rows)), model.predict(held))
+
+
+@pytest.mark.parametrize("name", ["LGBMClassifier-2", "LGBMRegressor", "XGBClassifier-3-sets"])
+def test_categories_numbered_otherwise_than_by_the_library_do_not_pass(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = named(name).fitted()
+    step = step_of(model)
+    wrong = replace(step, lists=tuple(levels[1:] + levels[:1] for levels in step.lists))
+    monkeypatch.setattr("mace.compilers.pipeline.step_of", lambda _: wrong)
+    with pytest.raises(ModelError, match="for a row where its table does not"):
+        compile_raw(model, space_of(unseen=False))
 
 
 def test_columns_need_not_stand_in_the_order_of_the_space_and_names_may_hold_spaces() -> None:

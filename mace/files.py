@@ -16,6 +16,11 @@ from mace.errors import FileError
 LARGEST = 2**20  # bytes of a text that a person wrote
 
 
+def reason(error: Exception) -> str:
+    """What the system said, without its number and without the name of a file that the message has already."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
 def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
     """The text of a file in UTF-8, of at most so many bytes; raises FileError with the hint."""
     try:
@@ -23,7 +28,7 @@ def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
             raise FileError(f"{path}: larger than {largest} bytes", hint=hint)
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: cannot be read ({error})", hint=hint) from None
+        raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
 
 
 def write_whole(path: Path, raw: bytes) -> Path:
@@ -43,5 +48,5 @@ def write_whole(path: Path, raw: bytes) -> Path:
             with contextlib.suppress(FileNotFoundError):
                 Path(draft).unlink()
     except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error})") from None
+        raise FileError(f"{path}: cannot be written ({reason(error)})") from None
     return path

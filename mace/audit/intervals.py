@@ -66,7 +66,7 @@ class Estimate:
         if self.value is None:
             return "none"
         if self.lower is None or self.upper is None:
-            return f"{self.value:.4g} (of {self.of}, too few for an interval)"
+            return f"{self.value:.4g} (of {self.of} only)"
         return f"{self.value:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
 
 

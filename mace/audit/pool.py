@@ -12,13 +12,15 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import sys
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from multiprocessing import connection, spawn
+from multiprocessing import connection, spawn, util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mace.audit.record import Record
@@ -122,7 +124,10 @@ def start_pool(payload: bytes, task: Task, processes: int) -> ProcessPool:
     from pebble import ProcessPool
 
     return ProcessPool(
-        max_workers=processes, initializer=prepare, initargs=(payload, task.memory), context=_context(payload)
+        max_workers=processes,
+        initializer=prepare,
+        initargs=(payload, task.memory, _scratch()),
+        context=_context(payload),
     )
 
 
@@ -162,10 +167,10 @@ def record_of(future: Future[Record], query: Query, task: Task) -> Record:
 _worker: Worker | None = None
 
 
-def prepare(payload: bytes, memory: int | None) -> None:
-    """Read the task, once in the life of a process, and set its limits."""
+def prepare(payload: bytes, memory: int | None, scratch: str | None) -> None:
+    """Read the task, once in the life of a process, and set its limits; see `_end_with_parent` for `scratch`."""
     global _worker  # the one thing that a process of the pool keeps
-    _end_with_parent()
+    _end_with_parent(scratch)
     _one_thread()
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
     _ = _worker.explainer.background
@@ -215,8 +220,6 @@ def _limit(memory: int | None) -> None:
     if memory is None:
         return
     try:
-        from pathlib import Path
-
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:
         return  # no /proc: what the process has mapped already is not known, and a limit below it would kill it
@@ -233,8 +236,11 @@ def _one_thread() -> None:
         threadpool_limits(1)
 
 
-def _end_with_parent() -> None:
-    """A killed audit must leave no process behind that goes on computing: no worker, and no solver of a worker."""
+def _end_with_parent(scratch: str | None) -> None:
+    """A killed audit must leave no process behind that goes on computing: no worker, and no solver of a worker.
+
+    scratch: the folder of multiprocessing's sockets, which a killed parent cannot remove itself.
+    """
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -244,6 +250,8 @@ def _end_with_parent() -> None:
 
     def watch() -> None:
         connection.wait([parent.sentinel])
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
         if grouped:
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
@@ -280,6 +288,14 @@ class WithoutMain(_Process):  # type: ignore[misc]
                 super().start()
             finally:
                 spawn.get_preparation_data = original
+
+
+def _scratch() -> str | None:
+    """The folder in which multiprocessing keeps its sockets in this process, where it has one."""
+    if _METHOD != "forkserver":
+        return None
+    folder: str = util.get_temp_dir()
+    return folder if Path(folder).name.startswith("pymp-") else None
 
 
 class _Context:

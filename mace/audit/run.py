@@ -185,6 +185,8 @@ def audit(
         _ = space[name]
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise MaceError(f"limit must be a whole number >= 1, got {limit!r}")
+    if resume and checkpoint is None:
+        raise MaceError("there is nothing to resume without a checkpoint", hint="Name its file: --checkpoint.")
     if goal is None and rows == "rejected":
         raise GoalError("which rows are rejected depends on the goal", hint='Give goal=, or rows="all".')
     task = Task(

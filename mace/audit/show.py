@@ -172,6 +172,8 @@ def _blocking(findings: Findings) -> list[Any]:
         row(made, line.constraint, line.in_cores, line.opens)
     if blocking.model_alone:
         row(made, "none: the model never gives the goal", blocking.model_alone, "")
+    if not blocking.cores:
+        return [made]
     cores = table("most frequent cores", "together they block", "rows")
     for core, count in blocking.cores[:MOST_CORES]:
         row(cores, " and ".join(core) or "(nothing but the model)", count)

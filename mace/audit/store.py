@@ -153,7 +153,7 @@ class Store:
 
 def _refuse_strangers(path: Path, parts: Mapping[str, str]) -> None:
     """Raise FileError unless the file is a checkpoint of this version and this question. Only reads."""
-    with contextlib.closing(_reader(path)) as base:
+    with contextlib.closing(reader(path)) as base:
         try:
             (application,) = base.execute("PRAGMA application_id").fetchone()
             (version,) = base.execute("PRAGMA user_version").fetchone()
@@ -177,12 +177,15 @@ def _refuse_strangers(path: Path, parts: Mapping[str, str]) -> None:
         )
 
 
-def _reader(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+def reader(path: Path) -> sqlite3.Connection:
+    """A checkpoint to read from. Nothing is written, not even beside it."""
+    # While a log of changes lies beside the file, it must be read too, for which SQLite makes an index there.
+    how = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
 
 
 def read_log(path: str | Path) -> list[tuple[str, str]]:
     """Every (key, event) of a checkpoint's log, in order; event is "asked" or the outcome."""
-    with contextlib.closing(_reader(Path(path))) as base:
+    with contextlib.closing(reader(Path(path))) as base:
         found: list[tuple[Any, Any]] = base.execute("SELECT key, event FROM log ORDER BY id").fetchall()
     return [(str(key), str(event)) for key, event in found]

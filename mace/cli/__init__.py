@@ -7,6 +7,7 @@ Exit codes: 0 done; 10 violated, refused or not found where asked to fail; 5 unk
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import typer
@@ -35,14 +36,13 @@ for command in (explain, audit, report, verify, check, export, compile, inspect,
 
 def main() -> None:
     """Entry point: every mistake becomes one message on stderr and an exit code."""
+    # A pipeline that is cancelled sends SIGTERM: the processes and files of an audit are then put away as after Ctrl-C.
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         app()
     except MaceError as error:
         typer.echo(f"mace: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("mace: interrupted", err=True)
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(DONE)
@@ -55,3 +55,7 @@ def main() -> None:
             err=True,
         )
         sys.exit(INTERNAL)
+
+
+def _terminated(number: int, _: object) -> None:
+    sys.exit(128 + number)

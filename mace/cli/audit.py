@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,7 @@ from mace.cli.options import (
     Limits,
     Measured,
     OracleOption,
+    StoppedError,
     console,
     names_of,
     print_json,
@@ -66,27 +69,28 @@ def audit(
     }
     shown: Any
     plain: Any
-    if paper_tables:
-        shown, plain, code = run_paper_tables(rows=rows or 500, **common)
-    else:
-        frame, space = given.read_table()
-        shown, code = run_audit(
-            given.read_model(),
-            space,
-            frame,
-            names_of(groups),
-            out,
-            goal=goal if goal is not None else given.favourable,
-            rows="all" if all_rows else "rejected",
-            limit=rows,
-            oracle=oracle,
-            certificates=certificates,
-            protected=names_of(protected),
-            cores=cores,
-            **measured.settings,
-            **common,
-        )
-        plain = shown.to_dict()
+    with _stoppable(checkpoint):
+        if paper_tables:
+            shown, plain, code = run_paper_tables(rows=500 if rows is None else rows, **common)
+        else:
+            frame, space = given.read_table()
+            shown, code = run_audit(
+                given.read_model(),
+                space,
+                frame,
+                names_of(groups),
+                out,
+                goal=goal if goal is not None else given.favourable,
+                rows="all" if all_rows else "rejected",
+                limit=rows,
+                oracle=oracle,
+                certificates=certificates,
+                protected=names_of(protected),
+                cores=cores,
+                **measured.settings,
+                **common,
+            )
+            plain = shown.to_dict()
     if format is Format.json:
         print_json(plain)
     elif sys.stdout.isatty():
@@ -94,3 +98,14 @@ def audit(
     else:
         typer.echo(as_text(shown))
     raise typer.Exit(code)
+
+
+@contextmanager
+def _stoppable(checkpoint: Path | None) -> Iterator[None]:
+    """Say after Ctrl-C whether the work is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"What was answered is in {checkpoint}: the same command goes on from there."
+        lost = "No answer was kept. With --checkpoint FILE they are, and the same command goes on from there."
+        raise StoppedError("interrupted", hint=lost if checkpoint is None else kept) from None

@@ -20,6 +20,7 @@ from mace.cli.options import (
     question_of,
 )
 from mace.errors import CertificateError, FileError, MaceError
+from mace.files import reason
 
 
 def check(
@@ -76,7 +77,8 @@ def _checked(file: Path, models: dict[str, Any]) -> tuple[Any, Any]:
             return data, from_dict(data).check()
         return data, check(data)
     except (OSError, Unusable) as error:
-        raise FileError(f"{file}: {error}", hint="Give a file that --certificate or --certificates wrote.") from None
+        hint = "Give a file that --certificate or --certificates wrote."
+        raise FileError(f"{file}: {reason(error)}", hint=hint) from None
 
 
 def _check_folder(folder: Path, format: Format) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 import typer
 
 from mace.errors import FileError, MaceError, RowError
+from mace.files import reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from mace.space import Space
 
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL = 0, 5, 10, 2, 6
+
+
+class StoppedError(MaceError):
+    """Somebody pressed Ctrl-C; the exit code is what shells give for that."""
+
+    exit_code = 130
 
 
 class Format(str, Enum):
@@ -105,7 +112,7 @@ class Given(Trained):
         try:
             frame = pd.read_csv(self.data)
         except (OSError, ValueError, pd.errors.ParserError) as error:
-            raise FileError(f"{self.data}: cannot be read as CSV ({error})") from None
+            raise FileError(f"{self.data}: cannot be read as CSV ({reason(error)})") from None
         if self.space:
             return frame, read_space(self.space)
         inferred = Space.from_frame(frame)
@@ -248,7 +255,10 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
         }
-        command(**made, **values)
+        try:
+            command(**made, **values)
+        except KeyboardInterrupt:  # typer would end without a word
+            raise StoppedError("interrupted") from None
 
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mace.audit.findings import Findings
     from mace.audit.run import Audit
 
-MOST_UNDECIDED = 200
+MOST_UNDECIDED = 60
 MOST_CORES = 10
 
 
@@ -178,7 +178,8 @@ def _extremes(audit: Audit, findings: Findings) -> list[str]:
                     else f"{name}: from {shown(found[low])} ({low}) to {shown(found[high])} ({high})"
                 )
         if said:
-            out.append(f"By {by}, {'; '.join(said)}. The intervals stand with the findings.")
+            counted = " Undecided rows are not in these numbers." if audit.undecided else ""
+            out.append(f"By {by}, {'; '.join(said)}.{counted} The intervals stand with the findings.")
     return out
 
 
@@ -487,7 +488,7 @@ def _blocking(findings: Findings) -> Section | None:
         f"Of {_rows(blocking.infeasible)} without recourse {blocking.examined:,} were examined: {blocking.minimal:,} "
         f"have a minimal core, {blocking.undecided:,} stayed undecided.",
     ]
-    return Section("blocking", "What blocks recourse", words, [], [constraints, cores])
+    return Section("blocking", "What blocks recourse", words, [], [constraints, cores] if blocking.cores else [])
 
 
 def _assumptions(audit: Audit) -> list[str]:

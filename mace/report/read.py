@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from mace.audit.export import read as read_records
 from mace.audit.record import FAILURES, MAIN, PROOFS, Record, from_json
 from mace.audit.run import Audit
-from mace.audit.store import APPLICATION
+from mace.audit.store import APPLICATION, reader
 from mace.audit.task import FORMAT
 from mace.errors import FileError, RowError
 
@@ -100,7 +100,7 @@ def _refuse(constant: str) -> NoReturn:
 
 def _checkpoint(path: Path) -> Audit:
     """The last run that was finished; if there is none, the records alone, with equal rows once."""
-    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base:
+    with contextlib.closing(reader(path)) as base:
         (application,) = base.execute("PRAGMA application_id").fetchone()
         (version,) = base.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:

@@ -7,16 +7,20 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import joblib
 import pytest
+from typer.testing import CliRunner
 
 import mace
 from mace.audit.store import read_log
-from mace.errors import FileError
+from mace.cli import app
+from mace.errors import FileError, MaceError
 from tests.audit import faults, run_slowly
 
 ROOT = Path(__file__).parent.parent.parent
@@ -74,6 +78,58 @@ def test_no_process_is_left_behind_by_a_killed_run(tmp_path: Path):
     while (left := _marked(mark)) and time.monotonic() < end:
         time.sleep(0.1)
     assert left == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (
+            signal.SIGINT,
+            130,
+            "mace: interrupted\nWhat was answered is in a.sqlite: the same command goes on from there.",
+        ),
+        (signal.SIGTERM, 143, ""),
+        (signal.SIGKILL, -9, None),
+    ],
+    ids=["interrupted", "terminated", "killed"],
+)
+def test_a_command_that_is_stopped_keeps_its_answers_and_leaves_nothing_else(tmp_path: Path, number, code, said):
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame), faults.Faulty)
+    model.delay = 0.1
+    joblib.dump(model, tmp_path / "model.joblib")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    faults.space().save(tmp_path / "space.toml")
+    asked = "--model model.joblib --trust-pickle --data people.csv --space space.toml --goal 1 --rows 24 --processes 2"
+    written = "--checkpoint a.sqlite --out a.csv"
+    command = [sys.executable, "-m", "mace", "audit", *f"{asked} {written}".split()]
+    # Sockets need short names, so this is not below tmp_path.
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = os.environ | {"TMPDIR": scratch, "PYTHONPATH": str(ROOT)}
+        child = subprocess.Popen(
+            command, cwd=tmp_path, env=settings, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        end = time.monotonic() + 120
+        while len(answered(tmp_path / "a.sqlite")) < 3 and time.monotonic() < end:
+            assert child.poll() is None, "the run ended before it could be stopped"
+            time.sleep(0.02)
+        child.send_signal(number)
+        _, errors = child.communicate(timeout=60)
+        assert child.returncode == code
+        assert said is None or errors.strip().endswith(said)
+        assert "Traceback" not in errors
+        end = time.monotonic() + 20
+        while (left := list(Path(scratch).iterdir())) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert left == []
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "a.csv"))]
+    before = set(answered(tmp_path / "a.sqlite"))
+    assert 3 <= len(before) < 24
+    assert (
+        CliRunner().invoke(app, ["report", str(tmp_path / "a.sqlite"), "--out", str(tmp_path / "r.html")]).exit_code
+        == 0
+    )
 
 
 def _marked(mark: str) -> list[int]:
@@ -171,6 +227,19 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_left_as_it_is(tmp_path: Pat
     with pytest.raises(FileError, match="no checkpoint of an audit"):
         small(path)
     assert path.read_bytes() == before
+
+
+def test_reading_a_checkpoint_leaves_no_file_beside_it(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    small(path)
+    assert len(read_log(path)) == 8
+    assert CliRunner().invoke(app, ["report", str(path), "--out", str(tmp_path / "r.html")]).exit_code == 0
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.sqlite", "r.html"]
+
+
+def test_to_resume_needs_a_checkpoint():
+    with pytest.raises(MaceError, match="nothing to resume without a checkpoint"):
+        small(None, resume=True)
 
 
 def test_two_audits_do_not_write_to_one_checkpoint(tmp_path: Path):

@@ -302,7 +302,7 @@ class Problem:
         row = {f.name: shown(f, self.start[f.name]) for f in self.space.features}
         return mace.explain(
             self.world.model, self.space, row, goal=self.goal, distance=self.measure.spec, rules=self.rules,
-            weights=self.measure.weights, most_changes=self.most_changes, timeout=120, **options,
+            weights=self.measure.weights, most_changes=self.most_changes, timeout=600, **options,
         )  # fmt: skip
 
 
@@ -347,7 +347,8 @@ def compare(asked: Problem, oracle: str) -> str:
     answer = asked.explain(oracle=oracle, gap=CLOSE)
     expected = asked.expected
     told = (asked.start, asked.goal, asked.rules, answer.status, answer.why, answer.exact_lower_bound, expected)
-    doubtful = "rounding decides" in answer.why or "last bits decide" in answer.why
+    # Provers and solvers say it in their own words.
+    doubtful = ("rounding" in answer.why or "last bits" in answer.why) and "decide" in answer.why
     if not asked.family.exact and doubtful and answer.status in ("bounded", "unknown"):
         assert expected is None or answer.exact_lower_bound <= expected, told
         assert answer.exact_distance is None or expected is not None and expected <= answer.exact_distance, told

@@ -44,7 +44,10 @@ def scaled(name: str, **options: Any) -> Make:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        return make_pipeline(StandardScaler(), sklearn(name, **options)).fit(X.to_numpy(), y)
+        last = sklearn(name, **options)
+        if "random_state" in last.get_params():
+            last.set_params(random_state=int(rng.integers(10**6)))
+        return make_pipeline(StandardScaler(), last).fit(X.to_numpy(), y)
 
     return make
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Levels = tuple[Level, ...]
+MOST_WAYS = 10_000  # to give LightGBM's lists to columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +107,9 @@ class Recoding:
             known = list(lists[place])
             if self.refuses and (odd := [level for level in column.cat.categories.tolist() if level not in known]):
                 raise ModelError(
-                    f"column `{name}`: {self.refuses} has not seen the category {odd[0]!r} in training, "
-                    "and fails for it",
-                    hint=f"Leave it out of the levels of `{name}` in the space.",
+                    f"column `{name}`: {self.refuses} has not seen in training, and fails for, the category "
+                    + ", ".join(map(repr, odd)),
+                    hint=f"Leave what it has not seen out of the levels of `{name}` in the space.",
                 )
             codes = column.cat.set_categories(known).cat.codes.to_numpy()
             out[:, place] = np.where(codes < 0, np.nan, codes)
@@ -124,12 +125,21 @@ class Recoding:
         names = tuple(known.get(name, name) for name in self.names)
         if self.places is not None or not set(names) & set(space.names):
             return Recoding(names, self.lists, self.places, self.refuses, self.stored, self.typed)
-        features = [space[name] if name in space.names else None for name in names]
+        for name in names:
+            if name not in space.names:
+                raise ModelError(f"the model reads the column `{name}`, which the space does not have")
+        features = [space[name] for name in names]
+        for feature, seen in zip(features, self.seen, strict=True):
+            if not _numbers(feature, seen) and not any(_fits(feature, levels, seen) for levels in self.lists):
+                raise ModelError(
+                    f"column `{feature.name}`: its levels are neither categories nor numbers that the LightGBM model "
+                    f"saw there in training: {', '.join(map(repr, feature.levels[:12]))}"
+                )
         found: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        for places in _assigned(features, self.lists, self.seen, 0, 0):
+        for count, places in enumerate(_assigned(features, self.lists, self.seen, 0, 0)):
             lists = dict(zip(places, self.lists, strict=True))
             found.setdefault(tuple(_codes(f, lists.get(k)) for k, f in enumerate(features)), places)
-            if len(found) > 1:
+            if len(found) > 1 or count > MOST_WAYS:
                 raise ModelError(
                     "which columns had the type `category` in training cannot be told from the LightGBM model",
                     hint="Declare the columns that were numbers as numbers (kind integer or real) in the space.",
@@ -144,7 +154,7 @@ class Recoding:
 
 
 def _assigned(
-    features: Sequence[Feature | None], lists: Sequence[Levels], seen: Sequence[str], column: int, place: int
+    features: Sequence[Feature], lists: Sequence[Levels], seen: Sequence[str], column: int, place: int
 ) -> Iterator[tuple[int, ...]]:
     """Every way to give the lists, in order, to columns that they fit; at most a few."""
     if place == len(lists):
@@ -158,10 +168,8 @@ def _assigned(
             return
 
 
-def _codes(feature: Feature | None, levels: Levels | None) -> tuple[Any, ...]:
+def _codes(feature: Feature, levels: Levels | None) -> tuple[Any, ...]:
     """What the levels of a feature become: their places in a list of categories, or the numbers that they are."""
-    if feature is None:
-        return ()
     if levels is None:
         return tuple(feature.levels)
     return tuple(levels.index(level) if level in levels else None for level in feature.levels)
@@ -172,18 +180,18 @@ def _observed(seen: str) -> list[float]:
     return [float(word) for word in seen.strip("[]").split(":") if word and seen != "none"]
 
 
-def _fits(feature: Feature | None, levels: Levels, seen: str) -> bool:
+def _fits(feature: Feature, levels: Levels, seen: str) -> bool:
     """Whether a column may have had these categories."""
     if any(not value.is_integer() or not -1 <= value < len(levels) for value in _observed(seen)):
         return False
     # To pandas True is not 1.
     known = {(isinstance(level, bool), level) for level in levels}
-    return feature is None or any((isinstance(level, bool), level) in known for level in feature.levels)
+    return any((isinstance(level, bool), level) in known for level in feature.levels)
 
 
-def _numbers(feature: Feature | None, seen: str) -> bool:
+def _numbers(feature: Feature, seen: str) -> bool:
     """Whether a column may have held numbers."""
-    if feature is None or feature.numeric:
+    if feature.numeric:
         return True
     if any(isinstance(level, str) for level in feature.levels):
         return False

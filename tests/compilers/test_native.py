@@ -133,7 +133,9 @@ def test_codes_of_the_encoded_columns_are_still_read_as_such() -> None:
 
 
 def test_a_level_is_missing_or_refused_as_the_library_has_it() -> None:
-    with pytest.raises(ModelError, match=r"`region`: XGBoost has not seen the category 'moon' in training"):
+    with pytest.raises(
+        ModelError, match=r"`region`: XGBoost has not seen in training, and fails for, the category 'moon'"
+    ):
         compile_raw(named("XGBClassifier-2").fitted()[0], space_of())
     found = compiled(named("LGBMClassifier-2").fitted()[0], space_of())
     row = {**random_rows(found.space, 1, missing=0)[0], "region": "moon"}
@@ -161,12 +163,12 @@ OTHER_REGION = Feature("region", "categorical", levels=["up", "down"])
     [
         ("HistGradientBoostingClassifier-2", TEXT_AGE, "does not take the row age='young'"),
         ("HistGradientBoostingClassifier-2", NUMBER_REGION, "`region`, which the space declares as a number"),
-        ("LGBMClassifier-2", TEXT_AGE, "do not fit the space's columns"),
+        ("LGBMClassifier-2", TEXT_AGE, "`age`: its levels are neither categories nor numbers"),
         ("LGBMClassifier-2", NUMBER_REGION, "do not fit the space's columns"),
-        ("LGBMClassifier-2", OTHER_REGION, "do not fit the space's columns"),
+        ("LGBMClassifier-2", OTHER_REGION, "`region`: its levels are neither .*: 'up', 'down'"),
         ("XGBClassifier-2", TEXT_AGE, "takes numbers in column `age`, and there is text"),
         ("XGBClassifier-2", NUMBER_REGION, "`region`, which the space declares as a number"),
-        ("XGBClassifier-2", OTHER_REGION, "not seen the category 'up'"),
+        ("XGBClassifier-2", OTHER_REGION, "not seen in training, and fails for, the category 'up', 'down'"),
     ],
 )
 def test_a_space_that_does_not_fit_the_model_is_refused(name: str, feature: Feature, message: str) -> None:

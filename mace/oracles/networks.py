@@ -7,7 +7,8 @@ Promise: a proof is written only from leaves that closed again in exact arithmet
 claimed. The floats of the search (`networks_kernels`) may cost time, never soundness.
 How: a node is a box and a set of ReLU phases, inside the ball of the best known distance. Its bound is the dual of its
 linear relaxation. The least node is split where its relaxation loses most: a ReLU, a level, an integer, an l0 jump.
-A `gap` of zero is read as 1e-9, which is in the unit of the distance.
+A `gap` of zero is read as 1e-9, which is in the unit of the distance; but where every feature has steps, the bound is
+the distance itself, unless the proof of that would be far longer.
 """
 
 from __future__ import annotations

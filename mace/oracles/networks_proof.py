@@ -29,6 +29,7 @@ LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
 ATTEMPTS = 4
 WHOLE = 0.75  # of the time that is left, for the whole proof; then one of this part of the distance is tried
 PART = Fraction(1, 2)
+EXTRA = 1000  # nodes, for a proof at the distance itself
 SMALL = Fraction(1, 2**40)
 
 
@@ -66,6 +67,10 @@ def _whole(search: Search, until: float) -> tuple[Fraction, Proof | None]:
         q = search.distance - search.slack * Fraction(3, 4)
     if search.settled < q:
         q = exact(search.settled) - SMALL
+    elif search.best is not None and search.radius is None and not any(search.numbers.axes.kind == 0):
+        proof = _exactly(search, until)
+        if proof is not None:
+            return search.distance, proof
     for attempt in range(ATTEMPTS):
         if q <= 0:
             break
@@ -76,6 +81,21 @@ def _whole(search: Search, until: float) -> tuple[Fraction, Proof | None]:
         except UnprovedError:
             q -= (search.slack / 20 if attempt == 0 else q / 10**6) + Fraction(1, 2**47)
     return Fraction(0), [Leaf("distance")]
+
+
+def _exactly(search: Search, until: float) -> Proof | None:
+    """The proof that nothing is closer than the point found, where every feature has steps; None if it is too long.
+
+    Boxes of such features can be split until each is beyond the distance or has no point with the goal.
+    """
+    settled, search.exactly, now = search.settled, True, time.monotonic()
+    try:
+        return write(search, search.distance, now + (until - now) / 3, 2 * search.count + EXTRA)
+    except (UnprovedError, LateError):
+        search.settled = settled
+        return None
+    finally:
+        search.exactly = False
 
 
 def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
@@ -92,8 +112,11 @@ def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
     return Fraction(0), None
 
 
-def write(search: Search, q: Fraction | None, until: float) -> Proof:
-    """The proof at distance q (None: that no point has the goal); raises UnprovedError, and LateError at `until`."""
+def write(search: Search, q: Fraction | None, until: float, most: int = 1_000_000) -> Proof:
+    """The proof at distance q (None: that no point has the goal), of at most so many nodes.
+
+    Raises UnprovedError, and LateError at the time `until`.
+    """
     assert search.root is not None
     proof: Proof = []
     first = search.first_node()
@@ -117,7 +140,7 @@ def write(search: Search, q: Fraction | None, until: float) -> Proof:
         proof.append(node.split)
         kept = [narrowed(units, node.split, side) for side in (0, 1)]
         stack += reversed(list(zip(node.children, kept, strict=True)))
-        if len(proof) > 1_000_000:
+        if len(proof) > most:
             raise UnprovedError
     return proof
 

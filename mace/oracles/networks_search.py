@@ -77,6 +77,7 @@ class Search:
             # A little more than was asked, so that what is proved reaches the radius after rounding.
             self.distance = radius + SMALLEST_GAP
         self.anywhere = False  # whether the claim is that no point has the goal at all
+        self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
         self.why = ""
         self.settled = INFINITY  # the least bound of nodes that nothing can be done about
         self.started = time.monotonic()
@@ -95,6 +96,8 @@ class Search:
     @property
     def slack(self) -> Fraction:
         """How far the bounds may stay apart."""
+        if self.exactly:
+            return Fraction(0)
         return max(SMALLEST_GAP, self.gap.absolute, self.gap.relative * self.distance)
 
     @property
@@ -187,6 +190,10 @@ class Search:
     def restrict(self, node: Node, j: int, side: Side) -> None:
         """Give one axis of a node another side, in the exact box and in the arrays."""
         node.box = (*node.box[:j], side, *node.box[j + 1 :])
+        self.enclose(node, j, side)
+
+    def enclose(self, node: Node, j: int, side: Side) -> None:
+        """Give one axis of a node's arrays another side."""
         axis, first = self.question.axes[j], self.numbers.axes.first[j]
         if isinstance(axis, GridAxis):
             assert isinstance(side, tuple)
@@ -231,7 +238,12 @@ class Search:
 
     def cut_to(self, node: Node, q: float) -> bool:
         """Cut a node's arrays to the ball of radius q; False if nothing is left."""
-        return bool(cut(q, self.arrays[0], plain(node.hull)))
+        if not self.exactly:
+            return bool(cut(q, self.arrays[0], plain(node.hull)))
+        inside = self.exact.cut(node.box, self.distance)
+        for j, side in enumerate(inside or ()):
+            self.enclose(node, j, side)
+        return inside is not None
 
     def derive(self, node: Node, q: float, units: Units) -> bool:
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""

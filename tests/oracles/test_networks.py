@@ -16,6 +16,7 @@ from mace.oracles import networks_proof
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.networks_search import Search
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
+from mace.proof import Proof
 from mace.proofs.check import check
 from mace.question import Goal, Question
 from mace.search import squeeze
@@ -40,8 +41,7 @@ def agree(question: Question) -> None:
     assert question.obeys(reply.point)
     assert question.has_goal(reply.point)
     assert question.distance_of(reply.point) == expected[0]
-    assert reply.lower is not None
-    assert expected[0] - CLOSE <= reply.lower <= expected[0]
+    assert reply.lower == expected[0]  # every feature has steps
     assert reply.proof is not None
     verdict = check(certificate(question, reply.lower, reply.point, reply.proof).data)
     assert verdict.accepted, verdict
@@ -172,3 +172,27 @@ def test_without_time_for_the_proof_nothing_is_said_to_be_infeasible(monkeypatch
     reply = NetworkOracle(question).ask(None, Limits(60))
     assert isinstance(reply, Unknown)
     assert "before the proof was written" in reply.why
+
+
+def test_a_proof_at_the_distance_itself_that_is_too_long_or_too_late_leaves_the_usual_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    question = next(q for q in (random_question(s, "network") for s in range(100)) if (b := nearest(q)) and b[0] > 0)
+    distance = question.distance_of(nearest(question)[1])  # type: ignore[index]
+
+    def refuse(search: Search, q: Fraction | None, until: float, most: int = 10**6) -> Proof:
+        if search.exactly:
+            search.settled = 0.0
+            raise networks_proof.UnprovedError
+        return write(search, q, until, most)
+
+    write = networks_proof.write
+    monkeypatch.setattr(networks_proof, "write", refuse)
+    reply = NetworkOracle(question).ask(None, Limits(60))
+    assert isinstance(reply, Found)
+    assert reply.lower is not None
+    assert 0 < distance - reply.lower <= CLOSE
+    assert reply.proof is not None
+    assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+    farther = certificate(question, distance + CLOSE, None, reply.proof)
+    assert not check(farther.data).accepted

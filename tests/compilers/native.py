@@ -51,7 +51,7 @@ def space_of(*, unseen: bool = True, missing: bool = True, step: Any = None) -> 
             Feature("income", "real", 500.0, 250000.0, step=step, missing=missing),
             Feature("region", "categorical", levels=["moon", *REGIONS] if unseen else REGIONS, missing=missing),
             Feature("trade", "categorical", levels=TRADES, missing=missing),
-            Feature("code", "categorical", levels=CODES),
+            Feature("code", "categorical", levels=CODES, missing=missing),  # nobody lacked it in training
             Feature("owner", "binary", levels=[False, True]),
             Feature("grade", "ordinal", levels=GRADES),
         ]

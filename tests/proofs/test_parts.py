@@ -382,6 +382,31 @@ def test_the_bounds_of_hidden_units(seed: int, hard: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_the_least_of_a_linear_function_near_the_start(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for data, problem, box, points in each("network", seed):
+        model = problem.model
+        assert isinstance(model, checker.Network)
+        for size in (1, 2**170, 2**420):  # small: its roundings are felt; large: those of the distance are
+
+            def coefficient(size: int = size) -> int:
+                return int(rng.integers(-50, 51)) * size + int(rng.integers(-3, 4))
+
+            gathered = [
+                [coefficient() for _ in range(axis.count)] if isinstance(axis, checker.Levels) else coefficient()
+                for axis in problem.axes
+            ]
+            least = model._knapsack(gathered, box, 7)
+            for p in points:
+                if problem.claim is None or far(data, p) < problem.claim:
+                    value = Fraction(7)
+                    for j, (axis, k, i) in enumerate(zip(problem.axes, gathered, p, strict=True)):
+                        x = Fraction(axis.number(i), axis.unit * model.below[j])
+                        value += k[i] if isinstance(k, list) else k * x
+                    assert least <= value, (size, p)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_phase_holds_every_point_on_its_side(seed: int) -> None:
     for data, problem, box, points in each("network", seed):
         model = problem.model
@@ -460,3 +485,14 @@ def test_a_relaxed_unit_is_exact_where_it_can_be() -> None:
     assert checker.relaxed(7, -5 * whole, 5 * whole, None) == (0, 0)
     # The chord from (-4, 0) to (4, 4).
     assert checker.relaxed(-8, -4 * whole, 4 * whole, None) == (-4 * one * one, -16 * one * one)
+
+
+@pytest.mark.parametrize("unit", [(-1, 0), (-2, 0), (1, 0), (0, -1), (0, 2), (True, 0), (0, None)])
+def test_a_unit_that_does_not_exist_has_no_phase(unit: tuple[Any, Any]) -> None:
+    model = network([[[1.0, 1.0]], [[1.0], [1.0]]], [[0.0, 0.0], [0.0]])
+    proof: list[list[Any]] = [["phase", *unit]]
+    reason = checker.check(certificate(model, [[[0, None, number(0.0), False]]], None, proof)).reason
+    assert "expected an integer" in reason
+    part = {"goal": ["0"], "slopes": [[*unit, "1"]], "phases": [], "largest": []}
+    reason = checker.check(certificate(model, [[[0, None, number(0.0), False]]], None, [["dual", part]])).reason
+    assert "expected an integer" in reason

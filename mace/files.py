@@ -31,6 +31,14 @@ def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
         raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
 
 
+def check_folder(path: Path) -> None:
+    """Raise FileError unless a file of this name could be written: to be asked before the work, not after it."""
+    if not path.parent.is_dir():
+        raise FileError(f"{path}: there is no folder {path.parent}", hint="Make it, or give another name.")
+    if path.is_dir():
+        raise FileError(f"{path}: this is a folder", hint="Give the name of a file.")
+
+
 def write_whole(path: Path, raw: bytes) -> Path:
     """Write a file by way of a draft beside it, which takes its place when it is complete; raises FileError."""
     try:

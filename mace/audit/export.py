@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
 from mace.errors import FileError
+from mace.files import check_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,11 +74,12 @@ def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
 
 
 def check_name(path: Path) -> None:
-    """Raise FileError unless the name says which format is meant."""
+    """Raise FileError unless the name says which format is meant, and a file of this name can be."""
     if path.suffix not in _WRITERS:
         raise FileError(
             f"{path}: cannot tell the format from the name", hint=f"End it with one of {', '.join(_WRITERS)}."
         )
+    check_folder(path)
 
 
 def _write_lines(audit: Audit, path: Path) -> None:

@@ -51,6 +51,11 @@ def stacked(parts: Iterable[Any]) -> Any:
 
     out: list[Any] = []
     for part in parts:
+        for column in getattr(part, "columns", ()):
+            # No number is broken in two where the terminal is narrow.
+            column.min_width = max(
+                (len(word) for text in (column.header, *column.cells) for word in str(text).split()), default=0
+            )
         title = getattr(part, "title", None)
         if title is not None:
             out.append(Text(str(title), style="bold"))

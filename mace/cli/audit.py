@@ -24,6 +24,8 @@ from mace.cli.options import (
     print_json,
 )
 
+NARROWEST = 80  # columns of a terminal in which the tables fit
+
 
 def audit(
     given: Given,
@@ -94,7 +96,9 @@ def audit(
     if format is Format.json:
         print_json(plain)
     elif sys.stdout.isatty():
-        console().print(shown)
+        terminal = console()
+        # A terminal that is narrower breaks the lines; rich would leave out columns.
+        terminal.print(shown, width=max(terminal.width, NARROWEST), crop=False)
     else:
         typer.echo(as_text(shown))
     raise typer.Exit(code)

@@ -24,6 +24,7 @@ from mace.cli.options import (
 )
 from mace.cli.progress import Progress
 from mace.errors import CertificateError
+from mace.files import check_folder
 
 if TYPE_CHECKING:
     from mace.answer import Answer
@@ -51,6 +52,8 @@ def explain(
     format: FormatOption = Format.text,
 ) -> None:
     """Find the nearest input with the wanted decision, and prove that there is none nearer."""
+    if certificate is not None:
+        check_folder(certificate)
     explainer, row = explainer_of(given, measured, asked)
     with Progress() as watch:
         answer = explainer.explain(
@@ -65,13 +68,20 @@ def explain(
             watch=watch,
             **limits.settings,
         )
-    written = None if certificate is None else _save(answer, certificate)
+    written, failed = "", None
+    if certificate is not None:
+        try:
+            written = _save(answer, certificate)
+        except CertificateError as error:  # raised when the answer has been printed
+            failed = error
     if format is Format.json:
         print_json(answer.to_dict() | ({"certificate": written} if written else {}))
     else:
         console().print(answer)
         if written:
             typer.echo(written)
+    if failed is not None:
+        raise failed
     if answer.status in ("unknown", "bounded"):
         raise typer.Exit(UNDECIDED)
     raise typer.Exit(NOT_FOUND if must_exist and answer.status == "infeasible" else DONE)
@@ -79,7 +89,8 @@ def explain(
 
 def _save(answer: Answer, path: Path) -> str:
     try:
-        answer.certificate.save(path)
+        made = answer.certificate
     except CertificateError as error:
         return f"no certificate: {error.message}"
+    made.save(path)
     return f"certificate written to {path}; check it with: mace check {path}"

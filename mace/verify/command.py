@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mace.errors import FileError, MaceError
+from mace.files import reason
 from mace.space import Space
 from mace.verify.output import WRITERS
 from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite
@@ -40,6 +41,8 @@ def run_verify(
     """
     if (suite is None) == (not properties):
         raise MaceError("give either --property or --suite", hint='--property "monotone(Income, increasing)"')
+    if certificates is not None:
+        _make(certificates)
     if suite is not None:
         asked = load(suite)
     else:
@@ -62,12 +65,15 @@ def code_of(outcomes: Sequence[Outcome]) -> int:
     return DONE
 
 
-def _save(folder: Path, outcomes: Sequence[Outcome]) -> None:
-    """Every certificate as `<number of the property>-<number>.json.gz`."""
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder}: cannot be made ({error})") from None
+        raise FileError(f"{folder}: cannot be used as a folder for certificates ({reason(error)})") from None
+
+
+def _save(folder: Path, outcomes: Sequence[Outcome]) -> None:
+    """Every certificate as `<number of the property>-<number>.json.gz`."""
     for number, outcome in enumerate(outcomes, 1):
         if outcome.verdict is not None:
             for part, certificate in enumerate(outcome.verdict.certificates, 1):

@@ -371,8 +371,11 @@ def compare(asked: Problem, oracle: str) -> str:
 
 def agree(family: Family, numbers: range, oracles: tuple[str, ...] = ("auto", "z3")) -> Counter[str]:
     """All roads on some problems; how many ended how."""
+    from threadpoolctl import threadpool_limits
+
     ended: Counter[str] = Counter()
-    with warnings.catch_warnings():
+    # One thread: for so little work, many wait for each other.
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in numbers:
             asked = problem(family, number)

@@ -63,7 +63,7 @@ def one_of(*makes: Make) -> Make:
     return lambda X, y, rng: makes[int(rng.integers(len(makes)))](X, y, rng)
 
 
-LIGHT = {"n_estimators": 5, "num_leaves": 5, "min_child_samples": 3, "verbose": -1}
+LIGHT: dict[str, Any] = {"n_jobs": 1, "n_estimators": 5, "num_leaves": 5, "min_child_samples": 3, "verbose": -1}
 DECIDE = ("another", "class", "set")
 NUMBER = ("interval", "within")
 TREES = (
@@ -78,7 +78,7 @@ TREES = (
         "HistGradientBoostingRegressor",
         of("ensemble.HistGradientBoostingRegressor", max_iter=5, max_leaf_nodes=4, min_samples_leaf=3), 0, NUMBER,
     ),
-    Family("XGBRegressor", of("xgboost.XGBRegressor", n_estimators=5, max_depth=2), 0, NUMBER),
+    Family("XGBRegressor", of("xgboost.XGBRegressor", n_estimators=5, max_depth=2, n_jobs=1), 0, NUMBER),
     Family("LGBMRegressor", of("lightgbm.LGBMRegressor", **LIGHT), 0, NUMBER),
 )  # fmt: skip
 LINEAR = (
@@ -270,7 +270,7 @@ AVERAGES = one_of(
 SQUASHED = one_of(
     of("ensemble.GradientBoostingClassifier", n_estimators=4, max_depth=2),
     of("ensemble.HistGradientBoostingClassifier", max_iter=4, max_leaf_nodes=4, min_samples_leaf=3),
-    of("xgboost.XGBClassifier", n_estimators=4, max_depth=2),
+    of("xgboost.XGBClassifier", n_estimators=4, max_depth=2, n_jobs=1),
     of("lightgbm.LGBMClassifier", **LIGHT),
 )
 SMOOTH = one_of(of("linear_model.LogisticRegression"), of("neural_network.MLPClassifier", hidden_layer_sizes=(4,)))

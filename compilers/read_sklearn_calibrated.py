@@ -129,7 +129,7 @@ def _turns(model: Any, calibrated: Any, *, probable: bool, unit: float) -> _Turn
     calibrator, method = calibrated.calibrators[0], calibrated.method
     if method == "isotonic":
         knots = _knots(model, calibrator)
-        link = Link("steps", knots=tuple(map(tuple, knots.tolist())))
+        link = Link("steps", knots=tuple(map(tuple, knots.tolist())), exact=True)
         return _Turns(*turns_of(lambda s: _above_half(calibrator.predict(s)), knots[:, 0]), 0.0, link)
     if method == "sigmoid":
         slope, shift = (-float(numbers(model, name, getattr(calibrator, name, None), ())) for name in ("a_", "b_"))

@@ -83,6 +83,8 @@ def linked_between(
         turn = _turn(holds, *((highest, lowest) if above else (lowest, highest)))
         turn += (-1 if above else 1) * unit * _blur(link, turn)
         if link.inside is not None:
+            # A probability that is at most the turn lies below the next float.
+            turn = turn if above else math.nextafter(turn, 2.0)
             part += _squashed(link.inside, computed_in, turn, above=above)
         else:
             part.append(Compare(link.score, None, turn) if above else Compare(None, link.score, -turn))
@@ -92,21 +94,28 @@ def linked_between(
 
 
 def exactly_between(
-    link: Link, place: int, low: float | None, high: float | None, low_strict: bool, high_strict: bool, goal: str
+    link: Link,
+    dtype: str,
+    place: int,
+    ends: tuple[float | None, float | None],
+    strict: tuple[bool, bool],
+    goal: str,
 ) -> Decision:
-    """The same for a link of "steps" over a score that is known to the last bit: what `numpy.interp` says, exactly.
+    """The same for steps that are known to the last bit: the runs of floats that have it, not one float more.
 
-    Raises GoalError where no score has it, or all.
+    ends, strict: of the interval, the low and the high one.
+    Raises GoalError where no float has it, or each.
     """
     x, y = np.array(link.knots, dtype=np.float64).T
     found: Decision = ((),)
-    for end, strict, compare in ((low, low_strict, (np.greater_equal, np.greater)),
-                                 (high, high_strict, (np.less_equal, np.less))):  # fmt: skip
+    for end, compare in zip(
+        ends, (np.greater if strict[0] else np.greater_equal, np.less if strict[1] else np.less_equal), strict=True
+    ):
         if end is None:
             continue
 
-        def holds(scores: Floats, end: float = end, compare: Any = compare[strict]) -> Bools:
-            p = np.interp(scores, x, y)
+        def holds(given: Floats, end: float = end, compare: Any = compare) -> Bools:
+            p = np.interp(given, x, y)
             return np.asarray(compare(p if place else 1.0 - p, end), dtype=np.bool_)
 
         first, turns = turns_of(holds, x)
@@ -116,7 +125,16 @@ def exactly_between(
         raise GoalError(f"no input has the goal `{goal}`: the model's calibration never gives it")
     if found == ((),):
         raise GoalError(f"every input has the goal `{goal}`")
-    return found
+    if (inside := link.inside) is None:
+        return found
+    return tuple(
+        tuple(
+            moved
+            for c in part
+            for moved in _squashed(inside, dtype, abs(c.than), above=c.plus is not None)  # probabilities are >= 0
+        )
+        for part in found
+    )
 
 
 def _blur(link: Link, turn: float) -> float:
@@ -127,15 +145,14 @@ def _blur(link: Link, turn: float) -> float:
 
 
 def _squashed(link: Link, dtype: str, turn: float, *, above: bool) -> list[Compare]:
-    """What the score must be for a rounded 1 / (1 + exp(-slope * s)) to reach a turn, or not to pass it."""
-    if not 0 < turn < 1:  # moved beyond what probabilities are: nothing is left to ask
+    """What the score must be for a rounded 1 / (1 + exp(-slope * s)) to be at least a turn, or to lie below it."""
+    if not 0 < turn <= 1:  # moved beyond what probabilities are: nothing is left to ask
         return []
-    least, most = squashed_between(turn if above else math.nextafter(turn, 2.0), dtype)
+    least, most = squashed_between(turn, dtype)
     # slope * s rounds, and so does the division.
     blur = 8 * float(UNIT_ROUNDOFF_32 if dtype == "float32" else UNIT_ROUNDOFF) * max(abs(least), abs(most))
     if above:
         return [Compare(link.score, None, (least - blur) / link.slope)]
-    # A probability that is at most the turn lies below the next float.
     return [Compare(None, link.score, -(most + blur) / link.slope)]
 
 

@@ -377,8 +377,9 @@ def _probable(goal: Probability, table: Ensemble | Network) -> Decision:
     place = table.classes.index(goal.label)
     if link.kind == "fraction":
         return (fraction_between(place, low, high, between.low_strict, between.high_strict),)
-    if link.kind == "steps" and isinstance(table, Ensemble) and table.certain:
-        return exactly_between(link, place, low, high, between.low_strict, between.high_strict, str(goal))
+    if link.exact:
+        strict = (between.low_strict, between.high_strict)
+        return exactly_between(link, table.dtype, place, (low, high), strict, str(goal))
     return (linked_between(link, table.dtype, place, low, high, str(goal)),)
 
 

@@ -86,6 +86,7 @@ class Link:
     score: for the last three, which score s is.
     inside: s is not that score, but the probability of class 1 that this link makes of it.
     dtype: in which the library computes it: `mace.goals` allows for its last bits.
+    exact: "steps" that are `numpy.interp` of the float that it is given, bit by bit.
     """
 
     kind: Literal["fraction", "logistic", "steps", "odds"]
@@ -95,6 +96,7 @@ class Link:
     dtype: Literal["float32", "float64"] = "float64"
     knots: tuple[tuple[float, float], ...] = ()
     inside: Link | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -324,7 +324,7 @@ def test_probabilities_are_those_of_the_library(name):
             check(explainer, f"p(good) <= {float(value)!r}", p[:, 1] <= value)
 
 
-@pytest.mark.parametrize("name", ["isotonic", "isotonic tree", "isotonic boosting"])
+@pytest.mark.parametrize("name", ["isotonic", "isotonic tree", "isotonic boosting", "isotonic svc", "isotonic mlp"])
 def test_a_probability_that_many_points_share_is_excluded_at_once(name):
     model = fitted(CLASSIFIERS[name], TWO)
     p = model.predict_proba(WHOLE)

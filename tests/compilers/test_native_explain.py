@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from mace.datasets import load
 from mace.errors import ModelError, RowError
 from mace.recourse import Explainer
 from mace.space import Feature, Space
-from tests.compilers.native import CODES, GRADES, NATIVE, REGIONS, TRADES, frame_of, people, saved
+from tests.compilers.native import CODES, GRADES, NATIVE, REGIONS, TRADES, frame_of, hist, light, people, saved, xgb
 from tests.compilers.pipelines import random_rows
 
 CLASSIFIERS = [native for native in NATIVE if native.classes]
@@ -77,6 +78,21 @@ def test_bound_and_witness_agree_with_all_points_of_a_small_space(native: Any) -
         if hasattr(model, "fit"):
             assert flips(model, frame, answer)
         assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [hist(max_leaf_nodes=6), light(max_depth=3), xgb()],
+    ids=["HistGradientBoosting", "LightGBM", "XGBoost"],
+)
+def test_solvers_agree_on_a_row_with_gaps(fit: Any) -> None:
+    frame, score = people()
+    model = fit(frame, (score > 1.2).astype(int))
+    row = {**random_rows(small(unseen=False), 1, missing=0)[0], "income": None, "region": None}
+    proved = mace.explain(model, small(unseen=False), row)
+    solved = mace.explain(model, small(unseen=False), row, oracle="z3", gap=Fraction(1, 10**9))
+    assert proved.status == solved.status == "optimal"
+    assert solved.exact_lower_bound <= (proved.exact_distance or -1) <= (solved.exact_distance or -1)
 
 
 @pytest.mark.parametrize(("name", "ending"), [("LGBMClassifier-2", ".txt"), ("XGBClassifier-2", ".json")])

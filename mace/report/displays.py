@@ -151,7 +151,8 @@ class DistanceDisplay(AuditDisplay):
         shown = self.groups[:MOST_GROUPS]
         for place, group in enumerate(shown):
             if not group.values:
-                ax.text(0.02, place, "none proved", transform=ax.get_yaxis_transform(), va="center", color=GREY)
+                words = "none proved" if group.left_out else "none: proved to have no way out"
+                ax.text(0.02, place, words, transform=ax.get_yaxis_transform(), va="center", color=GREY)
                 continue
             q = group.quantiles
             ax.barh([place], [q["q75"] - q["q25"]], left=q["q25"], height=0.5, color=PALE, edgecolor=BLUE, zorder=1)

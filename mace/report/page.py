@@ -114,7 +114,8 @@ def _period(audit: Audit) -> str:
         return ""
     first, last = audit.period
     end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d, %H:%M}"
-    return f"{first:%Y-%m-%d, %H:%M} to {end} UTC"
+    begin = f"{first:%Y-%m-%d, %H:%M}"
+    return f"{begin} UTC" if begin.endswith(end) else f"{begin} to {end} UTC"
 
 
 def _rows(count: int) -> str:

@@ -38,6 +38,7 @@ class Person:
     verdict: list[str]
     bounds: list[Pair]
     changes: Table | None
+    now: Table | None
     plot: Plot | None
     others: Table | None
     blocked: list[str]
@@ -85,6 +86,7 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
             ),
         ],
         changes=_table(record.start, [changes], space) if changes else None,
+        now=None if changes or not record.start else _now(record.start, space),
         plot=plot,
         others=_restricted(audit, record),
         blocked=_core(audit, record),
@@ -127,6 +129,13 @@ def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], sp
     rows += [(name, cell(value, units.get(name, "")), "same", "") for name, value in start.items() if name not in first]
     head = ("Feature", "Now", "Needed", "Change#")
     return Table("before-after", "Before and after: all features, the ones that change first", head, rows)
+
+
+def _now(start: Mapping[str, Any], space: Space | None) -> Table:
+    """The values of a person for whom no change was found."""
+    units = {feature.name: feature.unit for feature in space.features} if space is not None else {}
+    rows = [(name, cell(value, units.get(name, ""))) for name, value in start.items()]
+    return Table("now", "The values that were decided on", ("Feature", "Now"), rows)
 
 
 def _restricted(audit: Audit, record: Record) -> Table | None:
@@ -228,6 +237,7 @@ def _of_answer(answer: Answer) -> Person:
             ),
         ],
         changes=_table(answer.start, [found[0].changes], answer.space) if found else None,
+        now=None if found else _now(answer.start, answer.space),
         plot=plot_of(AnswerDisplay.of(answer), "plot-person", _PLOT) if found and found[0].changes else None,
         others=_others(others, "Way") if others else None,
         blocked=[],

@@ -169,6 +169,22 @@ def test_the_date_is_when_the_questions_were_asked_and_answered(ends, shown):
     assert "Date: January" in Parsed(to_html(audit, date="January")).words()
 
 
+def test_a_person_without_a_way_out_has_the_values_and_is_told_nothing_of_changes():
+    parsed = Parsed(to_html(made.audit(), 3, space=None))
+    assert "Age 60 Income 900 Sex male" in parsed.words("td", "th")
+    assert "This page names no change that would have been enough" in parsed.words()
+    assert "What would have to be different" not in parsed.words()
+
+
+def test_the_summary_names_the_groups_at_both_ends():
+    records = [made.blocked(0), made.found(1, Fraction(1, 4)), made.found(2, Fraction(1, 2))]
+    audit = made.audit(records=records, extra={}, groups={"Sex": ["male", "female", "male"]})
+    assert (
+        "By Sex, share that provably has no way out: from 0.0% (female) to 50.0% (male); median distance: from 0.25 "
+        "(female) to 0.5 (male)."
+    ) in Parsed(to_html(audit)).words()
+
+
 def test_a_person_has_before_and_after_and_other_ways():
     parsed = Parsed(to_html(made.audit(), 0, space=None))
     words = parsed.words("td", "th")

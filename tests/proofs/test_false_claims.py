@@ -337,6 +337,14 @@ claim(
 )
 
 
+# The leaf without the goal is the one that comes first.
+claim(
+    "a cell of two leaves",
+    certificate(AT_3, [*at_least(5.0), [[None, 0, number(0), False]]], None, [["cell"]]),
+    certificate(AT_3, [*at_least(5.0), [[None, 0, number(1), False]]], None, [["split", 0, 3], ["cell"], ["cell"]]),
+)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])
@@ -388,3 +396,21 @@ def test_a_network_ends_without_a_relu() -> None:
     model["layers"][0]["activation"] = "relu"
     verdict = check(certificate(model, at_least(-1.0, strict=True), None, [dual("0")]))
     assert "the last layer is the identity" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        (["trees", 1], "trees takes 0 fields, found 1"),
+        (["split", 0], "split takes 2 fields, found 1"),
+        (["split", 1, 0], "axis: expected an integer from 0 to 0"),
+        (["split", -1, 0], "axis: expected an integer from 0 to 0"),
+        (["split", 0, "0"], "at: expected an index"),
+        (["rule", 0], "rule: expected an integer"),
+        (["dual", {}], "the model is no network"),
+        (["dual"], "the model is no network"),
+        (["nothing"], "no rule 'nothing'"),
+    ],
+)
+def test_a_node_that_the_format_does_not_know_is_refused_by_name(node: list[Any], words: str) -> None:
+    assert words in check(certificate(AT_3, at_least(2.0), None, [node])).reason

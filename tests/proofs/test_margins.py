@@ -249,6 +249,16 @@ def test_the_margin_of_an_ensemble(name: str) -> None:
                 assert check(seen).accepted == (hair > 0), check(seen).reason
 
 
+def test_the_margin_of_an_ensemble_is_that_of_its_largest_leaves() -> None:
+    model = forest(*([[[0.1]]] * 8), [[-0.8], [-5.0]], ordered=False)
+    largest = [*([Fraction(0.1)] * 8), Fraction(-5)]
+    score = sum(map(Fraction, [0.1] * 8 + [-0.8]), Fraction(0))
+    for hair in (-4 * HAIR, 4 * HAIR):
+        than = beside(score + ensemble_margin(model, largest, 1, Fraction(0)) * (1 + hair), hair > 0)
+        verdict = check(certificate(model, [[[0, None, number(than), False]]], None, [["trees"]]))
+        assert verdict.accepted == (hair > 0), verdict.reason
+
+
 # Name -> leaves of the first score, and of the second; what the model has besides; whether a division is felt
 PAIRS: dict[str, tuple[list[float], list[float], dict[str, Any], bool]] = {
     "two scores in any order": ([0.1] * 9, [0.3] * 3 + [0.0] * 6, {"ordered": False}, False),

@@ -319,14 +319,19 @@ class Search:
                 self.polish(point)
 
     def polish(self, point: Point) -> None:
-        """Move the floats of a point as near to the start as its own linear region allows, several times."""
+        """Move the floats of a point as near to the start as its own linear region allows, several times.
+
+        Where a change has a price of its own, what has not changed stays.
+        """
         n = self.numbers
         for _ in range(5):
             node = self.first_node()
             for j, axis in enumerate(self.question.axes):
-                if n.axes.kind[j] == 0:
-                    continue
-                self.restrict(node, j, (point[j], point[j]) if isinstance(axis, GridAxis) else 1 << point[j])
+                if n.axes.kind[j] != 0:
+                    self.restrict(node, j, (point[j], point[j]) if isinstance(axis, GridAxis) else 1 << point[j])
+                elif n.axes.jump[j] > 0.0 and isinstance(axis, GridAxis):
+                    # What a change costs at once is charged in full only where the start is left out.
+                    self.restrict(node, j, _side_of(axis, point[j]))
             if self.reach < INFINITY and not self.cut_to(node, self.reach):
                 return
             self.fix_phases(node, point)
@@ -423,6 +428,13 @@ def halves(side: Side, at: int) -> tuple[Side, Side]:
     if isinstance(side, tuple):
         return (side[0], min(side[1], at)), (max(side[0], at + 1), side[1])
     return side & at, side & ~at
+
+
+def _side_of(axis: GridAxis, index: int) -> Side:
+    """The values on one side of the start, or the start alone."""
+    if index == axis.start:
+        return index, index
+    return (axis.lower, axis.start - 1) if index < axis.start else (axis.start + 1, axis.upper)
 
 
 def _values(axis: Any, side: Side) -> tuple[Fraction, Fraction]:

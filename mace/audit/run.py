@@ -167,7 +167,8 @@ def audit(
     checkpoint: an SQLite file that keeps every record. Queries that it holds are not asked again; with `resume`, those
                 that were unknown or failed are.
     scheduler:  the address of a Dask scheduler whose workers answer instead of processes here.
-    certificates: a folder for the certificate of each row and the file of their model; `check` checks each.
+    certificates: a folder for the certificate of each row and the file of their model; `check` checks each. Where
+                solvers answered, what they refuted is written instead, and never counted as certified.
     protected:  features on which no decision should rest. For each the audit also asks which decisions flip when it
                 alone changes (unless `flips` is False), and what it costs not to use it.
     cores:      for how many rows without recourse to ask which rules and restrictions block them.

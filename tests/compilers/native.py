@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.typing import NDArray
 
 from mace.space import Feature, Space
@@ -127,23 +128,20 @@ LIGHT = {"num_leaves": 15, "min_child_samples": 5, "min_data_per_group": 5, "cat
 
 def light(name: str = "LGBMClassifier", **options: Any) -> Callable[[pd.DataFrame, Any], Any]:
     def fit(frame: pd.DataFrame, y: Any) -> Any:
-        import lightgbm
-
+        lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")
         return getattr(lightgbm, name)(n_estimators=15, **LIGHT, **options).fit(frame, y)
 
     return fit
 
 
 def light_booster(frame: pd.DataFrame, y: Any) -> Any:
-    import lightgbm
-
+    lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")
     return lightgbm.train({"objective": "binary", **LIGHT}, lightgbm.Dataset(frame, y), 15)
 
 
 def xgb(name: str = "XGBClassifier", **options: Any) -> Callable[[pd.DataFrame, Any], Any]:
     def fit(frame: pd.DataFrame, y: Any) -> Any:
-        import xgboost
-
+        xgboost = pytest.importorskip("xgboost", "3.1", reason="older ones do not store categories")
         made = getattr(xgboost, name)(n_estimators=15, max_depth=4, enable_categorical=True, n_jobs=1, **options)
         return made.fit(frame, y)
 
@@ -151,8 +149,7 @@ def xgb(name: str = "XGBClassifier", **options: Any) -> Callable[[pd.DataFrame, 
 
 
 def xgb_booster(frame: pd.DataFrame, y: Any) -> Any:
-    import xgboost
-
+    xgboost = pytest.importorskip("xgboost", "3.1", reason="older ones do not store categories")
     data = xgboost.DMatrix(frame, y, enable_categorical=True)
     return xgboost.train({"objective": "binary:logistic", "max_depth": 4}, data, 15)
 

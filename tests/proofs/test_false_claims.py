@@ -277,15 +277,18 @@ claim(
 )
 
 
-FARTHEST = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[9.5, 9.5])
-FARTHEST["trees"][1]["column"][0] = 1
+FARTHEST = forest([[0.0], [1.0]])
+FARTHEST["trees"][0] = {
+    "column": [0, -1, 1, -1, -1], "threshold": [number(9.5), 0, number(9.5), 0, 0], "left": [1, 0, 3, 0, 0],
+    "right": [2, 0, 4, 0, 0], "value": [None, [number(0)], None, [number(0)], [number(1)]],
+}  # fmt: skip
 CORNER = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
 for beta, gamma in (("1", "0"), ("0", "1"), ("1", "1")):
     norm = {"alpha": "0", "beta": beta, "gamma": gamma}
     claim(
         f"the farthest corner, by {beta} and {gamma}",
+        certificate(FARTHEST, at_least(1.0), None, [["trees"]], **CORNER, distance=norm),
         certificate(FARTHEST, at_least(2.0), None, [["trees"]], **CORNER, distance=norm),
-        certificate(FARTHEST, at_least(3.0), None, [["trees"]], **CORNER, distance=norm),
     )
 claim(
     "a leaf at the distance of the claim, by the largest change",

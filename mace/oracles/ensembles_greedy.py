@@ -76,6 +76,14 @@ def sweep(
 
 
 @njit(cache=True)
+def allowed(ground: Ground, axis: int, cell: int) -> bool:
+    """Whether a cell or level lies in the box of all allowed points."""
+    if ground.grid[axis]:
+        return bool(ground.low[axis] <= cell <= ground.high[axis])
+    return bool((ground.low[axis] >> cell) & 1)
+
+
+@njit(cache=True)
 def cost(ground: Ground, axis: int, cell: int) -> tuple[Any, Any]:
     """Scaled cost (sum part, linf part) of a cell or level."""
     if not ground.grid[axis]:
@@ -130,10 +138,7 @@ def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array,
             best = cost_of(ground, point)
             chosen = before
             for cell in range(cells):
-                if ground.grid[axis]:
-                    if cell < ground.low[axis] or cell > ground.high[axis]:
-                        continue
-                elif not (ground.low[axis] >> cell) & 1:
+                if not allowed(ground, axis, cell):
                     continue
                 if missing(aim, part, total, cell) > 0.0:
                     continue
@@ -170,12 +175,7 @@ def climb(
             cells = sweep(ground, forest, aim, part, point, axis, rows, total)
             lack = missing(aim, part, total, before)
             for cell in range(cells):
-                if ground.grid[axis]:
-                    if cell < ground.low[axis] or cell > ground.high[axis]:
-                        continue
-                elif not (ground.low[axis] >> cell) & 1:
-                    continue
-                if cell == before:
+                if cell == before or not allowed(ground, axis, cell):
                     continue
                 here = missing(aim, part, total, cell)
                 if here >= lack:

@@ -138,6 +138,16 @@ def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
 
 
 @njit(cache=True)
+def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
+    """Take narrowings back, the last one first, until so many are left; returns how many are."""
+    while steps > kept:
+        steps -= 1
+        axis = trail[steps, 0]
+        box.low[axis], box.high[axis], box.part[axis] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+    return steps
+
+
+@njit(cache=True)
 def best_leaf(
     ground: Ground, forest: Forest, gain: Array, node: int, box: Box, limit: int, found: int, stack: Stack
 ) -> int:
@@ -217,20 +227,14 @@ def best_leaf(
         if waiting == 0:
             break
         waiting -= 1
-        while steps > rows[waiting, 0]:
-            steps -= 1
-            axis = trail[steps, 0]
-            box.low[axis], box.high[axis], box.part[axis] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+        steps = undo(box, trail, steps, rows[waiting, 0])
         axis = rows[waiting, 1]
         trail[steps, 0], trail[steps, 1], trail[steps, 2] = axis, box.low[axis], box.high[axis]
         trail[steps, 3] = box.part[axis]
         steps += 1
         box.low[axis], box.high[axis], box.part[axis] = rows[waiting, 2], rows[waiting, 3], rows[waiting, 4]
         total, largest, node = rows[waiting, 5], rows[waiting, 6], rows[waiting, 7]
-    while steps > 0:
-        steps -= 1
-        axis = trail[steps, 0]
-        box.low[axis], box.high[axis], box.part[axis] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+    undo(box, trail, steps, 0)
     return found
 
 
@@ -320,10 +324,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
             if waiting == 0:
                 break
             waiting -= 1
-            while steps > rows[waiting, 0]:
-                steps -= 1
-                back = trail[steps, 0]
-                box.low[back], box.high[back], box.part[back] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+            steps = undo(box, trail, steps, rows[waiting, 0])
             axis = rows[waiting, 1]
             trail[steps, 0], trail[steps, 1], trail[steps, 2] = axis, box.low[axis], box.high[axis]
             trail[steps, 3] = box.part[axis]
@@ -331,10 +332,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
             box.low[axis], box.high[axis], box.part[axis] = rows[waiting, 2], rows[waiting, 3], rows[waiting, 4]
             total, largest, node = rows[waiting, 5], rows[waiting, 6], rows[waiting, 7]
             parent, side = rows[waiting, 8], 3
-        while steps > 0:
-            steps -= 1
-            back = trail[steps, 0]
-            box.low[back], box.high[back], box.part[back] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+        undo(box, trail, steps, 0)
     gain = np.empty((compares, count), np.int64)
     for c in range(compares):
         for node in range(count - 1, -1, -1):  # children have larger numbers

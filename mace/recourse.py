@@ -82,13 +82,13 @@ def explain(
     distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
-                optimum (networks to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
+                optimum (networks over floats to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
     count:      how many answers; the later ones differ by `diversity`: "features" (leave at least one feature as it
                 is that an earlier answer changed), "points" (any other point), or a number: the least distance
                 between any two answers.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
-    timeout:    seconds for each answer (None: no limit); memory: MB for each solver.
+    timeout:    seconds for each answer and its proof (None: no limit); memory: MB for each solver.
     background: rows to start from; those with the goal outcome give the first upper bound.
     watch:      called with the bracket after every question.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.

@@ -116,7 +116,7 @@ def test_an_audit_knows_when_it_ran_and_its_files_do_too(tmp_path: Path):
     assert asked(tmp_path / "certificates", checkpoint=checkpoint).period == audit.period, "nothing was asked again"
     for name in ("a.csv", "a.jsonl", "a.json"):
         assert read(audit.save(tmp_path / name))[0] == audit.records
-    shown = f"{first:%Y-%m-%d, %H:%M} to "
+    shown = f"{first:%Y-%m-%d, %H:%M}"
     for name in ("a.sqlite", "a.csv", "a.json"):
         ran = CliRunner().invoke(app, ["report", str(tmp_path / name), "--out", str(tmp_path / "r.html")])
         assert ran.exit_code == 0, ran.output

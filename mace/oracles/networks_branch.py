@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TRIED = 8  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
+FLOAT_SPLITS = 500  # a search: which of very many pairs of floats is nearest may take for ever, for the last 1e-8
 
 
 def candidates(search: Search, node: Node) -> list[Split | Phase]:
@@ -46,7 +47,8 @@ def candidates(search: Search, node: Node) -> list[Split | Phase]:
             if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
                 at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
                 found.append((float(node.loss[first]), Split(j, at)))
-            if change != 0.0 and (n.kind[j] == 1 or coarse(axis)):
+            floats = n.kind[j] == 0
+            if change != 0.0 and (not floats or search.float_splits < FLOAT_SPLITS and coarse(axis)):
                 value = axis.start_value + exact(change) * axis.scale
                 low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
                 gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
@@ -55,6 +57,7 @@ def candidates(search: Search, node: Node) -> list[Split | Phase]:
                 if unclear < part < gap - unclear:
                     lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
                     found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
+                    search.float_splits += int(floats)
         elif side & (side - 1):
             shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
             worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
@@ -112,7 +115,10 @@ def narrow(search: Search, node: Node) -> Split | Phase | None:
     if undecided.any():
         return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
     # Splitting fine floats gains nothing: the point's score lies within the rounding margin.
-    steps = [j for j in wide if search.numbers.axes.kind[j] != 0 or coarse(question.axes[j])]
+    steps = [j for j in wide if search.numbers.axes.kind[j] != 0]
+    if not steps and search.float_splits < FLOAT_SPLITS:
+        steps = [j for j in wide if coarse(question.axes[j])]
+        search.float_splits += bool(steps)
     return middle(node.box, steps[0]) if steps else None
 
 

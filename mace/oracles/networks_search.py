@@ -89,6 +89,7 @@ class Search:
         self.seeds: set[Point] = set()
         self.conditions = bool(question.rules or question.avoid or question.most_changes is not None)
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
+        self.float_splits = 0
         self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
 
     # ------------------------------------------------------------------------------------------ the target

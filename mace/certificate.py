@@ -12,8 +12,6 @@ import gzip
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +26,7 @@ from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
 from mace.exact import exact
 from mace.exact import text as exact_text
+from mace.files import write_whole
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
 from mace.margins import compare_slack, exact_margin, exact_scores, surely
@@ -78,7 +77,7 @@ class Certificate:
     def save(self, path: str | Path) -> Path:
         """Write the certificate as JSON, gzipped if the name ends in `.gz`.
 
-        Raises CertificateError if the file cannot be written; then nothing is left behind.
+        Raises FileError if the file cannot be written; then nothing is left behind.
         """
         path = Path(path)
         raw = canonical(self.data)
@@ -476,22 +475,6 @@ def canonical(data: Any) -> bytes:
 def zipped(raw: bytes) -> bytes:
     """Gzip without name and time: the same bytes of the same text."""
     return gzip.compress(raw, mtime=0)
-
-
-def write_whole(path: Path, raw: bytes) -> None:
-    """Write a file so that it appears whole or not at all; raises CertificateError."""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise CertificateError(f"{path}: cannot be written ({error})") from None
 
 
 def _short(value: Any) -> str:

@@ -22,8 +22,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.certificate import Certificate, canonical, certificate, model_part, write_whole, zipped
+from mace.certificate import Certificate, canonical, certificate, model_part, zipped
 from mace.errors import CertificateError
+from mace.files import write_whole
 from mace.proofs.check import MODEL
 from mace.tables import Formula, Table
 

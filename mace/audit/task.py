@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Proof, Record
-from mace.errors import CertificateError, MaceError
+from mace.errors import CertificateError, FileError, MaceError
 from mace.exact import text
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
@@ -197,7 +197,7 @@ class Worker:
             short = writer.of(answer)
             name = f"{record.key[:20]}.json.gz"
             size = writer.save(short, self.task.certificates / name)
-        except CertificateError as error:
+        except (CertificateError, FileError) as error:
             return replace(record, proof_why=error.message)
         proof, words = "unchecked", ""
         if self.task.check:
@@ -221,7 +221,7 @@ class Worker:
             path = made.save(folder / f"{record.key[:20]}{SUFFIX}")
         except SolversDisagreeError as error:
             return _doubted(replace(record, proof="refused", proof_why=error.message))
-        except CertificateError as error:
+        except (CertificateError, FileError) as error:
             return replace(record, proof_why=error.message)
         size = path.stat().st_size
         return replace(record, certificate=path.name, certificate_bytes=size, proof="solvers", proof_why=said)

@@ -23,7 +23,7 @@ from mace.cli.options import (
     print_json,
 )
 from mace.cli.progress import Progress
-from mace.errors import CertificateError
+from mace.errors import CertificateError, FileError
 from mace.files import check_folder
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def explain(
     if certificate is not None:
         try:
             written = _save(answer, certificate)
-        except CertificateError as error:  # raised when the answer has been printed
+        except FileError as error:  # raised when the answer has been printed
             failed = error
     if format is Format.json:
         print_json(answer.to_dict() | ({"certificate": written} if written else {}))

@@ -61,7 +61,11 @@ class Trained:
 
     model: Annotated[
         Path | None,
-        typer.Option("--model", help="A joblib or pickle file (needs --trust-pickle), or a .mace program."),
+        typer.Option(
+            "--model",
+            help="A model: .json or .ubj (XGBoost), .txt (LightGBM), .onnx, .skops, a .mace program, "
+            "or, with --trust-pickle, joblib or pickle.",
+        ),
     ] = None
     trust_pickle: Annotated[
         bool,

@@ -115,7 +115,8 @@ class World:
 def world(family: Family, seed: int) -> World:
     """The model of a seed, fitted to a few noisy rows of its space."""
     rng = np.random.default_rng([seed, len(family.name), family.classes])
-    features = RAW if family.raw else tuple(PLAIN[int(j)] for j in sorted(rng.permutation(len(PLAIN))[:4]))
+    picked = [*rng.permutation(3)[:2], *(3 + rng.permutation(len(PLAIN) - 3)[:2])]  # rules need two numbers
+    features = RAW if family.raw else tuple(PLAIN[int(j)] for j in sorted(picked))
     space = Space(features)
     sides = [[*values(f), *([None] if f.missing and f.numeric else [])] for f in features]
     points = [dict(zip(space.names, point, strict=True)) for point in itertools.product(*sides)]

@@ -257,7 +257,7 @@ GRAPHS = (
     Family("onnx-network-3", graph(scaled("neural_network.MLPClassifier", hidden_layer_sizes=(3,))), 3, DECIDE,
            exact=False),
 )  # fmt: skip
-SCORECARDS = (Family("OptBinning", scorecard, 2, (*DECIDE, "probability"), exact=False),)
+SCORECARDS = (Family("OptBinning", scorecard, 2, DECIDE, exact=False),)
 
 # --- kinds of goals and of rules, each over models of several kinds ---------------------------------------------------
 

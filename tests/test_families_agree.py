@@ -320,7 +320,8 @@ def test_provers_solver_and_library_agree_on_50_problems(family: Family) -> None
     assert sum(ended.values()) == 100
     # A perceptron's weights are whole on whole columns, so that many of its scores are ties.
     assert sum(count for how, count in ended.items() if "rounding decides" in how) <= 30
-    assert ended["auto: optimal, certificate accepted"] >= 10
+    # Bins of a number before a network, and distances and rules that are programs, are answered by the solvers.
+    assert sum(count for how, count in ended.items() if how.startswith("auto: optimal, ")) >= 10
 
 
 CHILD = """

@@ -1,6 +1,6 @@
 """What can be read, as a Markdown table made from the registry: `python -m mace.compilers.coverage`.
 
-In:  READERS.    Out: text; COVERAGE.md beside this file holds it, and a test compares the two.
+In:  READERS, and STEPS of pipelines.    Out: text; COVERAGE.md beside this file holds it, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from mace.compilers import READERS
+from mace.compilers.pipeline_steps import PARTS, STEPS
 
 _HEAD = """# What can be read
 
@@ -18,17 +19,33 @@ refused is an error that names it.
 | model | arithmetic | refused |
 |---|---|---|
 """
+_STEPS = """
+## Steps of a pipeline
+
+Followed exactly, in {parts}, nested as they come, with "passthrough" and
+"drop". Before trees a number may go through all of them: the tests become tests on the raw number. Before a linear
+model or a network, bins of a number are answered by the solvers, and `log1p`, `sqrt` and a clip that has an effect need
+an integer feature.
+
+| step | what becomes of a column |
+|---|---|
+"""
 _FOOT = """
+## Files
+
 Model files need no `--trust-pickle`: `.json` and `.ubj` (XGBoost), `.txt` (LightGBM), `.onnx`, `.skops`. XGBoost and
 LightGBM files are read without those libraries; with them, answers are confirmed by the library's own `predict`. A
-PyTorch `Sequential` is read through its ONNX export: `torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`.
+PyTorch `Sequential` is read through its ONNX export: `torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`;
+the weights that it may write into a file beside the model are read from there and from nowhere else.
 """
 
 
 def table() -> str:
     """The whole document."""
     rows = [f"| `{path}` | {one.precision} | {one.refused or '-'} |" for path, one in sorted(READERS.items())]
-    return _HEAD + "\n".join(rows) + "\n" + _FOOT
+    parts = ", ".join(f"`{path.rpartition('.')[2]}`" for path in PARTS)
+    steps = [f"| `{path}` | {(handler.__doc__ or '').strip()} |" for path, handler in sorted(STEPS.items())]
+    return _HEAD + "\n".join(rows) + "\n" + _STEPS.format(parts=parts) + "\n".join(steps) + "\n" + _FOOT
 
 
 if __name__ == "__main__":

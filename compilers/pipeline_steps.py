@@ -195,7 +195,7 @@ def k_bins_discretizer(at: At) -> list[Traced]:
 
 
 def function_transformer(at: At) -> list[Traced]:
-    """One of a few functions of one number."""
+    """`log1p`, `sqrt` or the number itself."""
     if at.step.func is not None and at.step.kw_args:
         raise ModelError(f"{at} passes kw_args to its function, which is not supported")
     if at.step.func is None or _only_checks(at.step.func):

@@ -12,14 +12,13 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import sys
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from multiprocessing import connection, spawn, util
+from multiprocessing import connection, spawn
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -126,7 +125,7 @@ def start_pool(payload: bytes, task: Task, processes: int) -> ProcessPool:
     return ProcessPool(
         max_workers=processes,
         initializer=prepare,
-        initargs=(payload, task.memory, _scratch()),
+        initargs=(payload, task.memory),
         context=_context(payload),
     )
 
@@ -167,10 +166,10 @@ def record_of(future: Future[Record], query: Query, task: Task) -> Record:
 _worker: Worker | None = None
 
 
-def prepare(payload: bytes, memory: int | None, scratch: str | None) -> None:
-    """Read the task, once in the life of a process, and set its limits; see `_end_with_parent` for `scratch`."""
+def prepare(payload: bytes, memory: int | None) -> None:
+    """Read the task, once in the life of a process, and set its limits."""
     global _worker  # the one thing that a process of the pool keeps
-    _end_with_parent(scratch)
+    _end_with_parent()
     _one_thread()
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
     _ = _worker.explainer.background
@@ -236,11 +235,8 @@ def _one_thread() -> None:
         threadpool_limits(1)
 
 
-def _end_with_parent(scratch: str | None) -> None:
-    """A killed audit must leave no process behind that goes on computing: no worker, and no solver of a worker.
-
-    scratch: the folder of multiprocessing's sockets, which a killed parent cannot remove itself.
-    """
+def _end_with_parent() -> None:
+    """A killed audit must leave no process behind that goes on computing: no worker, and no solver of a worker."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -250,8 +246,6 @@ def _end_with_parent(scratch: str | None) -> None:
 
     def watch() -> None:
         connection.wait([parent.sentinel])
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
         if grouped:
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
@@ -288,14 +282,6 @@ class WithoutMain(_Process):  # type: ignore[misc]
                 super().start()
             finally:
                 spawn.get_preparation_data = original
-
-
-def _scratch() -> str | None:
-    """The folder in which multiprocessing keeps its sockets in this process, where it has one."""
-    if _METHOD != "forkserver":
-        return None
-    folder: str = util.get_temp_dir()
-    return folder if Path(folder).name.startswith("pymp-") else None
 
 
 class _Context:

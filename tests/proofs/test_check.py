@@ -23,7 +23,7 @@ import pytest
 
 import mace.proofs
 from mace.certificate import Certificate, certificate, same_statement
-from mace.errors import CertificateError
+from mace.errors import FileError
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Found, Limits, Refuted
@@ -360,9 +360,9 @@ def test_a_certificate_speaks_of_one_question() -> None:
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     question = random_question(3, "forest")
-    with pytest.raises(CertificateError):
+    with pytest.raises(FileError):
         certificate(question, None, None, []).save(tmp_path / "absent" / "c.json")
     (tmp_path / "taken").mkdir()
-    with pytest.raises(CertificateError):
+    with pytest.raises(FileError):
         certificate(question, None, None, []).save(tmp_path / "taken")
     assert [p.name for p in tmp_path.iterdir()] == ["taken"]

@@ -5,7 +5,8 @@ Out: for each distance the share of rows whose nearest counterfactual changes ag
      the nearest one is that leaves age alone, or does not lower it; beside them the figures of the paper.
 The paper's setting: scikit-learn's forest of 10 trees, every feature free to change, no rules. "Found" counts the
 counterfactuals that were found, as the paper does; "must" those rows of which it is proved that no nearest one obeys.
-Source: Karimi et al. 2020, tables 4 (main text) and 7 (appendix), rows "MACE (epsilon = 1e-5)".
+Source: Karimi et al. 2020, tables 4 (main text) and 7 (appendix), rows "MACE (epsilon = 1e-5)", whose figures are
+taken from their reprint in Karimi's dissertation (tables 2.4 and A.2).
 """
 
 from __future__ import annotations

@@ -81,8 +81,7 @@ class Certificate:
         """
         path = Path(path)
         raw = canonical(self.data)
-        write_whole(path, zipped(raw) if path.suffix == ".gz" else raw)
-        return path
+        return write_whole(path, zipped(raw) if path.suffix == ".gz" else raw)
 
 
 def load(path: str | Path) -> Certificate:
@@ -214,6 +213,15 @@ _TURNED = {Op.GT: "<", Op.GE: "<="}
 _SIMPLE = {Op.ADD: "+", Op.NEGATE: "neg", Op.ABS: "abs", Op.MIN: "min", Op.MAX: "max"}
 _LOGIC = {Op.AND: "and", Op.OR: "or", Op.NOT: "not"}
 _TRUTHS = frozenset({"true", "false", "and", "or", "not", "<", "<=", "==", "!="})
+
+
+def holdable(rule: Rule) -> bool:
+    """Whether a certificate can hold a rule."""
+    try:
+        expression_of(rule)
+    except CertificateError:
+        return False
+    return True
 
 
 def expression_of(rule: Rule) -> list[Any]:

@@ -15,13 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
+from mace.plausibility import rule_of
 from mace.proof import Leaf, Proof
 from mace.question import Question
 
@@ -266,16 +267,20 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
 def recheck(bracket: Bracket, question: Question, seconds: float | None = None) -> None:
     """Let the checker read a proof in which floats alone decided that a box is empty; a refused one bounds nothing.
 
-    Every other leaf of a network's proof was verified exactly by the prover itself before it was written.
+    Every other leaf of a network's proof was verified exactly by the prover itself before it was written. So a rule
+    that no certificate can hold stands here as `false`: its own leaves pass, and all others are read.
     seconds: how long the checker may take (None: as long as it needs); one that is not done in time accepts nothing.
     """
-    from mace.certificate import certifiable, certificate
+    from mace.certificate import certifiable, certificate, holdable
 
-    by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in bracket.proof or ())
-    if bracket.proof is None or not by_floats or certifiable(question) is not None:
+    if bracket.proof is None or not any(isinstance(node, Leaf) and node.rule == "empty" for node in bracket.proof):
         return
-    lower = None if bracket.status == "infeasible" else bracket.lower
-    why = _objection(certificate(question, lower, bracket.point, bracket.proof), seconds)
+    never = rule_of("false", question.space)
+    question = replace(question, rules=tuple(rule if holdable(rule) else never for rule in question.rules))
+    why = certifiable(question) or ""
+    if not why:
+        lower = None if bracket.status == "infeasible" else bracket.lower
+        why = _objection(certificate(question, lower, None, bracket.proof), seconds)
     if why:
         bracket.proof, bracket.lower, bracket.why = None, Fraction(0), why
         bracket.status = "unknown" if bracket.point is None else "bounded"

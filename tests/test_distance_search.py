@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -7,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mace.axes import GridAxis, Point
+from mace.certificate import certifiable
 from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
+from mace.plausibility import rule_of
 from mace.proof import Leaf, Split
 from mace.search import Bracket, recheck, squeeze
 from tests.reference import nearest, points, random_question
@@ -125,3 +128,18 @@ def test_a_proof_that_the_checker_accepts_in_a_process_of_its_own_keeps_its_boun
     recheck(bracket, question, 60.0)
     assert bracket.proof is proof
     assert not bracket.why
+
+
+@pytest.mark.parametrize("true", [True, False])
+def test_a_rule_that_no_certificate_can_hold_does_not_spare_a_proof_its_reading(true):
+    question = next(q for q in map(random_question, range(50)) if (b := nearest(q)) and b[0] > 0)
+    distance, point = nearest(question)
+    rule = rule_of("x = 1\nreturn x == 1", question.space)
+    question = replace(question, rules=(*question.rules, rule))
+    assert certifiable(question) is not None
+    cut = next(j for j, axis in enumerate(question.axes) if isinstance(axis, GridAxis))
+    past = question.axes[cut].upper - (0 if true else 1)  # of the second half, nothing or the last value
+    proof = [Split(cut, past), Leaf("rule", len(question.rules) - 1), Leaf("empty")]
+    bracket = Bracket(distance, distance, point, "optimal", proof=proof)
+    recheck(bracket, question)
+    assert (bracket.status, bracket.lower) == (("optimal", distance) if true else ("bounded", 0))

@@ -21,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.errors import CertificateError, FileError
+from mace.errors import CertificateError
 from mace.exact import text as exact_text
 from mace.files import write_whole
 from mace.question import Question
@@ -72,13 +72,10 @@ class SolverCertificate:
         return SolverVerdict(accepted, said, in_words(self.data["claim"]))
 
     def save(self, path: str | Path) -> Path:
-        """Write the record as JSON, gzipped if the name ends in `.gz`; the file appears whole or not at all."""
+        """Write the record as JSON, gzipped if the name ends in `.gz`; raises FileError and then leaves nothing."""
         path = Path(path)
         raw = json.dumps(self.data, indent=1).encode()
-        try:
-            return write_whole(path, gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)
-        except FileError as error:
-            raise CertificateError(error.message) from None
+        return write_whole(path, gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)
 
 
 def in_words(claim: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ BIN   := .venv/bin
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test exhaustive check bench proofs clean
+.PHONY: help install demo quick test exhaustive fuzz check bench proofs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -38,6 +38,9 @@ test: $(STAMP)  ## all tests, quick ones first
 
 exhaustive: $(STAMP)  ## the same truths on many more cases; takes an hour or so
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m exhaustive
+
+fuzz: $(STAMP)  ## random problems against enumeration: make fuzz SECONDS=600 SEED=7; failures are shrunk
+	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 check: $(STAMP)  ## ruff and mypy, strict
 	@$(BIN)/ruff check .

@@ -43,7 +43,8 @@ def shown(feature: Feature, value: Any) -> Any:
 def reachable(feature: Feature, start: Any) -> list[Any]:
     """The values that the feature may take from its start."""
     known = values(feature)
-    if feature.missing and feature.kind != "categorical":  # What is missing stays so, and what is there stays there.
+    # A number, or a rank, that is missing stays so, and one that is there stays there; elsewhere it is one more level.
+    if feature.missing and feature.kind not in ("binary", "categorical"):
         if start is None:
             return [None]
         known = [value for value in known if value is not None]

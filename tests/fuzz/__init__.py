@@ -1,0 +1,1 @@
+"""Random questions of every kind against enumeration through the library's own `predict`: `make fuzz`."""

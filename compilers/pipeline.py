@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mace.columns import Column, Step
 from mace.compilers import read_coded
+from mace.compilers.categories import on_thresholds
 from mace.compilers.deployed import Deployed, decide, deployed
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
 from mace.compilers.pipeline_missing import without_nan
@@ -149,6 +150,7 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
         compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
     elif isinstance(table, Ensemble):
+        table = on_thresholds(table, columns, space.features)
         raw, over = on_raw_numbers(table, columns)
         if raw is not table:
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]

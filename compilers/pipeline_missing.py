@@ -16,6 +16,7 @@ import numpy as np
 
 from mace.columns import Column
 from mace.compilers.pipeline_thresholds import LARGEST, TOP
+from mace.members import equal_to
 from mace.space import Feature
 from mace.tables import Ensemble, Tree
 
@@ -46,7 +47,7 @@ def _by_place(table: Ensemble, tree: Tree, lacking: dict[int, tuple[float, ...]]
         if column not in lacking:
             continue
         values = lacking[column]
-        members[node] = frozenset(k for k, value in enumerate(values) if table.goes_left(tree, node, value))
+        members[node] = equal_to(k for k, value in enumerate(values) if table.goes_left(tree, node, value))
         threshold[node] = 0.0
         if missing is not None:
             missing[node] = False

@@ -7,7 +7,8 @@ Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), b
 Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
 How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; numbers up
 to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 where the node knows no missing values; a
-category goes left if it is in the node's set, NaN and unknown ones right; raw scores add
+number in a categorical column goes left if it is in the node's set once what follows the point is cut off (-0.5 is 0),
+NaN, others and numbers beyond a C int go right; raw scores add
 the leaves from zero in float64, in order; class 1 is
 1 / (1 + exp(-sigmoid * score)) > 1/2, else the first of the largest.
 """
@@ -23,6 +24,7 @@ import numpy as np
 
 from mace.compilers.tree_arrays import checked
 from mace.errors import FileError, ModelError
+from mace.members import Members, truncated
 from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
 
 VERSIONS = ("v3", "v4")
@@ -151,7 +153,7 @@ def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs
     threshold = np.where((threshold >= 0) & (threshold < _ZERO), _ZERO, threshold)
     # A split between NaN and the rest has the threshold infinity.
     threshold = np.where(np.isposinf(threshold), np.finfo(np.float64).max, threshold)
-    members: dict[int, frozenset[int]] = {}
+    members: dict[int, Members] = {}
     if categorical.any():
         bounds = _numbers(given, "cat_boundaries", _whole(given, "num_cat", where) + 1, where).astype(np.int64).tolist()
         words = _numbers(given, "cat_threshold", bounds[-1], where).astype(np.int64).tolist()
@@ -160,7 +162,8 @@ def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs
             if not 0 <= place < len(bounds) - 1 or not 0 <= bounds[place] <= bounds[place + 1] <= len(words):
                 raise ModelError(f"{where}, node {node} has a set of categories out of range ({place})")
             bits = words[bounds[place] : bounds[place + 1]]
-            members[node] = frozenset(k for k in range(32 * len(bits)) if bits[k // 32] >> k % 32 & 1)
+            codes = (k for k in range(32 * len(bits)) if bits[k // 32] >> k % 32 & 1)
+            members[node] = truncated(codes, "float64", negative=True)
     # Where a node knows no missing values, NaN is 0.
     goes_left = ~categorical & np.where(missing == 0, threshold >= 0, default)
     fill = np.full(leaves, -1)

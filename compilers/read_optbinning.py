@@ -21,6 +21,7 @@ from mace.compilers.read_sklearn import fitted, name_of
 from mace.compilers.read_sklearn_linear import read_linear
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
+from mace.members import Members, equal_to
 from mace.tables import Ensemble, Tree
 
 _UNIT = 2.0**-53
@@ -94,7 +95,7 @@ def _tree(model: Any, number: int, name: str, binned: Any, columns: int, column:
         held = np.array([value], dtype=object if isinstance(value, str) else None)
         return float(np.asarray(binned.transform(held, metric="woe", **metrics), dtype=np.float64)[0])
 
-    members: dict[int, frozenset[int]] = {}
+    members: dict[int, Members] = {}
     if binned.dtype == "numerical":
         splits = sorted({float(split) for split in np.asarray(binned.splits).ravel()}.union(_alone(binned)))
         ends: list[tuple[float | frozenset[int], float]] = [
@@ -117,7 +118,7 @@ def _tree(model: Any, number: int, name: str, binned: Any, columns: int, column:
         here = len(left)
         left[at], right[at], tested[at] = here, here + 1, column
         if isinstance(end, frozenset):
-            members[at] = end
+            members[at] = equal_to(end)
         else:
             threshold[at] = end
         left += [-1, -1]

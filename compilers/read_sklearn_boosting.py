@@ -23,6 +23,7 @@ from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, 
 from mace.compilers.read_sklearn_trees import is_regressor, tree_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
+from mace.members import Members, equal_to
 from mace.tables import Ensemble, Floats, Label, Link, Rule, Tree
 
 
@@ -165,7 +166,7 @@ def _hist_tree(where: str, predictor: Any, columns: int, source: list[int], know
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         raise ModelError(f"{where} has no readable nodes ({error})") from error
     left, right = np.where(leaf, -1, left), np.where(leaf, -1, right)
-    members: dict[int, frozenset[int]] = {}
+    members: dict[int, Members] = {}
     for node in np.flatnonzero(categorical).tolist():
         codes = known.get(int(column[node]))
         if codes is None or not 0 <= place[node] < len(sets):
@@ -176,7 +177,7 @@ def _hist_tree(where: str, predictor: Any, columns: int, source: list[int], know
             goes = frozenset(codes) - goes
             left[node], right[node] = right[node], left[node]
             missing[node] = False
-        members[node] = goes
+        members[node] = equal_to(goes)
     # A split between NaN and the rest has the threshold infinity: every finite number goes left.
     threshold = np.where(np.isposinf(threshold), np.finfo(np.float64).max, threshold)
     tree = checked(where, columns, left, right, column, threshold, value[:, None], missing, members)

@@ -6,9 +6,10 @@ Out: an Ensemble whose scores are the library's margins (`output_margin=True`), 
      (`native.py`).
 Promise: every index, shape and number is checked; another version, booster or objective is a ModelError that names it.
 How the library decides (checked against 3.2 row by row, in batches and in place): inputs are float32; a row goes left
-where x < t, where it is NaN and the node's default is left, or where its category is not in the node's set (categories
-never seen go left too); the margin of `base_score` comes first, then the trees' leaves, in order, in float32; the class
-is 1 where 1 / (1 + exp(-margin)) > 1/2, or the first of the largest.
+where x < t, where it is NaN and the node's default is left, or where its category is not in the node's set; a number's
+category is what comes before the point (0.5 has 0), negative numbers and categories never seen go left; the margin of
+`base_score` comes first, then the trees' leaves, in order, in float32; the class is 1 where
+1 / (1 + exp(-margin)) > 1/2, or the first of the largest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from mace.compilers.tree_arrays import checked
 from mace.compilers.ubjson import parse
 from mace.errors import FileError, ModelError
+from mace.members import Members, truncated
 from mace.tables import Compare, Decision, Ensemble, Floats, Label, Link, Tree
 
 OLDEST, TOO_NEW = (2, 0), (4, 0)
@@ -34,6 +36,7 @@ _OBJECTIVES = {
 }  # fmt: skip
 # The largest float32 for which 1 / (1 + expf(-s)) is not above 1/2: the sum is rounded to even.
 _HALF = 1.5 * 2.0**-24
+_CATEGORIES = 2**24  # From here on float32 has gaps, and the library knows no category.
 
 
 def read_booster(model: Any, rounds: int | None = None, classes: tuple[Label, ...] | None = None) -> Ensemble:
@@ -158,11 +161,14 @@ def _tree(number: int, tree: Mapping[str, Any], group: int, columns: int, output
         raise ModelError(f"{where} has arrays of different lengths")
     if not len(nodes) == len(starts) == len(sizes):
         raise ModelError(f"{where} has sets of categories that do not fit together")
-    members: dict[int, frozenset[int]] = {}
+    members: dict[int, Members] = {}
     for node, start, size_ in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):
         if not 0 <= node < len(left) or start < 0 or size_ < 0 or start + size_ > len(cells):
             raise ModelError(f"{where} has a set of categories out of range (node {node})")
-        members[node] = frozenset(cells[start : start + size_].tolist())
+        codes = cells[start : start + size_].tolist()
+        if any(not 0 <= code < _CATEGORIES for code in codes):
+            raise ModelError(f"{where} has a category out of range (node {node})")
+        members[node] = truncated(codes, "float32", negative=False)
         # The set goes right: with the branches swapped, it is what goes left.
         left[node], right[node], default[node] = right[node], left[node], not default[node]
     if set(np.flatnonzero((split == 1) & (left != -1)).tolist()) != set(members):

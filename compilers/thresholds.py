@@ -1,7 +1,7 @@
 """Where a test of a tree really changes its answer, for inputs that are exact numbers.
 
 In:  a threshold as the library stores it, the cast of its inputs, and its comparison.
-Out: T, the largest double that the test still sends to the left.
+Out: T, the largest double that the test still sends to the left; for a set of categories, the doubles that it holds.
 Promise: for every double x, `cast(x) test threshold` holds if and only if x <= T (tests/compilers/test_thresholds.py
 compares with numpy at the bits). A real-valued encoding of the stored threshold is wrong here: about one forest
 threshold in four lies below its own float32 rounding.
@@ -16,6 +16,7 @@ from typing import Literal
 
 from mace.errors import ModelError
 from mace.exact import LARGEST_32, below, float32_to_rank, next_float32, rank_to_float32, to_float32
+from mace.members import Members
 
 # Where float32 would have its next number if it had one more exponent: a double from halfway on becomes infinite.
 _BEYOND_32 = Fraction(2**128)
@@ -37,6 +38,12 @@ def largest_passing(threshold: float, cast: Literal["float32", "float64"], test:
     if cast == "float64":
         return threshold if test == "<=" else math.nextafter(threshold, -math.inf)
     return _last_before(_float32_below(threshold, strict=test == "<"), cast)
+
+
+def before_cast(members: Members, cast: Literal["float32", "float64"]) -> Members:
+    """The doubles whose cast lies in a set of numbers, none of them infinite."""
+    ends = ((largest_passing(low, cast, "<"), largest_passing(high, cast, "<=")) for low, high in members)
+    return tuple((math.nextafter(before, math.inf), last) for before, last in ends if before < last)
 
 
 def _float32_below(threshold: float, *, strict: bool) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from mace.compilers.thresholds import largest_passing
+from mace.compilers.thresholds import before_cast, largest_passing
 from mace.compilers.verdict import Asked, decide, joined
 from mace.errors import ModelError
 from mace.exact import exact
@@ -67,17 +67,14 @@ def nested(table: Ensemble, number: int, names: Sequence[str], at_leaf: Callable
 def _passes(table: Ensemble, tree: Tree, node: int, column: Name) -> Expr:
     """The test of an inner node on an exact number; programs have no NaN."""
     if node in tree.members:
-        # A number that the cast rounds to a category counts as that category.
-        return joined(Op.OR, [_equals(table, column, code) for code in sorted(tree.members[node])])
+        found = before_cast(tree.members[node], table.cast)
+        return joined(Op.OR, [_within(column, low, high) for low, high in found])
     last = largest_passing(float(tree.threshold[node]), table.cast, table.test)
     if abs(last) == float("inf"):  # every finite double goes the same way
         return Truth(last > 0)
     return Apply(Op.LE, (column, Number(Fraction(last))))
 
 
-def _equals(table: Ensemble, column: Name, code: int) -> Expr:
-    """Whether the cast of a column is a whole number."""
-    last = largest_passing(float(code), table.cast, "<=")
-    before = largest_passing(float(code), table.cast, "<")
-    above, below = (Apply(op, (column, Number(Fraction(x)))) for op, x in ((Op.GT, before), (Op.LE, last)))
+def _within(column: Name, low: float, high: float) -> Expr:
+    above, below = (Apply(op, (column, Number(Fraction(x)))) for op, x in ((Op.GE, low), (Op.LE, high)))
     return Apply(Op.AND, (above, below))

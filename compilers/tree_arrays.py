@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mace.errors import ModelError
+from mace.members import Members
 from mace.tables import Tree
 
 LEAF = -1
@@ -28,7 +29,7 @@ def checked(
     threshold: Any,
     value: Any,
     missing_left: Any = None,
-    members: Mapping[int, frozenset[int]] | None = None,
+    members: Mapping[int, Members] | None = None,
 ) -> Tree:
     """One tree; leaves have both children negative.
 

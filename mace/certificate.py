@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
+import numpy as np
+
 from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.columns import Column
 from mace.distance import Norm
@@ -30,6 +32,7 @@ from mace.files import write_whole
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
 from mace.margins import compare_slack, exact_margin, exact_scores, surely
+from mace.members import are_whole, whole_numbers
 from mace.plausibility import Rule
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
 from mace.question import Question
@@ -107,8 +110,10 @@ def certifiable(question: Question) -> str | None:
         return "the distance is a program; certificates speak of mixtures of l0, l1 and linf"
     if isinstance(question.model, Ensemble):
         for tree in question.model.trees:
-            if any(question.columns[tree.column[node]].values is None for node in tree.members):
-                return "a tree tests a number as if it were a category"
+            for node, members in tree.members.items():
+                values = question.columns[tree.column[node]].values
+                if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
+                    return "a tree tests a number as if it were a category"
     for column in question.columns:
         for step in column.chain:
             if step[0] not in ("add", "sub", "mul", "div"):
@@ -386,7 +391,7 @@ def _tree(tree: Tree) -> dict[str, list[Any]]:
     return {
         "column": [column[node] if test else -1 for node, test in pairs],
         "threshold": [
-            0 if not test else sorted(tree.members[node]) if node in tree.members else _float(threshold[node])
+            0 if not test else whole_numbers(tree.members[node]) if node in tree.members else _float(threshold[node])
             for node, test in pairs
         ],
         "left": [place[left[node]] if test else 0 for node, test in pairs],

@@ -370,6 +370,7 @@ def read_model(model: object, space: Space) -> Table:
     if isinstance(model, (str, Path)):
         return model_program(model, space)
     from mace.compilers import deployed, read
+    from mace.compilers.categories import on_thresholds
 
     table = read(model)
     names = deployed(model).names
@@ -385,7 +386,7 @@ def read_model(model: object, space: Space) -> Table:
             hint="Train it on space.encode(frame), or set encoding= and columns=. "
             f"The space has: {', '.join(columns)}.",
         )
-    return table
+    return table if isinstance(table, (Network, Formula)) else on_thresholds(table, space.columns, space.features)
 
 
 def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object] | None = None) -> Distance:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.errors import GoalError
+from mace.members import Members, among
 
 if TYPE_CHECKING:
     from mace.language import Program
@@ -108,7 +109,7 @@ class Tree:
     left, right: (nodes,) where a passed and a failed test lead, -1 for a leaf.
     value:     (nodes, outputs) what a leaf adds to the scores, exactly as the library adds it.
     missing_left: (nodes,) whether NaN goes left; None: it fails every test, so it goes right.
-    members:   nodes that test a category instead: a row goes left if the column is one of these whole numbers. Where a
+    members:   nodes that test a category instead: a row goes left if what the test sees lies in this set. Where a
                library sends categories that it never saw to the left, the reader swaps the branches.
     """
 
@@ -118,7 +119,7 @@ class Tree:
     right: Ints
     value: Floats
     missing_left: Bools | None = None
-    members: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    members: Mapping[int, Members] = field(default_factory=dict)
 
     @property
     def nodes(self) -> int:
@@ -192,7 +193,7 @@ class Ensemble:
         if seen != seen:  # NaN
             return tree.missing_left is not None and bool(tree.missing_left[node])
         if node in tree.members:
-            return seen in tree.members[node]
+            return among(tree.members[node], seen)
         threshold = float(tree.threshold[node])
         return seen <= threshold if self.test == "<=" else seen < threshold
 

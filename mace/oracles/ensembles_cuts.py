@@ -17,6 +17,7 @@ from mace.axes import GridAxis, LevelAxis
 from mace.columns import Column
 from mace.errors import ModelError
 from mace.exact import nearest
+from mace.members import among
 from mace.question import Question
 from mace.tables import Ensemble, Tree
 
@@ -73,7 +74,7 @@ def tests_of(question: Question, model: Ensemble) -> tuple[Array, Array, Array, 
             bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
             answers[here] = (passed.astype(np.int64) @ bits)[back.ravel()]
             for node in members.keys() & set(here.tolist()):
-                left = [missing[node] if value != value else value in members[node] for value in model.seen(values)]
+                left = [missing[node] if x != x else among(members[node], x) for x in model.seen(values).tolist()]
                 answers[node] = np.array(left, np.int64) @ bits
             answers[here] &= axis.allowed
 

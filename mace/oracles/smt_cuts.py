@@ -65,9 +65,9 @@ class Cuts:
                 return _where(lambda value: seen(value) < threshold, piece, threshold)
             return _where(lambda value: seen(value) <= threshold, piece, threshold)
         found: list[Interval] = []
-        for member in sorted(tree.members[node]):
-            upper = _where(lambda value, member=member: seen(value) <= member, piece, member)  # type: ignore[misc]
-            lower = _where(lambda value, member=member: seen(value) >= member, piece, member)  # type: ignore[misc]
+        for low, high in tree.members[node]:
+            upper = _where(lambda value, high=high: seen(value) <= high, piece, high)  # type: ignore[misc]
+            lower = _where(lambda value, low=low: seen(value) >= low, piece, low)  # type: ignore[misc]
             found += [
                 (max(a, c), min(b, d)) for a, b in upper for c, d in lower if max(a, c) <= min(b, d)
             ]  # fmt: skip

@@ -20,12 +20,13 @@ import numpy as np
 
 from mace.axes import Axis, LevelAxis
 from mace.columns import Column
+from mace.members import Members
 from mace.tables import Ensemble, Floats, Tree
 
 LARGEST = 20_000  # nodes of one merged tree
 DEEPEST = 300
 
-Test: TypeAlias = tuple[int, float, frozenset[int] | None, bool]  # column, threshold, members, where NaN goes
+Test: TypeAlias = tuple[int, float, Members | None, bool]  # column, threshold, members, where NaN goes
 
 
 class TooLarge(Exception):  # noqa: N818
@@ -55,7 +56,7 @@ class Merger:
         left: list[int] = []
         right: list[int] = []
         missing: list[bool] = []
-        members: dict[int, frozenset[int]] = {}
+        members: dict[int, Members] = {}
         value: list[Floats | None] = []
 
         def grow(a: int, b: int, known: Known, depth: int) -> int:

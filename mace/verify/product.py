@@ -26,6 +26,7 @@ import numpy as np
 
 from mace.axes import Axis
 from mace.columns import Column
+from mace.compilers.thresholds import before_cast
 from mace.errors import ModelError
 from mace.exact import above, below, exact
 from mace.margins import compare_slack
@@ -311,6 +312,7 @@ def _plainly_tested(table: Ensemble) -> Ensemble:
                 ],
                 np.float64,
             ),
+            members={node: before_cast(found, table.cast) for node, found in tree.members.items()},
         )
         for tree in table.trees
     )

@@ -369,7 +369,7 @@ def test_any_column_and_any_test_of_a_tree_is_taken(seed: int) -> None:
                 np.array([1, 3, 5, -1, -1, -1, -1], dtype=np.int32),
                 np.array([2, 4, 6, -1, -1, -1, -1], dtype=np.int32),
                 rng.choice([0.1, 0.25, 0.3, 0.5], size=(7, 2)),
-                members={1: frozenset({-2.0, 0.0, 1.0, 3.0, 7.0})},
+                members={1: ((-2.0, -2.0), (0.0, 0.5), (1.0, 1.0), (3.0, 4.25), (7.0, 7.0))},
             )
         )
     model = Ensemble(tuple(trees), 4, np.zeros(2), "argmax", (0, 1), divide=3)

@@ -139,15 +139,15 @@ class Answer:
         assert self.proof is not None and self.question is not None
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or self.exact_distance != self.exact_lower_bound:
             return self.proof
-        limit = self.seconds * 4 + 10
-        if self.timeout is not None:
-            limit = min(limit, self.timeout - self.seconds)
-        if limit <= 0:
-            return self.proof
+        from mace.deadline import Deadline
         from mace.oracles.ensembles import EnsembleOracle
         from mace.oracles.protocol import Found, Limits
 
-        again = EnsembleOracle(self.question).ask(None, Limits(limit), best=self.witness)
+        left = Deadline.after(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
+        deadline = left.within(self.seconds * 4 + 10)
+        if deadline.over:
+            return self.proof
+        again = EnsembleOracle(self.question).ask(None, Limits(deadline), best=self.witness)
         if not isinstance(again, Found) or again.lower != self.exact_lower_bound or again.proof is None:
             return self.proof
         return min(again.proof, self.proof, key=len)

@@ -26,6 +26,7 @@ from mace.answer import Answer, Counterfactual
 from mace.axes import Axis, LevelAxis, Point
 from mace.background import Background
 from mace.columns import usable_axes
+from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, RowError
@@ -227,12 +228,14 @@ class Explainer:
         _check_limit("timeout", timeout, "seconds")
         _check_limit("memory", memory, "MB")
         began = time.perf_counter()
+        deadline = Deadline.after(timeout)  # the first answer's includes making the question
         question, decision = self.question(x, goal, most_changes)
-        limits = Limits(timeout, None if memory is None else memory * 2**20)
+        room = None if memory is None else memory * 2**20
         found: list[tuple[Bracket, Question]] = []
         asked = question
         name = ""
         while len(found) < count:
+            limits = Limits(Deadline.after(timeout) if found else deadline, room)
             bracket, name, answered = self._one(asked, oracle, gap, rgap, limits, watch)
             found.append((bracket, answered))
             if bracket.point is None or bracket.point == question.start:
@@ -260,7 +263,6 @@ class Explainer:
         if question.obeys(question.start) and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
             return done, "none (the row has the goal already)", question
-        began = time.monotonic()
         oracle = choose(question, oracle_name)
         try:
             best = self._first(question, oracle, confirm)
@@ -278,7 +280,7 @@ class Explainer:
         answered = question
         for point in bracket.refused:
             answered = answered.away(AvoidPoint(point))
-        recheck(bracket, answered, limits.seconds and max(0.0, limits.seconds - (time.monotonic() - began)))
+        recheck(bracket, answered, limits.deadline)
         return bracket, oracle.name, answered
 
     def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
+from mace.deadline import NEVER, Deadline
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
 from mace.plausibility import rule_of
 from mace.proof import Leaf, Proof
@@ -58,22 +59,6 @@ class Bracket:
     trace: list[Asked] = field(default_factory=list)
 
 
-class _Clock:
-    def __init__(self, limits: Limits) -> None:
-        self.began = time.monotonic()
-        self.limits = limits
-
-    def left(self) -> Limits:
-        if self.limits.seconds is None:
-            return self.limits
-        rest = self.limits.seconds - (time.monotonic() - self.began)
-        return Limits(max(0.0, rest), self.limits.memory)
-
-    @property
-    def over(self) -> bool:
-        return self.limits.seconds is not None and time.monotonic() - self.began >= self.limits.seconds
-
-
 def squeeze(
     question: Question,
     oracle: Oracle,
@@ -91,14 +76,13 @@ def squeeze(
     Returns a Bracket; a limit does not raise: the bracket stays wider and `why` says which.
     """
     bracket = Bracket()
-    clock = _Clock(limits)
     if best is not None:
         bracket.point, bracket.upper = best, question.distance_of(best)
     step = _optimise if oracle.optimises else _bisect
     # Invariant: no point with the goal is closer than bracket.lower, and bracket.point has it at bracket.upper.
-    while not step(bracket, question, oracle, confirm, gap, clock, watch):
-        if clock.over and not bracket.why:
-            bracket.why = f"the time limit of {limits.seconds:g} s was reached"
+    while not step(bracket, question, oracle, confirm, gap, limits, watch):
+        if limits.deadline.over and not bracket.why:
+            bracket.why = limits.deadline.why
         if bracket.why:
             break
     _conclude(bracket, gap)
@@ -110,16 +94,16 @@ def _ask(
     oracle: Oracle,
     radius: Fraction | None,
     gap: Gap,
-    clock: _Clock,
+    limits: Limits,
     confirm: Callable[[Point], bool],
     question: Question,
     *,
     strict: bool = False,
 ) -> Found | Refuted | Unknown:
     """One question; a witness is believed only when it obeys the question and the deployed model confirms it."""
-    began = time.monotonic()
+    began = time.perf_counter()
     while True:
-        reply = oracle.ask(radius, clock.left(), strict=strict, best=bracket.point, gap=gap)
+        reply = oracle.ask(radius, limits, strict=strict, best=bracket.point, gap=gap)
         if not isinstance(reply, Found) or reply.point == bracket.point:
             break
         if question.obeys(reply.point) and confirm(reply.point):
@@ -129,11 +113,11 @@ def _ask(
             break
         bracket.refused.append(reply.point)
         oracle.forbid(reply.point)
-        if len(bracket.refused) >= REFUSALS or clock.over:
+        if len(bracket.refused) >= REFUSALS or limits.deadline.over:
             reply = Unknown(f"the deployed model refused {len(bracket.refused)} points that the oracle found")
             break
     verdict = {"Found": "found", "Refuted": "refuted", "Unknown": "unknown"}[type(reply).__name__]
-    bracket.trace.append(Asked(radius, verdict, time.monotonic() - began, bracket.lower, bracket.upper))
+    bracket.trace.append(Asked(radius, verdict, time.perf_counter() - began, bracket.lower, bracket.upper))
     return reply
 
 
@@ -143,11 +127,11 @@ def _optimise(
     oracle: Oracle,
     confirm: Callable[[Point], bool],
     gap: Gap,
-    clock: _Clock,
+    limits: Limits,
     watch: Callable[[Bracket], None],
 ) -> bool:
     """An oracle that optimises is asked once; true when there is nothing more to ask."""
-    reply = _ask(bracket, oracle, None, gap, clock, confirm, question)
+    reply = _ask(bracket, oracle, None, gap, limits, confirm, question)
     match reply:
         case Found():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
@@ -173,12 +157,12 @@ def _bisect(
     oracle: Oracle,
     confirm: Callable[[Point], bool],
     gap: Gap,
-    clock: _Clock,
+    limits: Limits,
     watch: Callable[[Bracket], None],
 ) -> bool:
     """One step of algorithm 1; true when there is nothing more to ask."""
     if bracket.upper is None:
-        reply = _ask(bracket, oracle, None, gap, clock, confirm, question)
+        reply = _ask(bracket, oracle, None, gap, limits, confirm, question)
         if isinstance(reply, Refuted):
             bracket.status = "infeasible"
             bracket.proof = reply.proof
@@ -193,7 +177,7 @@ def _bisect(
     last = bracket.trace[-1] if bracket.trace else None
     finish = narrow or (last is not None and last.verdict == "refuted" and len(bracket.trace) % 4 == 3)
     radius = bracket.upper if finish else _simple((bracket.lower + bracket.upper) / 2, bracket.lower, bracket.upper)
-    reply = _ask(bracket, oracle, radius, gap, clock, confirm, question, strict=finish)
+    reply = _ask(bracket, oracle, radius, gap, limits, confirm, question, strict=finish)
     match reply:
         case Refuted():
             bracket.lower = max(bracket.lower, radius)
@@ -264,12 +248,12 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
     return point
 
 
-def recheck(bracket: Bracket, question: Question, seconds: float | None = None) -> None:
+def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) -> None:
     """Let the checker read a proof in which floats alone decided that a box is empty; a refused one bounds nothing.
 
     Every other leaf of a network's proof was verified exactly by the prover itself before it was written. So a rule
     that no certificate can hold stands here as `false`: its own leaves pass, and all others are read.
-    seconds: how long the checker may take (None: as long as it needs); one that is not done in time accepts nothing.
+    A checker that is not done at the deadline accepts nothing.
     """
     from mace.certificate import certifiable, certificate, holdable
 
@@ -280,16 +264,16 @@ def recheck(bracket: Bracket, question: Question, seconds: float | None = None) 
     why = certifiable(question) or ""
     if not why:
         lower = None if bracket.status == "infeasible" else bracket.lower
-        why = _objection(certificate(question, lower, None, bracket.proof), seconds)
+        why = _objection(certificate(question, lower, None, bracket.proof), deadline)
     if why:
         bracket.proof, bracket.lower, bracket.why = None, Fraction(0), why
         bracket.status = "unknown" if bracket.point is None else "bounded"
 
 
-def _objection(made: Certificate, seconds: float | None) -> str:
+def _objection(made: Certificate, deadline: Deadline) -> str:
     """Why a certificate is not accepted, empty if it is; with a limit the checker is a process of its own."""
     refused = "the checker refused the prover's proof ({}); please report this"
-    if seconds is None:
+    if deadline.left() is None:
         verdict = made.check()
         return "" if verdict.accepted else refused.format(verdict.reason)
     from mace.proofs import check
@@ -298,7 +282,7 @@ def _objection(made: Certificate, seconds: float | None) -> str:
         file = made.save(Path(folder) / "proof.json")
         command = [sys.executable, "-I", "-S", check.__file__, str(file)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.left(), check=False)
         except subprocess.TimeoutExpired:
-            return "the time limit was reached before the checker had read the proof"
+            return f"{deadline.why}, reached before the checker had read the proof"
     return "" if done.returncode == 0 else refused.format((done.stdout or done.stderr).strip())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mace.axes import GridAxis, Point
 from mace.certificate import certifiable
+from mace.deadline import Deadline
 from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.plausibility import rule_of
@@ -114,7 +115,7 @@ def test_a_proof_that_the_checker_does_not_accept_in_time_bounds_nothing(seconds
     question = next(q for q in map(random_question, range(50)) if (b := nearest(q)) and b[0] > 0)
     distance, point = nearest(question)
     bracket = Bracket(distance, distance, point, "optimal", proof=[Leaf("empty")])
-    recheck(bracket, question, seconds)
+    recheck(bracket, question, Deadline.after(seconds))
     assert (bracket.status, bracket.lower, bracket.proof) == ("bounded", 0, None)
     assert why in bracket.why
 
@@ -125,7 +126,7 @@ def test_a_proof_that_the_checker_accepts_in_a_process_of_its_own_keeps_its_boun
     # Nothing is closer than 0; the second half of a grid cut at its end is empty.
     proof = [Split(cut, question.axes[cut].upper), Leaf("distance"), Leaf("empty")]
     bracket = Bracket(Fraction(0), None, None, "unknown", proof=proof)
-    recheck(bracket, question, 60.0)
+    recheck(bracket, question, Deadline.after(60.0))
     assert bracket.proof is proof
     assert not bracket.why
 

@@ -148,7 +148,7 @@ def check(seed: int, oracle_of, gap: Fraction, kind: str | None = None) -> None:
     best = nearest(question)
     oracle = oracle_of(question)
     try:
-        found = squeeze(question, oracle, question.has_goal, gap=Gap(gap), limits=Limits(60.0, 4 * 2**30))
+        found = squeeze(question, oracle, question.has_goal, gap=Gap(gap), limits=Limits.of(60.0, 4 * 2**30))
     finally:
         oracle.close()
     if best is None:

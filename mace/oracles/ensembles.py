@@ -16,7 +16,6 @@ The compiled parts are imported on the first question: `import mace` does not pa
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.axes import GridAxis, LevelAxis, Point
+from mace.deadline import Deadline
 from mace.distance import Norm
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
@@ -84,7 +84,7 @@ class EnsembleOracle:
         gap: Gap = Gap(),  # noqa: B008
     ) -> Reply:
         """The nearest point with the goal; within `radius` if one is given. See `mace.oracles.protocol.Oracle`."""
-        deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        deadline = limits.deadline
         bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
         point = self._first(best, bound)
         room = min(limits.memory or _MEMORY, _MEMORY)
@@ -155,7 +155,7 @@ class _Search:
         bound: _Bound,
         point: Point | None,
         gap: Gap,
-        deadline: float | None,
+        deadline: Deadline,
         room: int,
     ) -> None:
         from mace.oracles import ensembles_search, ensembles_walk
@@ -237,8 +237,8 @@ class _Search:
                 return True
             elif ended == kernel.GAP:
                 return False
-            if self.deadline is not None and time.monotonic() > self.deadline:
-                self.why = "the limit of time was reached"
+            if self.deadline.over:
+                self.why = self.deadline.why
                 return False
 
     def _enough(self, limit: int) -> int:

@@ -10,12 +10,12 @@ only where a leaf needs it. A leaf that does not close is solved again at the fi
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mace.deadline import Deadline, TimeOverError
 from mace.exact import exact
 from mace.oracles.networks_kernels import dual_bound, plain
 from mace.oracles.networks_model import Array, Units, narrowed
@@ -37,25 +37,20 @@ class UnprovedError(Exception):
     """A leaf did not close at the distance claimed."""
 
 
-class LateError(Exception):
-    """The time allowed was over before the proof was written."""
-
-
 def prove(search: Search) -> tuple[Fraction, Proof | None]:
     """The largest distance near the search's own that can be proved, and its proof.
 
     When the time is nearly over the distance is far smaller, or 0 without any proof, and `search.why` says so.
     """
-    now = time.monotonic()
     try:
-        return _whole(search, now + (search.end - now) * WHOLE)
-    except LateError:
-        search.why = f"the limit of {search.limits.seconds} s was reached before the proof was written"
+        return _whole(search, search.deadline.share(WHOLE))
+    except TimeOverError:
+        search.why = f"{search.deadline.why}, reached before the proof was written"
         return prove_bound(search, search.distance * PART)
 
 
-def _whole(search: Search, until: float) -> tuple[Fraction, Proof | None]:
-    """`prove`, up to a time; raises LateError."""
+def _whole(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
+    """`prove`, up to a deadline; raises TimeOverError."""
     if search.anywhere:
         try:
             return Fraction(0), write(search, None, until)
@@ -83,15 +78,15 @@ def _whole(search: Search, until: float) -> tuple[Fraction, Proof | None]:
     return Fraction(0), [Leaf("distance")]
 
 
-def _exactly(search: Search, until: float) -> Proof | None:
+def _exactly(search: Search, until: Deadline) -> Proof | None:
     """The proof that nothing is closer than the point found, where every feature has steps; None if it is too long.
 
     Boxes of such features can be split until each is beyond the distance or has no point with the goal.
     """
-    settled, search.exactly, now = search.settled, True, time.monotonic()
+    settled, search.exactly = search.settled, True
     try:
-        return write(search, search.distance, now + (until - now) / 3, 2 * search.count + EXTRA)
-    except (UnprovedError, LateError):
+        return write(search, search.distance, until.share(1 / 3), 2 * search.count + EXTRA)
+    except (UnprovedError, TimeOverError):
         search.settled = settled
         return None
     finally:
@@ -102,20 +97,19 @@ def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
     """The proof of a bound below the optimum, from a search that a limit has ended: of q, of a part of it, or of 0."""
     if search.anywhere:
         return Fraction(0), None
-    now = time.monotonic()
-    for share, until in ((1, now + (search.end - now) * WHOLE), (PART, search.end)):
+    for share, until in ((1, search.deadline.share(WHOLE)), (PART, search.deadline)):
         claim = Fraction(math.floor((q - SMALL) * share * 2**48), 2**48)
         try:
             return (claim, write(search, claim, until)) if claim > 0 else (Fraction(0), None)
-        except (UnprovedError, LateError):
+        except (UnprovedError, TimeOverError):
             continue
     return Fraction(0), None
 
 
-def write(search: Search, q: Fraction | None, until: float, most: int = 1_000_000) -> Proof:
+def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000_000) -> Proof:
     """The proof at distance q (None: that no point has the goal), of at most so many nodes.
 
-    Raises UnprovedError, and LateError at the time `until`.
+    Raises UnprovedError, and TimeOverError at the deadline `until`.
     """
     assert search.root is not None
     proof: Proof = []
@@ -125,8 +119,7 @@ def write(search: Search, q: Fraction | None, until: float, most: int = 1_000_00
     stack = [(search.root, root)]
     # Invariant: `proof`, followed by the trees of the stack from the top, is a proof of the whole box.
     while stack:
-        if time.monotonic() > until:
-            raise LateError
+        until.look("writing the proof")
         node, units = stack.pop()
         leaf = closed(search, node, q, units)
         if leaf is not None:

@@ -7,8 +7,6 @@ Promise: see `mace.oracles.networks`.
 from __future__ import annotations
 
 import heapq
-import math
-import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -63,7 +61,7 @@ class Search:
 
     def __init__(self, question: Question, gap: Gap, limits: Limits, radius: Fraction | None, strict: bool) -> None:
         assert isinstance(question.distance, Norm)
-        self.question, self.limits, self.radius, self.strict = question, limits, radius, strict
+        self.question, self.radius, self.strict = question, radius, strict
         self.gap = gap
         self.numbers = n = numbers(question)
         self.exact = Exact(question, n)
@@ -80,8 +78,8 @@ class Search:
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
         self.why = ""
         self.settled = INFINITY  # the least bound of nodes that nothing can be done about
-        self.started = time.monotonic()
-        self.end = math.inf if limits.seconds is None else self.started + limits.seconds
+        self.deadline = limits.deadline
+        self.searching = self.deadline.share(SEARCHING)
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.tried: set[Point] = set()
@@ -150,8 +148,8 @@ class Search:
         self.push(self.root)
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
-            if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds * SEARCHING:
-                self.why = f"the limit of {self.limits.seconds} s was reached"
+            if self.searching.over:
+                self.why = self.deadline.why
                 return False
             node = heapq.heappop(self.heap)[3]
             if node.bound >= self.target and node.duals:

@@ -12,15 +12,21 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 from mace.axes import Point
+from mace.deadline import NEVER, Deadline
 from mace.proof import Proof
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use: wall-clock seconds and bytes of memory (None: no limit)."""
+    """What one call may use: the time up to a deadline, and bytes of memory (None: no limit)."""
 
-    seconds: float | None = None
+    deadline: Deadline = NEVER
     memory: int | None = None
+
+    @classmethod
+    def of(cls, seconds: float | None, memory: int | None = None) -> Limits:
+        """The limits of a call that begins now."""
+        return cls(Deadline.after(seconds), memory)
 
 
 @dataclass(frozen=True, slots=True)

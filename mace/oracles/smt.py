@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.axes import Point
+from mace.deadline import Deadline
 from mace.distance import Norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
@@ -68,7 +69,6 @@ class SmtOracle:
         """See `Oracle.ask`; `best` also restricts the question to the ball of its distance."""
         if radius is not None and isinstance(self.question.distance, Norm) and not _inside(ZERO, radius, strict=strict):
             return Refuted()
-        clock = _Clock(limits)
         self._limit_memory(limits.memory)
         ball = radius
         if best is not None and best not in self._forbidden:
@@ -77,7 +77,7 @@ class SmtOracle:
                 return Found(best)
             ball = known
         while True:
-            reply = self._search(self._encoded(ball, radius), radius, clock, strict=strict)
+            reply = self._search(self._encoded(ball, radius), radius, limits.deadline, strict=strict)
             if reply is not None:
                 return reply
             # Rounded weights leave too many candidates: encode them exactly.
@@ -117,14 +117,14 @@ class SmtOracle:
             process.reset()
         return encoding
 
-    def _search(self, encoding: Encoding, radius: Fraction | None, clock: _Clock, *, strict: bool) -> Reply | None:
+    def _search(self, encoding: Encoding, radius: Fraction | None, deadline: Deadline, *, strict: bool) -> Reply | None:
         """Ask for candidates until one is confirmed or there are none; None to try again with exact weights."""
         within = [] if radius is None else [encoding.within(radius, strict=strict)]
         reading, candidates, unclear = encoding.possible, 0, 0
         # Invariant: whatever was excluded for good is not allowed or does not have the goal, for certain.
         while True:
             skipping = [encoding.skip] if unclear else []
-            answer = self._solve(encoding, [reading, *within, *skipping], clock)
+            answer = self._solve(encoding, [reading, *within, *skipping], deadline)
             if answer.verdict == "unknown":
                 return Unknown(answer.why)
             if answer.verdict == "unsat":
@@ -155,7 +155,7 @@ class SmtOracle:
 
     # ------------------------------------------------------------------ solvers
 
-    def _solve(self, encoding: Encoding, assume: list[str], clock: _Clock) -> Answer:
+    def _solve(self, encoding: Encoding, assume: list[str], deadline: Deadline) -> Answer:
         """One check: the first solver, and with patience over, the second one beside it."""
         text = encoding.text()
         if text.lines:
@@ -172,11 +172,11 @@ class SmtOracle:
                 process = waiting.pop(0)
                 process.ask(assume, wanted)
                 running.append(process)
-            began = time.monotonic()
+            began = time.perf_counter()
             if second is None:
                 wait = PATIENCE if waiting else None
-            answered, answer = first_answer(running, clock.least(wait))
-            if clock.over and answer is None:
+            answered, answer = first_answer(running, deadline.within(wait))
+            if deadline.over and answer is None:
                 break
             if second is not None and (answer is None or answer.verdict == "unknown"):
                 break
@@ -189,34 +189,13 @@ class SmtOracle:
                 _stop(running)
                 return answer
             else:  # A witness of the second solver: wait as long again for the first one's.
-                second, wait = answer, PATIENCE + time.monotonic() - began
+                second, wait = answer, PATIENCE + time.perf_counter() - began
         _stop(running)
         if second is not None:
             return second
-        if clock.over:
-            return Answer("unknown", why="; ".join([*reasons, clock.why]))
+        if deadline.over:
+            return Answer("unknown", why="; ".join([*reasons, deadline.why]))
         return Answer("unknown", why="; ".join(reasons))
-
-
-class _Clock:
-    """How much time is left."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.seconds = limits.seconds
-        self.end = None if limits.seconds is None else time.monotonic() + limits.seconds
-
-    def least(self, seconds: float | None) -> float | None:
-        """The time left, and at most `seconds`."""
-        left = None if self.end is None else max(0.0, self.end - time.monotonic())
-        return min((t for t in (left, seconds) if t is not None), default=None)
-
-    @property
-    def over(self) -> bool:
-        return self.end is not None and time.monotonic() >= self.end
-
-    @property
-    def why(self) -> str:
-        return f"timed out after {self.seconds:g} s"
 
 
 def _stop(processes: Sequence[SolverProcess]) -> None:

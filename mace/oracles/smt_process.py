@@ -15,13 +15,13 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from mace.deadline import NEVER, Deadline
 from mace.oracles.smt_worker import OUT_OF_MEMORY
 
 SolverName: TypeAlias = Literal["z3", "cvc5"]
@@ -82,9 +82,9 @@ class SolverProcess:
         except OSError:
             pass  # The child died; reading its reply finds out why.
 
-    def answer(self, seconds: float | None) -> Answer | None:
-        """The reply to the last question, or None when it did not come within so many seconds."""
-        return first_answer([self], seconds)[1]
+    def answer(self, deadline: Deadline = NEVER) -> Answer | None:
+        """The reply to the last question, or None when it did not come before the deadline."""
+        return first_answer([self], deadline)[1]
 
     def stop(self) -> None:
         """Kill the child, at once; what it was told is kept for the next one."""
@@ -159,21 +159,19 @@ class SolverProcess:
 
 
 def first_answer(
-    asked: Sequence[SolverProcess], seconds: float | None
+    asked: Sequence[SolverProcess], deadline: Deadline
 ) -> tuple[SolverProcess, Answer] | tuple[None, None]:
-    """The first reply of several solvers that were asked, or Nones when none came within so many seconds."""
-    end = None if seconds is None else time.monotonic() + seconds
+    """The first reply of several solvers that were asked, or Nones when none came before the deadline."""
     with selectors.DefaultSelector() as selector:
         for process in asked:
             assert process._child is not None and process._child.stdout is not None
             selector.register(process._child.stdout, selectors.EVENT_READ, process)
         while True:
-            left = None if end is None else max(0.0, end - time.monotonic())
-            ready = selector.select(left)
+            ready = selector.select(deadline.left())
             # In the order of `asked`, not of arrival: two replies at once give the same choice every time.
             arrived = {key.data.name: key.data for key, _ in ready}
             for process in asked:
                 if process.name in arrived and (answer := process._read()) is not None:
                     return process, answer
-            if end is not None and time.monotonic() >= end:
+            if deadline.over:
                 return None, None

@@ -74,7 +74,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
 
 def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits: Limits) -> Verdict:
     memory = None if limits.memory is None else limits.memory // 2**20
-    answer = explainer.explain(row, timeout=limits.seconds, memory=memory)
+    answer = explainer.explain(row, timeout=limits.deadline.seconds, memory=memory)
     certificates: tuple[Any, ...] = ()
     notes = list(answer.notes)
     try:

@@ -81,7 +81,7 @@ def verify(
     if timeout is not None and (isinstance(timeout, bool) or not timeout > 0):
         raise MaceError(f"timeout must be a number of seconds > 0, or None for no limit; got {timeout!r}")
     began = time.perf_counter()
-    limits = Limits(timeout, None if memory is None else memory * 2**20)
+    limits = Limits.of(timeout, None if memory is None else memory * 2**20)
     if isinstance(property, kinds.Robust):
         from mace.verify.robustness import robustness
 
@@ -108,7 +108,6 @@ class _Run:
     limits: Limits
     plain: Mapping[str, Any]
     load: Callable[[Path], object] | None
-    began: float = field(default_factory=time.monotonic)
     asked: int = 0
     refuted: int = 0
     oracles: list[str] = field(default_factory=list)
@@ -339,11 +338,11 @@ class _Run:
     def decide(self, case: Case) -> tuple[Rows, tuple[Label, ...]] | None:
         """Rows that break the property, or None; then the case was refuted, or a doubt was noted."""
         self.asked += 1
-        left = self._left()
-        if left.seconds == 0.0:
-            self.doubts.append(self._timed_out)
+        deadline = self.limits.deadline
+        if deadline.over:
+            self.doubts.append(deadline.why)
             return None
-        reply, name, refused, accepted = ask(case, None, left, self.breaks)
+        reply, name, refused, accepted = ask(case, None, self.limits, self.breaks)
         self.oracles.append(name)
         if accepted is not None:
             rows = shrink(accepted, lambda candidate: self.breaks(case, candidate) is not None, self.plain)
@@ -359,21 +358,12 @@ class _Run:
                     )
                 self._certify(case.question, refused, proof)
             case Unknown(why=why):
-                self.doubts.append(self._timed_out if self._left().seconds == 0.0 else why)
+                self.doubts.append(deadline.why if deadline.over else why)
         return None
 
     def breaks(self, case: Case, rows: Rows) -> tuple[Label, ...] | None:
         """What the deployed model says of allowed rows that break the property; None if they do not."""
         return case.broken(rows) if all(self.subject.allowed(row) for row in rows) else None
-
-    @property
-    def _timed_out(self) -> str:
-        return f"the time limit of {self.limits.seconds:g} s was reached"
-
-    def _left(self) -> Limits:
-        if self.limits.seconds is None:
-            return self.limits
-        return Limits(max(0.0, self.limits.seconds - (time.monotonic() - self.began)), self.limits.memory)
 
     def _certify(self, question: Question, refused: Iterable[Point], proof: Proof | None) -> None:
         from mace.certificate import certificate
@@ -395,7 +385,6 @@ def ask(
     breaks: Callable[[Case, Rows], tuple[Label, ...] | None],
 ) -> tuple[Any, str, list[Point], Rows | None]:
     """One question: the reply, the oracle's name, points that the replay refused, and the rows that it accepted."""
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     refused: list[Point] = []
     try:
         oracle = oracle_for(case.question)
@@ -403,8 +392,7 @@ def ask(
         return Unknown(error.message), "none", refused, None
     try:
         while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            reply = oracle.ask(radius, Limits(left, limits.memory), strict=radius is not None, gap=ANYTHING)
+            reply = oracle.ask(radius, limits, strict=radius is not None, gap=ANYTHING)
             if not isinstance(reply, Found):
                 return reply, oracle.name, refused, None
             rows = case.rows(reply.point)
@@ -415,8 +403,7 @@ def ask(
                 why = "a point that the prover found breaks the property by no allowed rows"
                 return Unknown(why), oracle.name, refused, None
             oracle.forbid(reply.point)
-            late = deadline is not None and time.monotonic() >= deadline
-            if late or len(refused) >= MOST_REFUSED:
+            if limits.deadline.over or len(refused) >= MOST_REFUSED:
                 why = f"the deployed model refused {len(refused)} points that the oracle found"
                 return Unknown(why), oracle.name, refused, None
     finally:

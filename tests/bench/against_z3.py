@@ -38,7 +38,7 @@ def asked(name: str, rows: int) -> list[Question]:
 def solve(question: Question, oracle: Oracle, seconds: float) -> Bracket:
     """The bracket of one oracle; its child processes end before the clock is read."""
     try:
-        return squeeze(question, oracle, question.has_goal, gap=GAP, limits=Limits(seconds, 4 * 2**30))
+        return squeeze(question, oracle, question.has_goal, gap=GAP, limits=Limits.of(seconds, 4 * 2**30))
     finally:
         oracle.close()
 

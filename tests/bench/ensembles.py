@@ -153,7 +153,7 @@ def main() -> None:
 def run(name: str, options: argparse.Namespace) -> None:
     task = problem(name, options.rows)
     clock = time.process_time()
-    EnsembleOracle(question_of(task, task.rows[0], options.norm)).ask(None, Limits(seconds=0.001))
+    EnsembleOracle(question_of(task, task.rows[0], options.norm)).ask(None, Limits.of(seconds=0.001))
     jit = time.process_time() - clock
     grounding, seconds, nodes, sizes, checks, open_ = [], [], [], [], [], 0
     for row in task.rows:
@@ -162,7 +162,7 @@ def run(name: str, options: argparse.Namespace) -> None:
         oracle = EnsembleOracle(question)
         grounding.append(time.process_time() - clock)
         clock = time.process_time()
-        reply = oracle.ask(None, Limits(seconds=options.seconds))
+        reply = oracle.ask(None, Limits.of(seconds=options.seconds))
         seconds.append(time.process_time() - clock)
         nodes.append(oracle.statistics["nodes"])
         if not isinstance(reply, Found):

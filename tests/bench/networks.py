@@ -83,10 +83,10 @@ def questions(space: Space, frame: pd.DataFrame, model: Any, goal: int, spec: st
 def measure(name: str, asked: list[Question], limit: float) -> None:
     """Print one line of the table."""
     times, lengths, states = [], [], []
-    NetworkOracle(asked[0]).ask(None, Limits(limit))  # compiles
+    NetworkOracle(asked[0]).ask(None, Limits.of(limit))  # compiles
     for question in asked:
         oracle, before = NetworkOracle(question), time.process_time()
-        reply = oracle.ask(None, Limits(limit), gap=Gap(Fraction(1, 10**9)))
+        reply = oracle.ask(None, Limits.of(limit), gap=Gap(Fraction(1, 10**9)))
         times.append(time.process_time() - before)
         closed = False
         if isinstance(reply, Found):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from mace import answer
+from mace import answer, deadline
 from mace.certificate import certificate
 from mace.columns import Column, Step
 from mace.distance import norm
@@ -24,7 +25,7 @@ from mace.tables import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
 from tests.oracles.small_ensembles import bounds, random_question, random_tree
 
-LIMITS = Limits(seconds=60)
+LIMITS = Limits()
 
 
 def accepted(question: Question, reply: Reply) -> dict[str, int]:
@@ -141,7 +142,7 @@ def test_a_gap_ends_the_search_with_a_sound_bound() -> None:
 def test_without_time_the_bounds_are_sound() -> None:
     question, _ = forest()
     best = EnsembleOracle(question).ask(None, LIMITS)
-    hasty = EnsembleOracle(question).ask(None, Limits(seconds=0.0))
+    hasty = EnsembleOracle(question).ask(None, Limits.of(seconds=0.0))
     assert isinstance(best, Found)
     assert isinstance(hasty, Found)
     assert hasty.lower is not None
@@ -209,10 +210,11 @@ def test_a_shorter_proof_is_looked_for_in_the_time_that_is_left(monkeypatch: pyt
     asked: list[float | None] = []
 
     def ask(self: EnsembleOracle, radius: Fraction | None, limits: Limits, **more: object) -> Reply:
-        asked.append(limits.seconds)
-        return Unknown("the limit of time was reached")
+        asked.append(limits.deadline.left())
+        return Unknown(limits.deadline.why)
 
     monkeypatch.setattr(EnsembleOracle, "ask", ask)
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: 0.0))
     for left, limit in ((1.0, 1.0), (1000.0, found.seconds * 4 + 10), (0.0, None), (-1.0, None)):
         asked.clear()
         assert replace(found, timeout=found.seconds + left).certificate.check().accepted

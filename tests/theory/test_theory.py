@@ -75,7 +75,7 @@ def certificate_of(seed: int, *, slow: bool = False) -> Json | None:
     slow: the proof that halves boxes until single points remain, instead of the prover's.
     """
     question = random_question(seed)
-    reply = EnsembleOracle(question).ask(None, Limits(seconds=60))
+    reply = EnsembleOracle(question).ask(None, Limits.of(seconds=60))
     if not isinstance(reply, (Found, Refuted)):
         return None
     found = isinstance(reply, Found)

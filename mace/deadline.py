@@ -1,0 +1,74 @@
+"""How much time is left: the one clock that every stage of an answer looks at.
+
+In:  the seconds that the caller allowed (None: no limit).
+Out: a `Deadline`, which is handed on whole, or in part (`share`, `within`), to whatever takes time.
+Promise: the clock never goes back, and no part of a deadline ends after the whole. Whoever finds it over either stops
+with what is known, or raises `TimeOverError`; the driver turns that into `unknown` or `bounded`, never into a verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+Clock = Callable[[], float]
+
+
+class TimeOverError(Exception):
+    """The time allowed is over; the message says how much it was. No error of the user: it ends as an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment when a time limit is over.
+
+    seconds: what the caller allowed, for messages; None for no limit.
+    end:     on the clock.
+    """
+
+    seconds: float | None = None
+    end: float = math.inf
+    clock: Clock = field(default=time.monotonic, repr=False, compare=False)
+
+    @classmethod
+    def after(cls, seconds: float | None, clock: Clock | None = None) -> Deadline:
+        """The deadline so many seconds from now (None: never)."""
+        read = clock or time.monotonic
+        return cls(seconds, math.inf if seconds is None else read() + seconds, read)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left."""
+        return self.clock() >= self.end
+
+    def left(self) -> float | None:
+        """The seconds left, 0 when it is over; None for no limit. For what takes a timeout: sockets, processes."""
+        return None if self.end == math.inf else max(0.0, self.end - self.clock())
+
+    def share(self, part: float) -> Deadline:
+        """The deadline at which this part (0 to 1) of what is left now is used up."""
+        left = self.left()
+        return self if left is None else replace(self, end=self.clock() + part * left)
+
+    def within(self, seconds: float | None) -> Deadline:
+        """The deadline so many seconds from now, or this one if that is earlier (None: this one)."""
+        return self if seconds is None else replace(self, end=min(self.end, self.clock() + seconds))
+
+    def later(self, seconds: float) -> Deadline:
+        """The deadline moved on, for time that is not the question's: compiling, which is done once."""
+        return replace(self, end=self.end + seconds)
+
+    @property
+    def why(self) -> str:
+        """What an answer says that this limit has stopped."""
+        return "time limit" if self.seconds is None else f"time limit ({self.seconds:g} s)"
+
+    def look(self, doing: str = "") -> None:
+        """Raise TimeOverError if it is over; `doing` says what was not finished."""
+        if self.over:
+            raise TimeOverError(f"{self.why}, reached while {doing}" if doing else self.why)
+
+
+NEVER = Deadline()

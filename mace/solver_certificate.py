@@ -4,9 +4,10 @@ In:  a question, and the bound that the solvers' route gave.
 Out: a `SolverCertificate`: the SMT-LIB 2 text that asks for a nearer point (or for any point, where the claim is that
      there is none), what z3 and cvc5 each say of it, and cvc5's proof (CPC, granularity dsl-rewrite: no opaque steps)
      where it comes within the time given.
-Promise: weaker than `mace.certificate`, and it says so. That the text means the question is trusted to mace's
-encoding; that it is unsatisfiable, to the solvers, or to the proof once a checker of that format accepts it. `check`
-asks both solvers again; it accepts when one refutes the text and none satisfies it, and names who said what.
+Promise: weaker than `mace.certificate`, and it says so: it is never "accepted". That the text means the question is
+trusted to mace's encoding; that it is unsatisfiable, to the solvers, or to the proof once a checker of that format
+accepts it. `check` believes nothing that stands in the record: it makes the text again from the question and the claim,
+refuses a record whose text is another, and asks both solvers about its own.
 """
 
 from __future__ import annotations
@@ -14,23 +15,48 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import subprocess
-import sys
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from mace.axes import Point
+from mace.deadline import Deadline
+from mace.diversity import AvoidPoint
 from mace.errors import CertificateError
 from mace.exact import text as exact_text
 from mace.files import write_whole
+from mace.oracles.smt_process import Answer, SolverName, SolverProcess
 from mace.question import Question
 
-FORMAT = 1
-SCRIPT = Path(__file__).parent / "oracles" / "smt_script.py"
-SOLVERS = ("z3", "cvc5")
+FORMAT = 2
+SOLVERS: tuple[SolverName, ...] = ("z3", "cvc5")
 SECONDS = 60.0
+MEMORY = 4096  # MB
 SUFFIX = ".solvers.gz"  # how the name ends where certificates that stand alone lie in the same folder
+FIELDS = {
+    "mace_solver_certificate",
+    "mace",
+    "claim",
+    "excluded",
+    "question",
+    "verdicts",
+    "proof_format",
+    "proof",
+}
+MAX_DIGITS = 4000  # of a number in text
+MAX_EXCLUDED = 10_000  # points, and numbers in each
+RATIONAL = re.compile(r"[0-9]+(/[1-9][0-9]*)?", re.ASCII)
+
+Status: TypeAlias = Literal["agreed", "undecided", "refused"]
+WORDS: dict[Status, str] = {
+    "agreed": "two solvers agree on a text",
+    "undecided": "undecided",
+    "refused": "refused",
+}
 
 
 class SolversDisagreeError(CertificateError):
@@ -39,21 +65,39 @@ class SolversDisagreeError(CertificateError):
 
 @dataclass(frozen=True, slots=True)
 class SolverVerdict:
-    """Whether the claim was confirmed, and by whom."""
+    """What came of asking the solvers again.
 
-    accepted: bool
+    status: "agreed": both refute the text, which was made again from the question. "undecided": neither contradicts
+            the claim, and not both confirm it. "refused": one contradicts it, or the text is not that of the question.
+    """
+
+    status: Status
     reason: str
     claim: str
 
+    @property
+    def accepted(self) -> bool:
+        """False: only what the checker of `mace.proofs` proves is accepted."""
+        return False
+
+    @property
+    def agreed(self) -> bool:
+        """Whether both solvers refuted the text."""
+        return self.status == "agreed"
+
     def __str__(self) -> str:
-        return f"{'accepted' if self.accepted else 'refused'}: {self.claim} ({self.reason})"
+        return f"{WORDS[self.status]}: {self.claim} ({self.reason})"
 
 
 @dataclass(frozen=True)
 class SolverCertificate:
-    """The record as plain JSON values: claim, question (SMT-LIB 2), verdicts, proof."""
+    """The record as plain JSON values: claim, question (SMT-LIB 2), verdicts, proof.
+
+    asked: the question that it was made from; None for a record that was read from a file.
+    """
 
     data: dict[str, Any]
+    asked: Question | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
@@ -64,12 +108,60 @@ class SolverCertificate:
         """SHA-256 of the refuted question."""
         return hashlib.sha256(str(self.data["question"]).encode()).hexdigest()
 
-    def check(self, seconds: float = SECONDS) -> SolverVerdict:
-        """Ask both solvers again, each within so many seconds."""
-        replies = {solver: _ask(solver, self.data["question"], seconds)["verdict"] for solver in SOLVERS}
-        accepted = "unsat" in replies.values() and "sat" not in replies.values()
-        said = ", ".join(f"{solver} says {verdict}" for solver, verdict in replies.items())
-        return SolverVerdict(accepted, said, in_words(self.data["claim"]))
+    def check(
+        self,
+        question: Question | None = None,
+        meets: Callable[[Point], bool] | None = None,
+        seconds: float = SECONDS,
+        memory: int | None = MEMORY,
+    ) -> SolverVerdict:
+        """Make the text again, compare it byte by byte, and ask both solvers about it.
+
+        question: whose answer the record is said to be; it may be left out where the record was made in this process.
+        meets:    whether the deployed model has the goal at a point; needed where the record excludes points.
+        seconds, memory: for each solver; MB.
+        Raises CertificateError for a record that came from a file, without a question.
+        """
+        known = question if question is not None else self.asked
+        if known is None:
+            raise CertificateError(
+                "this record of solvers says nothing by itself: its text may ask anything",
+                hint="It is compared with a model and a row: give --model, --data and --row, as to `mace explain`.",
+            )
+        refusal = self._other_points(known, meets) or self._other_text(known)
+        if refusal:
+            return SolverVerdict("refused", refusal, in_words(self.data))
+        replies = {solver: _ask(solver, self.data["question"], seconds, memory) for solver in SOLVERS}
+        verdicts = {reply.verdict for reply in replies.values()}
+        status: Status = "agreed" if verdicts == {"unsat"} else "refused" if "sat" in verdicts else "undecided"
+        said = ", ".join(f"{solver} says {_words(reply)}" for solver, reply in replies.items())
+        return SolverVerdict(status, said, in_words(self.data))
+
+    def _other_points(self, question: Question, meets: Callable[[Point], bool] | None) -> str:
+        """Why the excluded points are no part of the question; "" if each is one that the model refused."""
+        known = {avoid.point for avoid in question.avoid if isinstance(avoid, AvoidPoint)}
+        for point in map(tuple, self.data["excluded"]):
+            fits = len(point) == len(question.axes) and all(
+                axis.allows(index) for axis, index in zip(question.axes, point, strict=True)
+            )
+            if not fits:
+                return "it excludes a point that the space does not have"
+            if point not in known and (meets is None or meets(point)):
+                return "it excludes a point of which the model was not asked, or which has the goal"
+        return ""
+
+    def _other_text(self, question: Question) -> str:
+        """Where the record's text is not the one of the question and the claim; "" if it is."""
+        expected = _script(question, self.data["excluded"], _closer_than(self.data["claim"]))
+        found = self.data["question"]
+        if found == expected:
+            return ""
+        lines = zip([*expected.split("\n"), ""], [*found.split("\n"), ""], strict=False)
+        place = next((number for number, (a, b) in enumerate(lines, 1) if a != b), 1)
+        return (
+            "its text is not the one of this model, space, row and claim: they differ from line "
+            f"{place} on{_versions(self.data['mace'])}"
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the record as JSON, gzipped if the name ends in `.gz`; raises FileError and then leaves nothing."""
@@ -78,48 +170,63 @@ class SolverCertificate:
         return write_whole(path, gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)
 
 
-def in_words(claim: dict[str, Any]) -> str:
-    """The claim as a sentence."""
+def in_words(data: dict[str, Any]) -> str:
+    """The claim of a record as a sentence."""
+    claim, count = data["claim"], len(data["excluded"])
+    aside = f", {count} point{'' if count == 1 else 's'} aside that the model refused" if count else ""
     if "anywhere" in claim:
-        return "no allowed point has the goal"
-    return f"no allowed point with the goal is closer than {claim['closer_than']}"
+        return f"no allowed point has the goal{aside}"
+    return f"no allowed point with the goal is closer than {claim['closer_than']}{aside}"
 
 
-def solver_certificate(question: Question, lower: Fraction | None, seconds: float = SECONDS) -> SolverCertificate:
+def solver_certificate(
+    question: Question, lower: Fraction | None, seconds: float = SECONDS, memory: int | None = MEMORY
+) -> SolverCertificate:
     """The record for "nothing is closer than `lower`" (None: nothing at all has the goal).
 
-    Raises SolversDisagreeError when a solver finds a point after all.
+    seconds, memory: for each of three questions to a solver; MB.
+    Raises SolversDisagreeError when a solver finds a point after all; CertificateError for a question that excludes
+    more than single points.
     """
-    from mace.oracles.smt import export
-
-    script = export(question, lower, strict=True)
-    replies = {solver: _ask(solver, script, seconds) for solver in SOLVERS}
-    if any(reply["verdict"] == "sat" for reply in replies.values()):
+    points = [list(avoid.point) for avoid in question.avoid if isinstance(avoid, AvoidPoint)]
+    if len(points) != len(question.avoid):
+        raise CertificateError("the solvers' record is for a first answer, not for one that must differ from others")
+    script = _script(question, points, lower)
+    replies = {solver: _ask(solver, script, seconds, memory) for solver in SOLVERS}
+    if any(reply.verdict == "sat" for reply in replies.values()):
         raise SolversDisagreeError("a solver satisfies the question that was refuted; please report this")
-    proof = _ask("cvc5", script, seconds, "proof").get("proof") if replies["cvc5"]["verdict"] == "unsat" else None
+    refuted = replies["cvc5"].verdict == "unsat"
+    proof = _ask("cvc5", script, seconds, memory, proof=True).proof if refuted else ""
     return SolverCertificate(
         {
             "mace_solver_certificate": FORMAT,
+            "mace": _version(),
             "claim": {"anywhere": True} if lower is None else {"closer_than": exact_text(lower)},
+            "excluded": points,
             "question": script,
-            "verdicts": {solver: reply["verdict"] for solver, reply in replies.items()},
-            "proof_format": None if proof is None else "cvc5 CPC, proof-granularity=dsl-rewrite",
-            "proof": proof,
-        }
+            "verdicts": {solver: _words(reply) for solver, reply in replies.items()},
+            "proof_format": "cvc5 CPC, proof-granularity=dsl-rewrite" if proof else None,
+            "proof": proof or None,
+        },
+        question,
     )
 
 
 def from_dict(data: Any) -> SolverCertificate:
     """A record that was read from a file; raises CertificateError if it is none."""
-    keys = {"mace_solver_certificate", "claim", "question", "verdicts", "proof_format", "proof"}
-    if not isinstance(data, dict) or set(data) != keys or data["mace_solver_certificate"] != FORMAT:
-        raise CertificateError("this is no solver certificate of a known format")
-    claim = data["claim"]
-    known = isinstance(claim, dict) and (
-        claim == {"anywhere": True} or (set(claim) == {"closer_than"} and isinstance(claim["closer_than"], str))
+    if not isinstance(data, dict) or data.get("mace_solver_certificate") != FORMAT or set(data) != FIELDS:
+        raise CertificateError("this is no solvers' record of a known format")
+    texts = (data["mace"], data["question"], *(data[name] or "" for name in ("proof", "proof_format")))
+    verdicts = data["verdicts"]
+    sound = (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(verdicts, dict)
+        and all(isinstance(said, str) for said in verdicts.values())
+        and _is_claim(data["claim"])
+        and _are_points(data["excluded"])
     )
-    if not isinstance(data["question"], str) or not known:
-        raise CertificateError("the solver certificate is damaged")
+    if not sound:
+        raise CertificateError("the solvers' record is damaged")
     return SolverCertificate(data)
 
 
@@ -134,15 +241,61 @@ def load(path: str | Path) -> SolverCertificate:
         raise CertificateError(f"{path}: {error}") from None
 
 
-def _ask(solver: str, script: str, seconds: float, *options: str) -> dict[str, str]:
-    """One solver's reply on a script, in a child process that is killed when its time is over."""
-    command = [sys.executable, "-P", "-W", "ignore", str(SCRIPT), solver, *options]
+def _is_claim(claim: Any) -> bool:
+    """Whether a claim is `{"anywhere": true}`, or `{"closer_than": q}` with an exact rational text in lowest terms."""
+    if not isinstance(claim, dict) or len(claim) != 1:
+        return False
+    if "anywhere" in claim:
+        return claim["anywhere"] is True
+    bound = claim.get("closer_than")
+    if not isinstance(bound, str) or len(bound) > MAX_DIGITS or not RATIONAL.fullmatch(bound):
+        return False
+    return exact_text(Fraction(bound)) == bound
+
+
+def _are_points(points: Any) -> bool:
+    """Whether this is a list of lists of whole numbers."""
+    return (
+        isinstance(points, list)
+        and len(points) <= MAX_EXCLUDED
+        and all(isinstance(point, list) and len(point) <= MAX_EXCLUDED for point in points)
+        and all(type(index) is int for point in points for index in point)
+    )
+
+
+def _closer_than(claim: dict[str, Any]) -> Fraction | None:
+    return None if "anywhere" in claim else Fraction(claim["closer_than"])
+
+
+def _script(question: Question, points: list[list[int]], lower: Fraction | None) -> str:
+    """The text that asks for a point nearer than `lower`, or for any, outside of the excluded points."""
+    from mace.oracles.smt import export
+
+    avoid = tuple(AvoidPoint(tuple(point)) for point in points)
+    return export(replace(question, avoid=avoid), lower, strict=True)
+
+
+def _versions(wrote: str) -> str:
+    """What to think of where the record is of another version, which may write another text for the same question."""
+    return "" if wrote == _version() else f"; mace {wrote[:20]} wrote it, and this is mace {_version()}"
+
+
+def _version() -> str:
     try:
-        ran = subprocess.run(command, input=script.encode(), capture_output=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return {"verdict": f"nothing within {seconds:g} s"}
+        return metadata.version("mace-smt")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _words(reply: Answer) -> str:
+    return reply.verdict if reply.verdict != "unknown" else f"nothing: {reply.why}"
+
+
+def _ask(solver: SolverName, script: str, seconds: float, memory: int | None, *, proof: bool = False) -> Answer:
+    """One solver's reply on a script, in a child process that is killed when its time is over; MB of memory."""
+    process = SolverProcess(solver, None if memory is None else memory * 2**20)
     try:
-        reply = json.loads(ran.stdout)
-    except ValueError:
-        return {"verdict": f"nothing (exit code {ran.returncode})"}
-    return {str(key): str(value) for key, value in reply.items()}
+        process.ask_script(script, proof=proof)
+        return process.answer(Deadline.after(seconds)) or Answer("unknown", why=f"timed out after {seconds:g} s")
+    finally:
+        process.stop()

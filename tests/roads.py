@@ -369,8 +369,8 @@ def compare(asked: Problem, oracle: str) -> str:
         return f"{answer.status}, certificate accepted"
     if oracle == "auto" and answer.exact_distance != 0:  # No prover takes it: both solvers are asked once more.
         said = answer.certificate.check()
-        assert said.accepted, (said.reason, told)
-        return f"{answer.status}, record of the solvers accepted"
+        assert said.agreed, (said.reason, told)
+        return f"{answer.status}, both solvers agree on their text"
     return answer.status
 
 

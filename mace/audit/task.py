@@ -214,7 +214,7 @@ class Worker:
         # Three questions, one after the other, in the time that checking a certificate may take.
         seconds = SECONDS if self.task.timeout is None else self.task.timeout / 3
         try:
-            made = solver_certificate(answer.question, lower, seconds)
+            made = solver_certificate(answer.question, lower, seconds, self.task.memory)
             said = ", ".join(f"{solver} says {verdict}" for solver, verdict in made.data["verdicts"].items())
             if "unsat" not in made.data["verdicts"].values():
                 return replace(record, proof_why=f"the question was not refuted once more: {said}")

@@ -1,7 +1,6 @@
 """The command line: JSON or tables on stdout, progress on stderr (on a terminal only), one message per mistake.
 
-Exit codes: 0 done; 10 violated, refused or not found where asked to fail; 5 unknown or bounded; 2 usage or input;
-6 internal error. Nothing heavy is imported before a command needs it.
+The exit codes are below, and in `mace --help`. Nothing heavy is imported before a command needs it.
 """
 
 from __future__ import annotations
@@ -22,9 +21,15 @@ from mace.cli.report import report
 from mace.cli.verify import verify
 from mace.errors import MaceError
 
+EXIT_CODES = (
+    "Exit codes: 0 done or accepted; 10 violated, refused, or not found where asked to fail; 5 unknown, bounded or not "
+    "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
+    "130 interrupted."
+)
 app = typer.Typer(
     name="mace",
     help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mace.cli.options import (
     DONE,
     NOT_FOUND,
+    SOLVERS_AGREE,
+    UNDECIDED,
     USAGE,
     Asked,
     Format,
     FormatOption,
     Given,
     Measured,
+    explainer_of,
     print_json,
     question_of,
 )
 from mace.errors import CertificateError, FileError, MaceError
 from mace.files import reason
+
+if TYPE_CHECKING:
+    from mace.solver_certificate import SolverCertificate
+
+CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
+RESTS_ON = (
+    "the text is the one of this model, space, row and claim. No checker accepted it: "
+    "that the text means the question is trusted to mace, that it has no solution to the two solvers."
+)
 
 
 def check(
@@ -30,23 +42,31 @@ def check(
     given: Given,
     asked: Asked,
     measured: Measured,
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds for each solver, where a record of solvers is asked again.")
+    ] = 60.0,
+    memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
     format: FormatOption = Format.text,
 ) -> None:
-    """Check a certificate; with --model and --data also that it speaks of this model and this row."""
+    """Check a certificate; with --model and --data also that it speaks of this model and this row.
+
+    A record of solvers needs both. It is never accepted: where its text is the one of the model, space, row and claim,
+    and both solvers refute it once more, the exit code is 7.
+    """
     if file.is_dir():
         if given.model is not None:
             raise MaceError("a model is compared with one certificate at a time", hint=f"Give a file of {file}.")
         _check_folder(file, format)
-    from mace.certificate import same_statement
+    data = _loaded(file, {})
+    if _by_solvers(data):
+        from mace.solver_certificate import from_dict
 
-    data, verdict = _checked(file, {})
-    differences: list[str] = []
-    if given.model is not None:
-        if "mace_solver_certificate" in data:
-            raise MaceError(
-                "what solvers refuted cannot be compared with a model", hint="Ask the question again: mace explain."
-            )
-        differences = same_statement(data, question_of(given, measured, asked))
+        _check_solvers(from_dict(data), (given, measured, asked), (timeout, memory), format)
+    from mace.certificate import same_statement
+    from mace.proofs.check import check as verdict_on
+
+    verdict = verdict_on(data)
+    differences = [] if given.model is None else same_statement(data, question_of(given, measured, asked))
     accepted = verdict.accepted and not differences
     if format is Format.json:
         print_json(
@@ -66,19 +86,57 @@ def check(
     raise typer.Exit(DONE if accepted else NOT_FOUND)
 
 
-def _checked(file: Path, models: dict[str, Any]) -> tuple[Any, Any]:
-    """What is in a file, and the verdict on it: the checker's, or that of the solvers on what they refuted."""
-    from mace.proofs.check import Unusable, check, load
-    from mace.solver_certificate import from_dict
+def _by_solvers(data: Any) -> bool:
+    return isinstance(data, dict) and "mace_solver_certificate" in data
+
+
+def _check_solvers(
+    record: SolverCertificate, about: tuple[Given, Measured, Asked], limits: tuple[float, int], format: Format
+) -> None:
+    """Make the record's text again from the model, compare, and ask both solvers; ends the command."""
+    given, measured, asked = about
+    if given.model is None:
+        raise CertificateError(
+            "this record of solvers says nothing by itself: its text may ask anything",
+            hint="Give --model, --data, --row and whatever else `mace explain` was given: the text is then made again.",
+        )
+    explainer, row = explainer_of(given, measured, asked)
+    question, _ = explainer.question(row, asked.goal, asked.most_changes)
+    verdict = record.check(question, lambda point: explainer.judge.meets(question, point), *limits)
+    if format is Format.json:
+        print_json({"accepted": False, "status": verdict.status, "verdict": str(verdict), "compared_with_model": True})
+    else:
+        typer.echo(str(verdict))
+        if verdict.agreed:
+            typer.echo(RESTS_ON)
+    raise typer.Exit(CODES[verdict.status])
+
+
+def _loaded(file: Path, models: dict[str, Any]) -> Any:
+    """The JSON value in a file, with its model."""
+    from mace.proofs.check import Unusable, load
 
     try:
-        data = load(file, models)
-        if isinstance(data, dict) and "mace_solver_certificate" in data:
-            return data, from_dict(data).check()
-        return data, check(data)
+        return load(file, models)
     except (OSError, Unusable) as error:
         hint = "Give a file that --certificate or --certificates wrote."
         raise FileError(f"{file}: {reason(error)}", hint=hint) from None
+
+
+def _verdict_in(file: Path, models: dict[str, Any]) -> tuple[str, str]:
+    """Status and words of one file of a folder; a record of solvers is not asked again, since it needs its row."""
+    from mace.proofs.check import check
+    from mace.solver_certificate import from_dict, in_words
+
+    try:
+        data = _loaded(file, models)
+        if _by_solvers(data):
+            claim = in_words(from_dict(data).data)
+            return "not checked", f"not checked: {claim} (a record of solvers: give this file alone, with its model)"
+        verdict = check(data)
+    except (FileError, CertificateError) as error:
+        return "unusable", f"unusable: {error.message}"
+    return "accepted" if verdict.accepted else "refused", str(verdict)
 
 
 def _check_folder(folder: Path, format: Format) -> None:
@@ -93,11 +151,7 @@ def _check_folder(folder: Path, format: Format) -> None:
     models: dict[str, Any] = {}
     for path in files:
         kind = "by solvers" if path.name.endswith(SUFFIX) else "by the checker"
-        try:
-            verdict = _checked(path, models)[1]
-            status, words = "accepted" if verdict.accepted else "refused", str(verdict)
-        except (FileError, CertificateError) as error:
-            status, words = "unusable", f"unusable: {error.message}"
+        status, words = _verdict_in(path, models)
         # A name with a line break must not look like a line of its own.
         name = path.name if path.name.isprintable() else ascii(path.name)
         found.append({"file": name, "status": status, "kind": kind, "verdict": words})
@@ -109,8 +163,9 @@ def _check_folder(folder: Path, format: Format) -> None:
         count = [
             f"{sum(one['status'] == status and one['kind'] == kind for one in found)} {status} {kind}"
             for kind in ("by the checker", "by solvers")
-            for status in ("accepted", "refused", "unusable")
+            for status in ("accepted", "refused", "unusable", "not checked")
         ]
         typer.echo(", ".join(words for words in count if not words.startswith("0 ")))
     statuses = {one["status"] for one in found}
-    raise typer.Exit(NOT_FOUND if "refused" in statuses else USAGE if "unusable" in statuses else DONE)
+    order = (("refused", NOT_FOUND), ("unusable", USAGE), ("not checked", UNDECIDED))
+    raise typer.Exit(next((code for status, code in order if status in statuses), DONE))

@@ -93,4 +93,6 @@ def _save(answer: Answer, path: Path) -> str:
     except CertificateError as error:
         return f"no certificate: {error.message}"
     made.save(path)
+    if answer.by_solvers:
+        return f"the solvers' record was written to {path}; mace check {path} asks them again, given this model and row"
     return f"certificate written to {path}; check it with: mace check {path}"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mace.recourse import Explainer
     from mace.space import Space
 
-DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL = 0, 5, 10, 2, 6
+DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
 
 
 class StoppedError(MaceError):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from pysmt.fnode import FNode
 from pysmt.printers import HRPrinter
 from pysmt.shortcuts import get_env
-from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter, quote
+from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter
+from pysmt.utils import quote
 
-from mace.logic.terms import plain_name
+from mace.logic.terms import plain_name, smt_name
 
 if TYPE_CHECKING:
     from mace.logic.paths import PathFormula
@@ -34,7 +35,7 @@ def to_smtlib(formula: PathFormula) -> str:
     types = [get_env().stc.get_type(symbol) for symbol in symbols]
     lines = [f"(set-logic {_logic([str(kind) for kind in types])})"]
     lines += [
-        f"(declare-fun {quote(plain_name(symbol))} () {kind.as_smtlib(funstyle=False)})"
+        f"(declare-fun {smt_name(plain_name(symbol))} () {kind.as_smtlib(funstyle=False)})"
         for symbol, kind in zip(symbols, types, strict=True)
     ]
     parts = [part for whole in (formula.ranges, formula.formula) for part in _conjuncts(whole)]
@@ -52,14 +53,34 @@ def show_paths(paths: Sequence[FNode]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Tree(SmtPrinter):  # type: ignore[misc]  # pySMT has no types
+class TreePrinter(SmtPrinter):  # type: ignore[misc]  # pySMT has no types
+    """A term without `let`, for people."""
+
+    def name(self, formula: FNode) -> str:
+        return str(formula.symbol_name())
+
     def walk_symbol(self, formula: FNode) -> None:
-        self.write(quote(plain_name(formula)))
+        self.write(smt_name(self.name(formula)))
 
 
-class _Dag(SmtDagPrinter):  # type: ignore[misc]  # pySMT has no types
+class DagPrinter(SmtDagPrinter):  # type: ignore[misc]  # pySMT has no types
+    """A term that shares its parts through `let`."""
+
+    def name(self, formula: FNode) -> str:
+        return str(formula.symbol_name())
+
     def walk_symbol(self, formula: FNode, **_: object) -> str:
-        return str(quote(plain_name(formula)))
+        return smt_name(self.name(formula))
+
+
+class _Tree(TreePrinter):
+    def name(self, formula: FNode) -> str:
+        return plain_name(formula)
+
+
+class _Dag(DagPrinter):
+    def name(self, formula: FNode) -> str:
+        return plain_name(formula)
 
 
 class _People(HRPrinter):  # type: ignore[misc]  # pySMT has no types

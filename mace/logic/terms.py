@@ -33,6 +33,7 @@ from pysmt.shortcuts import (
     ToReal,
     get_env,
 )
+from pysmt.utils import quote
 
 from mace.language import Apply, Expr, Name, Number, Op, Text, Truth
 from mace.language.syntax import fold
@@ -63,6 +64,16 @@ def as_real(term: FNode) -> FNode:
 def plain_name(symbol: FNode) -> str:
     """The name in the program that a symbol stands for: `paths` may have added a backquote and the sort."""
     return str(symbol.symbol_name()).split("`")[0]
+
+
+def smt_name(name: str) -> str:
+    """A name as SMT-LIB writes it: in bars where it needs them.
+
+    A bar or a backslash, which no name of SMT-LIB may hold, becomes a backquote and a digit; no name of the language
+    has a backquote, so different names stay different. pySMT puts a backslash before them instead, which solvers read
+    as the end of the name, and what follows it as commands.
+    """
+    return str(quote(name.replace("\\", "`1").replace("|", "`2")))
 
 
 def _term(terms: Mapping[str, FNode], node: Expr, parts: Sequence[FNode]) -> FNode:

@@ -310,11 +310,12 @@ class Encoding:
 
 def print_text(formulae: list[Term], assumptions: list[Term]) -> Text:
     """Assertions as SMT-LIB 2, with the symbols they use and the assumptions, in the order in which they were made."""
-    from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter, quote
+    from mace.logic.show import DagPrinter, TreePrinter
+    from mace.logic.terms import smt_name
 
     symbols: dict[int, Term] = {symbol.node_id(): symbol for symbol in assumptions}
     out = StringIO()
-    plain, shared = SmtPrinter(out), SmtDagPrinter(out)
+    plain, shared = TreePrinter(out), DagPrinter(out)
     lines = []
     for formula in formulae:
         out.seek(0)
@@ -322,7 +323,7 @@ def print_text(formulae: list[Term], assumptions: list[Term]) -> Text:
         (plain if _small(formula, symbols) else shared).printer(formula)
         lines.append(f"(assert {out.getvalue()})")
     declare = [
-        (quote(symbol.symbol_name()), symbol.symbol_type().as_smtlib(funstyle=False))
+        (smt_name(symbol.symbol_name()), symbol.symbol_type().as_smtlib(funstyle=False))
         for _, symbol in sorted(symbols.items())
     ]
     return Text(declare, lines)

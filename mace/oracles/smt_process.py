@@ -1,9 +1,10 @@
 """The parent's side of a solver's child process: start it, ask it, stop it.
 
-In:  declarations and assertions as SMT-LIB 2 text; assumptions by name.
+In:  declarations and assertions as SMT-LIB 2 text, and assumptions by name; or a whole script.
 Out: an `Answer`: sat with exact values, unsat, or unknown with the reason.
-Promise: a call returns when its time is over, whatever the solver does; after a kill the next question starts a new
-child from the kept text. A child that dies is an unknown, never an exception.
+Promise: no text reaches a solver that could do more than declare, assert and check (`smt_text`). A call returns when
+its time is over, whatever the solver does; after a kill the next question starts a new child from the kept text. A
+child that dies is an unknown, never an exception.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from mace.deadline import NEVER, Deadline
+from mace.oracles.smt_text import check_lines, check_script
 from mace.oracles.smt_worker import OUT_OF_MEMORY
 
 SolverName: TypeAlias = Literal["z3", "cvc5"]
@@ -31,11 +33,12 @@ WORKER = Path(__file__).with_name("smt_worker.py")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A solver's verdict; `values` when it is sat, `why` when it is unknown."""
+    """A solver's verdict; `values` when it is sat, `why` when it is unknown, `proof` if one was asked for and came."""
 
     verdict: Literal["sat", "unsat", "unknown"]
     values: Values = field(default_factory=dict)
     why: str = ""
+    proof: str = ""
 
 
 @dataclass(slots=True)
@@ -56,24 +59,26 @@ class SolverProcess:
         self.name = name
         self.memory = memory
         self.texts: list[Text] = []
+        self._names: set[str] = set()
         self._told = 0
         self._child: subprocess.Popen[bytes] | None = None
         self._unread = b""
 
     def add(self, text: Text) -> None:
-        """Assert a text for good."""
+        """Assert a text for good; raises UnsafeTextError."""
+        declared = "".join(f"(declare-const {name} {sort})\n" for name, sort in text.declare)
+        check_lines(declared + "\n".join(text.lines), self._names)
         self.texts.append(text)
 
     def reset(self) -> None:
         """Forget everything that was asserted."""
         self.stop()
         self.texts.clear()
+        self._names.clear()
 
     def ask(self, assume: Sequence[str], wanted: Sequence[str]) -> None:
-        """Send a question; `answer` or `poll` reads the reply."""
-        if self._child is None or self._child.poll() is not None:
-            self.stop()
-            self._start()
+        """Send a question; `answer` reads the reply."""
+        self._ready()
         try:
             for text in self.texts[self._told :]:
                 self._send({"do": "add", "declare": text.declare, "text": "\n".join(text.lines)})
@@ -81,6 +86,16 @@ class SolverProcess:
             self._send({"do": "check", "assume": list(assume), "wanted": list(wanted)})
         except OSError:
             pass  # The child died; reading its reply finds out why.
+
+    def ask_script(self, text: str, *, proof: bool = False) -> None:
+        """Send a whole script, which has nothing to do with what was added; raises UnsafeTextError.
+
+        proof: ask cvc5 to print its refutation.
+        """
+        check_script(text)
+        self._ready()
+        with contextlib.suppress(OSError):  # as in `ask`
+            self._send({"do": "script", "text": text, "proof": proof})
 
     def answer(self, deadline: Deadline = NEVER) -> Answer | None:
         """The reply to the last question, or None when it did not come before the deadline."""
@@ -103,6 +118,12 @@ class SolverProcess:
     def pid(self) -> int | None:
         """The child's process number, while there is one."""
         return self._child.pid if self._child is not None else None
+
+    def _ready(self) -> None:
+        """See to it that there is a child."""
+        if self._child is None or self._child.poll() is not None:
+            self.stop()
+            self._start()
 
     def _start(self) -> None:
         memory = [] if self.memory is None else [str(self.memory)]
@@ -139,7 +160,7 @@ class SolverProcess:
         read = {name: value if isinstance(value, bool) else Fraction(value) for name, value in values.items()}
         verdict = reply["verdict"]
         assert verdict in ("sat", "unsat", "unknown")
-        return Answer(verdict, read, why)
+        return Answer(verdict, read, why, str(reply.get("proof", "")))
 
     def _death(self) -> Answer:
         """Why the child ended without a reply."""

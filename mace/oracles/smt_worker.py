@@ -1,7 +1,9 @@
 """The child process: one solver, told what to do by lines of JSON, and killed when its time is over.
 
-In:  a line per command on standard input: `add` (declarations and SMT-LIB 2 assertions), `check` (under assumptions).
-Out: a line per `check` on standard output: sat with values, unsat, or unknown with the solver's own reason.
+In:  a line per command on standard input: `add` (declarations and SMT-LIB 2 assertions), `check` (under assumptions),
+     or `script` (a whole SMT-LIB 2 script, by a solver of its own, with cvc5's proof if asked).
+Out: a line per `check` or `script` on standard output: sat with values, unsat (with the proof), or unknown with the
+     solver's own reason.
 Promise: nothing but a solver is imported, so that a start costs a tenth of a second; the process ends when its parent
 does. It is a process of its own because cvc5 holds the interpreter's lock while it solves, and because only an
 operating system really stops a solver that has run out of time or memory.
@@ -21,6 +23,7 @@ from typing import Any, Protocol
 
 SEED = 1
 OUT_OF_MEMORY = 101  # the exit code z3 itself uses
+PROOF_OPTIONS = {"produce-proofs": "true", "proof-granularity": "dsl-rewrite", "proof-format-mode": "cpc"}
 
 Declared = Sequence[tuple[str, str]]  # name and sort, in order
 
@@ -31,6 +34,8 @@ class Solver(Protocol):
     def add(self, declare: Declared, text: str) -> None: ...
 
     def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]: ...
+
+    def script(self, text: str, *, proof: bool) -> dict[str, Any]: ...
 
 
 class Z3:
@@ -67,6 +72,14 @@ class Z3:
             values[name] = self.z3.is_true(value) if self.z3.is_bool(value) else value.as_string()
         return {"verdict": "sat", "values": values}
 
+    def script(self, text: str, *, proof: bool) -> dict[str, Any]:
+        """The verdict on a whole script; z3's proofs are not asked for, since nobody reads them."""
+        del proof
+        solver = self.z3.Solver()
+        solver.from_string(text)
+        verdict = str(solver.check())
+        return {"verdict": verdict, "why": str(solver.reason_unknown()) if verdict == "unknown" else ""}
+
 
 class Cvc5:
     """cvc5 through its own Python module, its base interface."""
@@ -75,6 +88,7 @@ class Cvc5:
         del memory  # the limit of the process is all there is
         import cvc5
 
+        self.cvc5 = cvc5
         terms = cvc5.TermManager()
         self.solver = cvc5.Solver(terms)
         for option, value in (("incremental", "true"), ("produce-models", "true"), ("seed", str(SEED))):
@@ -111,6 +125,28 @@ class Cvc5:
             value = self.solver.getValue(self.constants[name])
             values[name] = value.getBooleanValue() if value.isBooleanValue() else str(value.toPythonObj())
         return {"verdict": "sat", "values": values}
+
+    def script(self, text: str, *, proof: bool) -> dict[str, Any]:
+        """The verdict on a whole script; with `proof`, a refutation in the CPC format, without opaque steps."""
+        terms = self.cvc5.TermManager()
+        solver = self.cvc5.Solver(terms)
+        if proof:
+            for option, value in PROOF_OPTIONS.items():
+                solver.setOption(option, value)
+        symbols = self.cvc5.SymbolManager(terms)
+        parser = self.parse(solver, symbols)
+        parser.setStringInput(self.language, text, "question")
+        said = ""
+        while not (command := parser.nextCommand()).isNull():
+            said = command.invoke(solver, symbols).strip() or said
+            if said.startswith("(error"):
+                raise RuntimeError(said)
+        reply = {"verdict": said}
+        if proof and said == "unsat":
+            form, whole = self.cvc5.ProofFormat.CPC, self.cvc5.ProofComponent.FULL
+            parts = (solver.proofToString(part, form) for part in solver.getProof(whole))
+            reply["proof"] = "".join(part.decode() if isinstance(part, bytes) else part for part in parts)
+        return reply
 
 
 SOLVERS: dict[str, Callable[[int | None], Solver]] = {"z3": Z3, "cvc5": Cvc5}
@@ -151,7 +187,10 @@ def main(name: str, memory: int | None) -> int:
             if command["do"] == "add":
                 solver.add([tuple(pair) for pair in command["declare"]], command["text"])
                 continue
-            reply = solver.check(command["assume"], command["wanted"])
+            if command["do"] == "script":
+                reply = solver.script(command["text"], proof=command["proof"])
+            else:
+                reply = solver.check(command["assume"], command["wanted"])
             replies.write(json.dumps(reply) + "\n")
             replies.flush()
     except MemoryError:

@@ -167,6 +167,7 @@ def _core(audit: Audit, record: Record) -> list[str]:
     return list(found.core) if found else []
 
 
+_NOT_CHECKED = "not checked: what solvers said is asked again by the command below, given the model and the row"
 _WHOSE = dict.fromkeys(("accepted", "unchecked", "refused"), "In the checker’s words") | {
     "solvers": "In the solvers’ words"
 }
@@ -183,9 +184,10 @@ def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pa
     if Path(name).name != name:
         raise FileError(f"the audit names a certificate outside its folder: {name!r}")
     said.append(Pair("Certificate", name, code=True))
-    if folder is None:
-        return said, f"mace check {shlex.quote(name)}"
-    return [*said, *_check(record, Path(folder) / name)], f"mace check {shlex.quote(name)}"
+    command = f"mace check {shlex.quote(name)}"
+    if record.proof == "solvers":
+        command += f" --model MODEL --data DATA --row {record.row}"
+    return ([*said, *_check(record, Path(folder) / name)] if folder is not None else said), command
 
 
 def _check(record: Record, path: Path) -> list[Pair]:
@@ -200,8 +202,9 @@ def _check(record: Record, path: Path) -> list[Pair]:
     except (OSError, CertificateError) as error:
         raise FileError(f"{path}: the certificate of row {record.row} cannot be read ({error})") from None
     claim = {"anywhere": True} if record.status == "infeasible" else {"closer_than": record.exact_lower_bound}
-    words = str(found.check())
-    made = found.data if record.proof == "solvers" else found.data["statement"]
+    solvers = record.proof == "solvers"
+    words = _NOT_CHECKED if solvers else str(found.check())
+    made = found.data if solvers else found.data["statement"]
     if made.get("claim") != claim:
         words = "refused: the certificate makes another claim than the audit"
     return [
@@ -255,4 +258,4 @@ def _proof_of_answer(answer: Answer) -> tuple[list[Pair], str]:
         Pair("Digest of the certificate’s statement", certificate.digest, code=True),
         Pair("Checked for this report", str(certificate.check())),
         Pair("To save it", f'answer.certificate.save("{SAVED}")', code=True),
-    ], f"mace check {SAVED}"
+    ], f"mace check {SAVED}" + (" --model MODEL --data DATA --row ROW" if answer.by_solvers else "")

@@ -30,11 +30,11 @@ from mace.compilers.pipeline_missing import without_nan
 from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
 from mace.compilers.pipeline_walk import Walk, frame_of, quiet
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
+from mace.decide import decides
 from mace.errors import ModelError
 from mace.exact import nearest
-from mace.margins import Slack, compare_slack, exact_margin, exact_scores, possible
 from mace.space import Feature, Space
-from mace.tables import Compare, Ensemble, Network, Table, decided, decision_for, decision_of
+from mace.tables import Ensemble, Network, Table, decision_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,20 +250,13 @@ def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, A
             rows += [{**row, feature.name: None} for row in rows[:3]]
     with quiet():
         said = compiled.predict(compiled.frame(rows)).tolist()
-    slack = {
-        c: compare_slack(table, c) for index in range(len(table.classes)) for p in decision_of(table, index) for c in p
-    }
     for row, label in zip(rows, said, strict=True):
-        if not _may_say(table, slack, compiled.row(row), label):
+        if not _may_say(table, compiled.row(row), label):
             raise ModelError(f"the model says {label!r} for a row where its table does not: {row}")
 
 
-def _may_say(table: Ensemble, slack: Mapping[Compare, Slack], row: NDArray[np.float64], label: Any) -> bool:
+def _may_say(table: Ensemble, row: NDArray[np.float64], label: Any) -> bool:
     """Whether a library whose model is this table may return a label, or of a regressor a number."""
     if table.rule == "value":
         return not table.ordered or bool(table.error) or bool(table.scores(row)[0] == label)
-    decision = decision_for(table, {label})
-    if table.certain:
-        return decided(decision, table.scores(row))
-    scores = exact_scores(table, row)
-    return any(all(possible(c, exact_margin(table, c, scores), slack[c]) for c in part) for part in decision)
+    return decides(table, decision_for(table, {label}), row) is not False

@@ -18,7 +18,7 @@ from mace import margins
 from mace.errors import ModelError
 from mace.exact import exact
 from mace.language.syntax import Apply, Assign, Block, Expr, If, Input, Name, Number, Op, Real, Return, Truth
-from mace.margins import Slack
+from mace.margins import Needed, Slack
 from mace.tables import Compare, Decision, Ensemble, Network, decision_of
 
 Reading: TypeAlias = Literal["possible", "sure", "exact"]
@@ -56,13 +56,9 @@ class Asked:
             return Slack(Fraction(0), Fraction(0))
         return margins.compare_slack(table, compare, self.magnitude, self.input_error)
 
-    def needed(self, compare: Compare, slack: Slack) -> tuple[Op, Fraction]:
-        """What the exact margin must be for the comparison to count: an operator and a bound."""
-        if self.reading == "exact" or (compare.strict and slack.possible == 0 and self.reading == "possible"):
-            return (Op.GT if compare.strict else Op.GE), Fraction(0)
-        if self.reading == "possible":
-            return Op.GE, -slack.possible
-        return (Op.GE, Fraction(0)) if slack.sure == 0 and not compare.strict else (Op.GT, slack.sure)
+    def needed(self, table: Ensemble | Network, compare: Compare) -> Needed:
+        """What the exact margin must be for the comparison to count under this reading."""
+        return margins.needed(compare, self.slack(table, compare), sure=self.reading == "sure")
 
 
 def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Side, ...]:
@@ -110,8 +106,7 @@ def decide(table: Ensemble | Network, asked: Asked, scores: Sequence[Fraction]) 
 
     def counts(compare: Compare) -> bool:
         margin = difference((compare.plus, compare.minus), scores) - exact(compare.than) * divide
-        op, bound = asked.needed(compare, asked.slack(table, compare))
-        return margin > bound if op is Op.GT else margin >= bound
+        return asked.needed(table, compare).met(margin)
 
     return Truth(any(all(counts(compare) for compare in part) for part in asked.goal))
 
@@ -121,8 +116,9 @@ def _met(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr], go
     divide = table.divide if isinstance(table, Ensemble) else 1
 
     def counts(compare: Compare) -> Expr:
-        op, bound = asked.needed(compare, asked.slack(table, compare))
-        return Apply(op, (of((compare.plus, compare.minus)), Number(bound + exact(compare.than) * divide)))
+        bound, strict = asked.needed(table, compare)
+        side = of((compare.plus, compare.minus))
+        return Apply(Op.GT if strict else Op.GE, (side, Number(bound + exact(compare.than) * divide)))
 
     return joined(Op.OR, [joined(Op.AND, [counts(compare) for compare in part]) for part in goal])
 

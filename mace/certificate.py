@@ -31,7 +31,6 @@ from mace.exact import text as exact_text
 from mace.files import write_whole
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
-from mace.margins import compare_slack, exact_margin, exact_scores, surely
 from mace.members import are_whole, whole_numbers
 from mace.plausibility import Rule
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
@@ -151,7 +150,7 @@ def certificate(
             "about": about,
             "statement": statement(question, lower, model),
             "witness": None
-            if witness is None or not _certain(question, witness)
+            if witness is None or not question.has_goal(witness)
             else {"point": [int(i) for i in witness], "distance": text(question.distance_of(witness))},
             "proof": [_node(node) for node in proof],
         }
@@ -463,21 +462,6 @@ def _float(number: float) -> str:
 
 def _floats(numbers: Iterable[float]) -> list[str]:
     return [_float(number) for number in numbers]
-
-
-def _certain(question: Question, point: Point) -> bool:
-    """Whether a point has the goal whatever the order of summation, or the order is known."""
-    table = question.model
-    assert not isinstance(table, Formula)
-    if isinstance(table, Ensemble) and table.certain:
-        return question.has_goal(point)
-    row = question.row(point)
-    scores = exact_scores(table, row)
-    size = [abs(exact(value)) for value in row]
-    return any(
-        all(surely(c, exact_margin(table, c, scores), compare_slack(table, c, size)) for c in part)
-        for part in question.goal.decision
-    )
 
 
 def canonical(data: Any) -> bytes:

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 UNIT_ROUNDOFF_32 = Fraction(1, 2**24)
+SMALLEST_32 = Fraction(1, 2**149)
 LARGEST_32 = Fraction((2**24 - 1) * 2**104)
 
 

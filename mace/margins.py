@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from mace.exact import (
     gamma,
     rank_to_float,
 )
-from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Network, Rule
+from mace.tables import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
 SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
@@ -57,18 +58,32 @@ class Slack(NamedTuple):
     sure: Fraction
 
 
+class Needed(NamedTuple):
+    """What an exact margin must reach: `bound`, or more than it if `strict`."""
+
+    bound: Fraction
+    strict: bool
+
+    def met(self, margin: Fraction) -> bool:
+        """Whether an exact margin reaches it."""
+        return margin > self.bound if self.strict else margin >= self.bound
+
+
+def needed(compare: Compare, slack: Slack, *, sure: bool) -> Needed:
+    """The exact margin from which on the float comparison may hold, or, if `sure`, from which on it holds."""
+    if sure:
+        return Needed(slack.sure, strict=compare.strict or slack.sure > 0)
+    return Needed(-slack.possible, strict=compare.strict and slack.possible == 0)
+
+
 def possible(compare: Compare, margin: Fraction, slack: Slack) -> bool:
     """Whether the float comparison may hold, given its exact margin."""
-    if slack.possible == 0 and compare.strict:
-        return margin > 0
-    return margin >= -slack.possible
+    return needed(compare, slack, sure=False).met(margin)
 
 
 def surely(compare: Compare, margin: Fraction, slack: Slack) -> bool:
     """Whether the float comparison holds for certain, given its exact margin."""
-    if slack.sure == 0 and not compare.strict:
-        return margin >= 0
-    return margin > slack.sure
+    return needed(compare, slack, sure=True).met(margin)
 
 
 def compare_slack(
@@ -98,16 +113,6 @@ def compare_slack(
     return Slack(slack.possible + squashed, slack.sure + squashed)
 
 
-def slacks(
-    table: Ensemble | Network,
-    decision: Decision,
-    magnitude: Sequence[Fraction] | None = None,
-    input_error: Sequence[Fraction] | None = None,
-) -> tuple[tuple[Slack, ...], ...]:
-    """`compare_slack` for every comparison of a decision, in its shape."""
-    return tuple(tuple(compare_slack(table, compare, magnitude, input_error) for compare in part) for part in decision)
-
-
 # ---------------------------------------------------------------------------------------------- exact scores
 
 
@@ -119,15 +124,44 @@ def exact_scores(table: Ensemble | Network, row: Floats) -> tuple[Fraction, ...]
             sum((exact(value[output]) for value in reached), exact(table.start[output]))
             for output in range(table.outputs)
         )
-    values = [exact(value) for value in row]
-    for layer in table.layers:
-        values = [
-            sum((exact(w) * v for w, v in zip(column, values, strict=True)), exact(bias))
-            for column, bias in zip(layer.weights.T, layer.bias, strict=True)
-        ]
+    ratios = [float(value).as_integer_ratio() for value in row]
+    scale = max((bottom.bit_length() - 1 for _, bottom in ratios), default=0)
+    values = [(top << scale) // bottom for top, bottom in ratios]  # times 2^scale
+    bits, layers = in_integers(table)
+    for layer, (weights, offsets) in zip(table.layers, layers, strict=True):
+        columns = zip(*weights, strict=True)
+        values = [sum(map(mul, values, c)) + (b << scale) for c, b in zip(columns, offsets, strict=True)]
+        scale += bits
         if layer.activation == "relu":
-            values = [max(value, Fraction(0)) for value in values]
-    return tuple(values)
+            values = [max(value, 0) for value in values]
+    return tuple(Fraction(value, 1 << scale) for value in values)
+
+
+class Integers(NamedTuple):
+    """A network's numbers as integers times 2^-bits: per layer the weights [input][output] and the offsets."""
+
+    bits: int
+    layers: list[tuple[list[list[int]], list[int]]]
+
+
+@lru_cache(maxsize=8)  # tables are compared by identity
+def in_integers(network: Network) -> Integers:
+    """The weights and offsets of a network, without any rounding."""
+    floats = np.concatenate([np.append(layer.weights.ravel(), layer.bias) for layer in network.layers])
+    _, exponent = np.frexp(floats[floats != 0])
+    bits = max(0, 53 - int(exponent.min(initial=53)))
+
+    def whole(value: float) -> int:
+        top, bottom = value.as_integer_ratio()
+        return (top << bits) // bottom
+
+    return Integers(
+        bits,
+        [
+            ([[whole(w) for w in row] for row in layer.weights.tolist()], [whole(b) for b in layer.bias.tolist()])
+            for layer in network.layers
+        ],
+    )
 
 
 def exact_margin(table: Ensemble | Network, compare: Compare, scores: Sequence[Fraction]) -> Fraction:

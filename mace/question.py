@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, Point
+from mace.decide import decides
 from mace.distance import Distance, DistanceProgram, Norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
-from mace.exact import UNIT_ROUNDOFF_32, exact
-from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.exact import exact
 from mace.plausibility import Rule, typed
 from mace.space import Column, Space
-from mace.tables import Decision, Ensemble, Formula, Label, Network, Table, decided
+from mace.tables import Decision, Ensemble, Formula, Label, Network, Table
 
 if TYPE_CHECKING:
     from mace.goals import Wanted
@@ -139,27 +139,15 @@ class Question:
         assert isinstance(self.model, (Ensemble, Network))
         return self.model.scores(self.row(point))
 
-    def has_goal(self, point: Point) -> bool:
-        """Whether the model's float scores (for a program: its exact result) give the goal at a point."""
+    def has_goal(self, point: Point) -> bool | None:
+        """Whether the deployed model's scores satisfy the goal's comparisons: for certain, certainly not, or None.
+
+        None where the last bits of its scores decide (`mace.decide`). Of a goal that comparisons only enclose
+        (`mace.goals.lower`), True does not yet say that the deployed model has it; False says that it has not.
+        """
         if isinstance(self.model, Formula):
             return program_result(self.model, self.axes, point) in self.goal.results
-        return decided(self.goal.decision, self.scores(point))
-
-    def settled(self, point: Point) -> bool | None:
-        """Whether the model has the goal at a point, whatever the last bits of its scores; None where they decide."""
-        model = self.model
-        if isinstance(model, Formula) or isinstance(model, Ensemble) and model.certain:
-            return self.has_goal(point)
-        row = self.row(point)
-        size = [abs(exact(value)) for value in row.tolist()]
-        moved = [x * UNIT_ROUNDOFF_32 + Fraction(1, 2**149) for x in size] if model.dtype == "float32" else None
-        scores, may = exact_scores(model, row), False
-        for part in self.goal.decision:
-            read = [(c, exact_margin(model, c, scores), compare_slack(model, c, size, moved)) for c in part]
-            if all(surely(*one) for one in read):
-                return True
-            may = may or all(possible(*one) for one in read)
-        return None if may else False
+        return decides(self.model, self.goal.decision, self.row(point))
 
     def values(self, point: Point) -> dict[str, Any]:
         """A point in the features' own types and units."""

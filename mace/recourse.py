@@ -31,7 +31,7 @@ from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, RowError
 from mace.exact import as_written
-from mace.goals import Classes, Margin, Wanted, lower, wanted
+from mace.goals import Classes, Margin, Probability, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.plausibility import Rule, distance_program, model_program, rule_of
@@ -285,9 +285,10 @@ class Explainer:
 
     def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:
         """Raise ModelError where the model's own word is not what its numbers say for certain: they bound nothing."""
-        goal = question.goal.wanted
+        said = question.has_goal(point)
         # Probabilities and margins are only enclosed by comparisons of scores.
-        if not isinstance(goal, Classes) or met == question.has_goal(point) or question.settled(point) in (met, None):
+        enclosed = isinstance(question.goal.wanted, (Probability, Margin))
+        if said is None or said == met or said and enclosed:
             return
         raise ModelError(
             f"the model's own `predict` says {self.decide(question, point)!r} for {question.values(point)}, "
@@ -309,7 +310,7 @@ class Explainer:
             return self.judge.met(rough, said)
 
         for point in known.nearest(question, has_goal):
-            if confirm(point) and question.has_goal(point):
+            if confirm(point):
                 return point if oracle.optimises else pull_back(question, point, confirm)
         return None
 

@@ -220,7 +220,7 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
     """
 
     def works(candidate: Point) -> bool:
-        return question.obeys(candidate) and question.has_goal(candidate) and confirm(candidate)
+        return question.obeys(candidate) and question.has_goal(candidate) is not False and confirm(candidate)
 
     def put(base: Point, feature: int, index: int) -> Point:
         return (*base[:feature], index, *base[feature + 1 :])

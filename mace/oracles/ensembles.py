@@ -28,7 +28,7 @@ from mace.deadline import Deadline
 from mace.distance import Norm
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
-from mace.oracles.ensembles_cells import Grounded, ground, has_goal_for_certain, largest_delta, moved, with_cut
+from mace.oracles.ensembles_cells import Grounded, ground, largest_delta, moved, with_cut
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
 from mace.proof import Leaf, Node, Proof, Split
 from mace.question import Question
@@ -141,7 +141,7 @@ class EnsembleOracle:
             low = np.where(grounded.ground.grid, cells, np.int64(1) << np.where(grounded.ground.grid, 0, cells))
             points.append(grounded.nearest(low, cells))
         allowed = [p for p in points if question.obeys(p) and not bound.excludes(question.distance_of(p))]
-        allowed = [p for p in allowed if has_goal_for_certain(question, p)]
+        allowed = [p for p in allowed if question.has_goal(p)]
         return min(allowed, key=lambda p: (question.distance_of(p), p), default=None)
 
 
@@ -285,7 +285,7 @@ class _Search:
             return
         distance = self.question.distance_of(point)
         if not self.bound.excludes(distance):
-            if not has_goal_for_certain(self.question, point):
+            if not self.question.has_goal(point):
                 if not self.grounded.aim.fuzzy:
                     raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
                 self.book.settled[node] = self.kernel.DOUBTED

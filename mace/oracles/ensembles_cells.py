@@ -27,7 +27,7 @@ from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.distance import Norm
 from mace.errors import ModelError
 from mace.exact import exact, nearest
-from mace.margins import compare_slack, exact_margin, exact_scores, surely
+from mace.margins import compare_slack, needed
 from mace.oracles.ensembles_cuts import Array, tests_of, values_of
 from mace.question import Question
 from mace.tables import Compare, Ensemble
@@ -327,12 +327,12 @@ def _aim(question: Question, model: Ensemble, test: Array, up: Array, value: Arr
         else:
             spare = np.ceil(np.abs(scaled) * 2.0**-52) + 1
             gain[c, leaves] = np.ceil(scaled).astype(np.int64) + spare.astype(np.int64)
-        slack = compare_slack(model, compare).possible
+        least = needed(compare, compare_slack(model, compare), sure=False)
         first = Fraction(0)
         for sign, side in ((1, compare.plus), (-1, compare.minus)):
             first += sign * exact(model.start[side]) if side is not None else 0
-        wanted = (exact(compare.than) * model.divide - first - slack) * unit
-        limit = math.floor(wanted) + 1 if compare.strict and slack == 0 else math.ceil(wanted)
+        wanted = (exact(compare.than) * model.divide - first + least.bound) * unit
+        limit = math.floor(wanted) + 1 if least.strict else math.ceil(wanted)
         need[c] = min(max(limit, -(2**61)), 2**61)
     _spread(test, up, gain)
     aim = Aim(
@@ -359,19 +359,6 @@ def is_fuzzy(question: Question) -> bool:
         return False
     compares = {compare for part in question.goal.decision for compare in part}
     return any(any(compare_slack(model, compare)) for compare in compares)
-
-
-def has_goal_for_certain(question: Question, point: Point) -> bool:
-    """Whether the deployed model has the goal at a point, in whatever order it adds its trees."""
-    if not is_fuzzy(question):
-        return question.has_goal(point)
-    model = question.model
-    assert isinstance(model, Ensemble)
-    scores = exact_scores(model, question.row(point))
-    return any(
-        all(surely(c, exact_margin(model, c, scores), compare_slack(model, c)) for c in part)
-        for part in question.goal.decision
-    )
 
 
 def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:

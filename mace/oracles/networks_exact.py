@@ -9,16 +9,16 @@ minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/che
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from operator import mul
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from mace.axes import GridAxis, Point
 from mace.distance import Norm
 from mace.exact import exact
-from mace.oracles.networks_model import SURELY, Affine, Array, Numbers
+from mace.margins import in_integers
+from mace.oracles.networks_model import Affine, Array, Numbers
 from mace.proof import Multipliers
 from mace.question import Question
 from mace.tables import Compare, Network
@@ -46,43 +46,7 @@ class Exact:
         for place, column in enumerate(question.columns):
             self.columns[column.feature].append((place, column.values))
         self.forms = numbers.forms
-
-    @cached_property
-    def bits(self) -> int:
-        """Every weight and offset is a multiple of 2^-bits."""
-        floats = np.concatenate([np.append(layer.weights.ravel(), layer.bias) for layer in self.layers])
-        _, exponent = np.frexp(floats[floats != 0])
-        return max(0, 53 - int(exponent.min(initial=53)))
-
-    @cached_property
-    def integers(self) -> list[tuple[list[list[int]], list[int]]]:
-        """Per layer the weights [input][output] and the offsets, times 2^bits."""
-
-        def whole(value: float) -> int:
-            top, bottom = value.as_integer_ratio()
-            return (top << self.bits) // bottom
-
-        return [
-            ([[whole(w) for w in row] for row in layer.weights.tolist()], [whole(b) for b in layer.bias.tolist()])
-            for layer in self.layers
-        ]
-
-    @cached_property
-    def transposed(self) -> list[list[tuple[int, ...]]]:
-        """Per layer the weights [output][input], times 2^bits."""
-        return [list(zip(*weights, strict=True)) for weights, _ in self.integers]
-
-    def scores(self, point: Point) -> list[Fraction]:
-        """The scores of the model's own float64 input at a point, without any rounding."""
-        ratios = [float(value).as_integer_ratio() for value in self.question.row(point)]
-        scale = max((bottom.bit_length() - 1 for _, bottom in ratios), default=0)
-        values = [(top << scale) // bottom for top, bottom in ratios]
-        for layer, columns, (_, offsets) in zip(self.layers, self.transposed, self.integers, strict=True):
-            values = [sum(map(mul, values, c)) + (b << scale) for c, b in zip(columns, offsets, strict=True)]
-            scale += self.bits
-            if layer.activation == "relu":
-                values = [max(value, 0) for value in values]
-        return [Fraction(value, 1 << scale) for value in values]
+        self.bits, self.integers = in_integers(question.model)
 
     def accepts(self, point: Point) -> bool:
         """Whether the deployed model gives the goal at a point for certain, whatever its order of summation."""
@@ -92,11 +56,7 @@ class Exact:
         # Most points are refused by a glance at their floats.
         if not any(all(_margin(c, rough) >= -e for c in part) for part, e in zip(decision, near, strict=True)):
             return False
-        scores = self.scores(point)
-        return any(
-            all(_margin(c, scores) >= slack + SURELY for c, slack in zip(compares, part.slack, strict=True))
-            for compares, part in zip(decision, self.parts, strict=True)
-        )
+        return bool(self.question.has_goal(point))
 
     def part_cost(self, j: int, index: int) -> Fraction:
         """The l0 and l1 cost of one value."""
@@ -267,12 +227,11 @@ class Exact:
         return best
 
 
-def _margin(compare: Compare, scores: Any) -> Any:
-    """By how much scores satisfy a comparison: in floats for floats, exactly for rationals."""
-    zero = Fraction(0)
-    plus = scores[compare.plus] if compare.plus is not None else zero
-    minus = scores[compare.minus] if compare.minus is not None else zero
-    return plus - minus - exact(compare.than) if isinstance(plus - minus, Fraction) else plus - minus - compare.than
+def _margin(compare: Compare, scores: Array) -> float:
+    """By how much float scores satisfy a comparison, roughly."""
+    plus = float(scores[compare.plus]) if compare.plus is not None else 0.0
+    minus = float(scores[compare.minus]) if compare.minus is not None else 0.0
+    return plus - minus - compare.than
 
 
 def _scaled(value: Fraction) -> int:

@@ -28,8 +28,6 @@ from mace.tables import Network
 Array = NDArray[Any]
 # What a checker rounds in its own derivation of the margin is far smaller than this share of it.
 LOOSER = 1 + Fraction(1, 2**20)
-# A float comparison at the boundary is decided beyond this much more than the margin.
-SURELY = Fraction(1, 2**51)
 
 
 @dataclass(frozen=True, eq=False)

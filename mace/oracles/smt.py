@@ -135,7 +135,7 @@ class SmtOracle:
                 return Unknown("within the radius are only points that the rounding of the model's scores decides")
             point = encoding.point(answer.values)
             near = radius is None or _inside(self.question.distance_of(point), radius, strict=strict)
-            goal = encoding.has_goal(point)
+            goal = self.question.has_goal(point)
             if near and goal and self.question.obeys(point):
                 return Found(point)
             candidates += 1

@@ -4,7 +4,7 @@ In:  a `Question`, and the radius of a ball to restrict it to (None: everything)
 Out: an `Encoding`: assertions in pySMT, printed as SMT-LIB 2 once; assumptions by name (`possible`, `sure`, `within`);
      and the way back from a solver's values to a point.
 Promise: every allowed point of the ball that the deployed float model may give the goal satisfies the assertions
-under `possible`; so "unsat" refutes. What satisfies them is a candidate, to be checked exactly (`has_goal`).
+under `possible`; so "unsat" refutes. What satisfies them is a candidate, to be checked exactly.
 Source: Karimi et al. 2020, sections 3 and 4.
 """
 
@@ -21,7 +21,6 @@ from mace.axes import Point
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.language import Program
-from mace.margins import exact_margin, exact_scores, possible, slacks, surely
 from mace.oracles.smt_axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
 from mace.oracles.smt_layers import NetworkTerms
 from mace.oracles.smt_process import Text
@@ -110,32 +109,6 @@ class Encoding:
     def point(self, values: Values) -> Point:
         """The point that a solver's values describe, moved to the grids."""
         return tuple(axis.index(values) for axis in self.axes)
-
-    def has_goal(self, point: Point) -> bool | None:
-        """Whether the deployed model gives the goal, for certain; None where the last bits of its scores decide."""
-        question = self.question
-        if isinstance(question.model, Formula):
-            return question.has_goal(point)
-        row = question.row(point)
-        scores = exact_scores(question.model, row)
-        magnitude = self._model.magnitude if isinstance(self._model, NetworkTerms) else None
-        may = False
-        for part, allowed in zip(
-            question.goal.decision, slacks(question.model, question.goal.decision, magnitude), strict=True
-        ):
-            margins = [exact_margin(question.model, compare, scores) for compare in part]
-            known = list(zip(part, margins, allowed, strict=True))
-            if all(surely(*one) for one in known):
-                return True
-            may = may or all(possible(*one) for one in known)
-        if not may:
-            return False
-        if isinstance(self._model, EnsembleTerms):
-            model = self._model.model
-            # Without rounding the order of the trees does not matter.
-            if model.certain or (replace(model, ordered=True).certain and self._model.exact(point)):
-                return question.has_goal(point)
-        return None
 
     # ------------------------------------------------------------------ text
 

@@ -77,12 +77,6 @@ class EnsembleTerms:
              for i, part in enumerate(self.lattices)]
         )  # fmt: skip
 
-    def exact(self, point: Point) -> bool:
-        """Whether no sum of the leaves of a point is rounded, in whatever order the library adds."""
-        row = self.question.row(point)
-        values = [tree.value[self.model.leaf(tree, row)] for tree in self.model.trees]
-        return all(lattice.holds(value) for part in self.lattices for lattice in part for value in values)
-
     def against(self, point: Point) -> Term:
         """A clause that excludes all points that reach the same leaves."""
         row = self.question.row(point)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mace.compilers.thresholds import largest_passing
-from mace.margins import exact_margin, exact_scores, possible, slacks, surely
+from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables import Decision, Ensemble, Floats, Network, class_decision, decided
 
 
@@ -189,10 +189,8 @@ def classes_decided(table: Ensemble | Network, scores: Floats) -> list[Any]:
 
 def enclosure(table: Ensemble | Network, goal: Decision, row: Floats, bound: list[Fraction]) -> tuple[bool, bool]:
     """Whether the deployed model possibly and surely meets a goal, by exact scores and margins."""
-    scores, slack = exact_scores(table, row), slacks(table, goal, bound)
-    pairs = [
-        [(c, exact_margin(table, c, scores), s) for c, s in zip(*p, strict=True)] for p in zip(goal, slack, strict=True)
-    ]
+    scores = exact_scores(table, row)
+    pairs = [[(c, exact_margin(table, c, scores), compare_slack(table, c, bound)) for c in part] for part in goal]
     return (
         any(all(possible(*one) for one in part) for part in pairs),
         any(all(surely(*one) for one in part) for part in pairs),

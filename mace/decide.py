@@ -1,0 +1,63 @@
+"""Does the deployed model satisfy a decision at a row: certainly, certainly not, or can nobody tell?
+
+In:  a table, a decision over its scores (`mace.tables.Decision`), a row of shape (columns,).
+Out: True or False where every computation that the library may do gives it; None where the last bits of its scores
+     decide and are not known: in which order it adds, how its exponential rounds.
+Promise: this is the only reading of a single row. Question, provers, solvers, judge, readers and the writer of
+certificates ask here; `proofs/check.py`, which shares no code with anything, has the only other one, and accepts as a
+witness just the points for which this is True. What is None is for the deployed model itself to say (`mace.judge`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from mace.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
+from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables import Compare, Decision, Ensemble, Floats, Network, decided
+
+
+def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool | None:
+    """Whether the library's own scores of a row satisfy a decision, whatever is not known of them.
+
+    Raises ModelError where a score may overflow.
+    """
+    if isinstance(table, Ensemble) and table.certain:
+        return decided(decision, table.scores(row))
+    scores, around = exact_scores(table, row), _around(table, row)
+    doubtful = False
+    for part in decision:
+        said = _conjunction(table, part, scores, around)
+        if said:
+            return True
+        doubtful = doubtful or said is None
+    return None if doubtful else False
+
+
+def _conjunction(
+    table: Ensemble | Network,
+    part: Sequence[Compare],
+    scores: Sequence[Fraction],
+    around: tuple[tuple[Fraction, ...], tuple[Fraction, ...] | None] | tuple[()],
+) -> bool | None:
+    """Whether all comparisons hold, given the exact scores."""
+    said: bool | None = True
+    for compare in part:
+        margin, slack = exact_margin(table, compare, scores), compare_slack(table, compare, *around)
+        if not possible(compare, margin, slack):
+            return False
+        if not surely(compare, margin, slack):
+            said = None
+    return said
+
+
+def _around(
+    table: Ensemble | Network, row: Floats
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...] | None] | tuple[()]:
+    """For a network, the magnitudes of the row's numbers, and how far each moves when the library casts it."""
+    if isinstance(table, Ensemble):
+        return ()
+    size = tuple(abs(exact(value)) for value in row.tolist())
+    moved = tuple(x * UNIT_ROUNDOFF_32 + SMALLEST_32 for x in size) if table.dtype == "float32" else None
+    return size, moved

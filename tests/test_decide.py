@@ -1,0 +1,99 @@
+"""One reading of a row, three-valued; the checker's own, which shares no code with it, is the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mace.axes import Point
+from mace.certificate import canonical, certifiable, certificate, statement
+from mace.distance import norm
+from mace.proof import Leaf
+from mace.proofs.check import Problem, Refused
+from mace.question import Goal, Question
+from mace.space import Feature, Space
+from mace.tables import Ensemble, Layer, Network, decision_for
+from tests.reference import points, random_question
+
+KINDS = ("exact", "any order", "scores that may err", "sigmoid", "float32", "few bits")
+
+
+def variant(question: Question, kind: str, rng: np.random.Generator) -> Question:
+    """The question with a model whose last bits are less well known, or decide more often."""
+    model = question.model
+    if isinstance(model, Ensemble):
+        changes = {"any order": {"ordered": False}, "scores that may err": {"error": 2.0**-20}}.get(kind, {})
+        if kind == "sigmoid" and model.rule == "positive":
+            changes = {"rule": "sigmoid"}
+        if kind == "float32":
+            changes = {"dtype": "float32"}
+        if kind == "few bits":  # many ties
+            trees = [replace(tree, value=np.round(tree.value * 4) / 4) for tree in model.trees]
+            changes = {"trees": tuple(trees), "ordered": False, "divide": 3}
+        return replace(question, model=replace(model, **changes))
+    assert isinstance(model, Network)
+    if kind == "float32":
+        layers = [
+            Layer(
+                layer.weights.astype(np.float32).astype(float),
+                layer.bias.astype(np.float32).astype(float),
+                layer.activation,
+            )
+            for layer in model.layers
+        ]
+        return replace(question, model=replace(model, layers=tuple(layers), dtype="float32"))
+    if kind == "few bits":
+        layers = [
+            Layer(np.round(layer.weights * 2) / 2, np.round(layer.bias * 2) / 2, layer.activation)
+            for layer in model.layers
+        ]
+        return replace(question, model=replace(model, layers=tuple(layers)))
+    return question
+
+
+def accepted(problem: Problem, point: Point) -> bool:
+    try:
+        problem.model.witness(list(point))
+    except Refused:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_checker_accepts_as_witnesses_just_the_points_that_certainly_have_the_goal(kind: str) -> None:
+    said = {True: 0, False: 0, None: 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        question = variant(random_question(7000 + seed, extras=False), kind, rng)
+        if certifiable(question) is not None:
+            continue
+        problem = Problem(json.loads(canonical(statement(question, None))))
+        everywhere = list(points(question))
+        for place in rng.permutation(len(everywhere))[:15].tolist():
+            point = everywhere[place]
+            here = question.has_goal(point)
+            said[here] += 1
+            assert accepted(problem, point) == (here is True), (seed, point, here)
+    assert said[True] > 20
+    assert said[False] > 20
+    assert said[None] or kind not in ("scores that may err", "few bits")
+
+
+def test_a_witness_that_the_cast_to_float32_leaves_in_doubt_is_not_written() -> None:
+    # The writer looked at the sums in float32, and forgot that the inputs are rounded to it first.
+    space = Space([Feature("x", "real", 0, 1, step="0.1"), Feature("y", "real", 0, 1, step="0.1")])
+    axes = space.axes({"x": 0.3, "y": 0.7})
+    weights = np.array([[1.5], [0.75]])
+    in_doubt = 0
+    for ulps in range(-40, 41):
+        layer = Layer(weights, np.array([-0.975 + ulps * 2.0**-26]), "identity")
+        table = Network((layer,), 2, "positive", (0, 1), dtype="float32")
+        asked = Question(space, axes, table, Goal("1", frozenset([1]), decision_for(table, {1})), norm("l1", 2))
+        made = certificate(asked, Fraction(0), asked.start, [Leaf("distance")]).to_dict()
+        in_doubt += asked.has_goal(asked.start) is None
+        assert (made["witness"] is not None) == accepted(Problem(made["statement"]), asked.start)
+    assert 5 < in_doubt < 75

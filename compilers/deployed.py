@@ -63,7 +63,8 @@ class Deployed:
     """A model that is asked for decisions.
 
     predict: a frame of the model's columns, shape (rows, columns) -> decisions, shape (rows,).
-    names:   the columns that it was trained on, if it knows them.
+    names:   the columns that it was trained on, if it knows them, as it spells them.
+    spelled: how it spells a name.
     note:    what an answer must say about it; empty if the library itself predicts.
     probabilities: such a frame -> probabilities, shape (rows, classes); None if the model has none.
     """
@@ -72,14 +73,42 @@ class Deployed:
     names: tuple[str, ...] | None = None
     note: str = ""
     probabilities: Callable[[pd.DataFrame], Rows] | None = None
+    spelled: Callable[[str], str] = str
 
 
-def deployed(model: Any, *, raw: bool = False) -> Deployed:
+def innermost(model: Any) -> Any:
+    """The model that is given the matrix: what a calibration calibrates, or the model itself."""
+    while True:
+        if type(model).__name__ == "CalibratedClassifierCV" and getattr(model, "calibrated_classifiers_", None):
+            model = model.calibrated_classifiers_[0].estimator
+        elif type(model).__name__ == "FrozenEstimator":
+            model = model.estimator
+        else:
+            return model
+
+
+def library_of(model: Any) -> str:
+    """The package that the innermost model is of."""
+    return str(type(innermost(model)).__module__).split(".")[0]
+
+
+def spelling_of(model: Any) -> Callable[[str], str]:
+    """How a model spells the names of its columns: LightGBM writes an underscore for every space."""
+    return read_lightgbm.spelled if library_of(model) == "lightgbm" else str
+
+
+def names_of(part: Any) -> tuple[str, ...] | None:
+    """The names of the columns that a model or a step was fitted on, as it spells them; None if it knows none."""
+    return _names(getattr(part, "feature_names_in_", None))
+
+
+def deployed(model: Any, *, raw: Literal["frame", "array"] | None = None) -> Deployed:
     """The model as its users call it.
 
-    raw: its frames hold columns of any type, categories among them; else numbers only.
+    raw: its frames hold columns of any type, categories among them, and it takes them as frames or as arrays without
+         names; None: they hold numbers only.
     """
-    given: Given = _as_it_is if raw else _rows
+    given: Given = {"frame": _as_it_is, "array": _values, None: _rows}[raw]
     if isinstance(model, ModelFile):
         return _of_file(model, given)
     package, name = type(model).__module__.split(".")[0], type(model).__name__
@@ -94,15 +123,17 @@ def deployed(model: Any, *, raw: bool = False) -> Deployed:
         if name == "Booster":
             return _lightgbm(model, given)
         own = _names(model.booster_.feature_name())
-        return Deployed(lambda frame: np.asarray(model.predict(given(frame))), own, "", _probable(model, given))
+        return Deployed(
+            lambda frame: np.asarray(model.predict(given(frame))), own, "", _probable(model, given), spelling_of(model)
+        )
     if (package, name[:10]) == ("onnx", "ModelProto"):
         return _of_file(ModelFile(Path("the model"), "onnx", model), given)
-    known = getattr(model, "feature_names_in_", None)
-    if known is not None:
+    known = names_of(model)
+    if raw is None and known is not None:
         given = _as_it_is
-    elif raw:
-        given = _values
-    return Deployed(lambda frame: np.asarray(model.predict(given(frame))), _names(known), "", _probable(model, given))
+    return Deployed(
+        lambda frame: np.asarray(model.predict(given(frame))), known, "", _probable(model, given), spelling_of(model)
+    )
 
 
 def _as_it_is(frame: pd.DataFrame) -> Any:
@@ -206,7 +237,8 @@ def _lightgbm(booster: Any, given: Given) -> Deployed:
             return np.asarray(np.argmax(found, axis=1))
         return np.where(found > 0.5, 1, 0) if binary else found
 
-    return Deployed(predict, _names(booster.feature_name()), "", _of_both(ask) if binary else None)
+    known = _names(booster.feature_name())
+    return Deployed(predict, known, "", _of_both(ask) if binary else None, read_lightgbm.spelled)
 
 
 def _session(session: Any, table: Any) -> Callable[[pd.DataFrame], Rows]:

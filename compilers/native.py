@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.compilers.deployed import ModelFile
+from mace.compilers.read_lightgbm import spelled
 from mace.compilers.read_optbinning import categories_of
 from mace.compilers.read_sklearn import fitted
 from mace.compilers.read_sklearn_boosting import numbered_by, whole
@@ -120,8 +121,7 @@ class Recoding:
 
         Raises ModelError where LightGBM's lists, which it keeps without names, fit no column, or several.
         """
-        # LightGBM writes an underscore for every space in a name.
-        known = {name.replace(" ", "_") if self.seen else name: name for name in space.names}
+        known = {spelled(name) if self.seen else name: name for name in space.names}
         names = tuple(known.get(name, name) for name in self.names)
         if self.places is not None or not set(names) & set(space.names):
             return Recoding(names, self.lists, self.places, self.refuses, self.stored, self.typed)

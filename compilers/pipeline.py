@@ -13,7 +13,7 @@ What the model cannot take as missing is left out of the columns: a row that nee
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from mace.columns import Column, Step
 from mace.compilers import read_coded
 from mace.compilers.categories import on_thresholds
-from mace.compilers.deployed import Deployed, decide, deployed
+from mace.compilers.deployed import Deployed, decide, deployed, names_of, spelling_of
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
 from mace.compilers.pipeline_missing import without_nan
 from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
-from mace.compilers.pipeline_walk import Walk, frame_of, quiet
+from mace.compilers.pipeline_walk import Walk, frame_of, passes_on, quiet
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.decide import decides
 from mace.errors import ModelError
@@ -94,7 +94,7 @@ class CompiledPipeline:
     @cached_property
     def deployed(self) -> Deployed:
         """The model's own `predict`, for frames as `frame` makes them."""
-        own = deployed(self.pipeline, raw=True)
+        own = deployed(self.pipeline, raw="array" if self.names is None else "frame")
         return replace(own, predict=self._emulated) if own.note else own
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
@@ -135,15 +135,15 @@ def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
 def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, space: Space) -> CompiledPipeline:
     """coding: how the final model numbers categories before its trees see them; None if it does not."""
     table = read_coded(final)
+    names = _names(model, [step for _, step in steps], final, coding, space)
     if coding is not None:
         steps = [*steps, ("categories", coding)]
-    names = _names(model, steps, final, space)
     types = types_of(final, coding, space, behind=is_pipeline(model))
     walk = Walk(space, steps, names, types, "pipeline" if is_pipeline(model) else "model")
     columns = walk.columns()
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
-    own = deployed(model, raw=True)
+    own = deployed(model, raw="array" if names is None else "frame")
     columns = walk.with_missing(None if own.note else own.predict, columns)
     _compare_at(walk, edges_of(columns))
     if isinstance(table, Network):
@@ -163,23 +163,24 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
 
 
 def _steps(pipeline: Any) -> list[tuple[str, Any]]:
-    """The steps with their names, of nested pipelines at the end too."""
+    """The steps that do something, and the last one, with their names; of nested pipelines at the end too."""
     steps = list(getattr(pipeline, "steps", ()))
     if not steps:
         raise ModelError("the pipeline has no steps")
     while is_pipeline(steps[-1][1]):
         name, last = steps.pop()
         steps += [(f"{name}__{inner}", step) for inner, step in last.steps]
-    return steps
+    return [*((name, step) for name, step in steps[:-1] if not passes_on(step)), steps[-1]]
 
 
-def _names(pipeline: Any, steps: list[tuple[str, Any]], final: Any, space: Space) -> tuple[str, ...] | None:
-    """The raw columns that the pipeline was fitted on and the space has; None if it was fitted without names."""
-    # A booster's own names may be LightGBM's, without spaces; those of its first step are the space's.
-    parts = [*([pipeline] if is_pipeline(pipeline) else []), *(step for _, step in steps), final]
-    given = next((names for part in parts[:2] if (names := getattr(part, "feature_names_in_", None)) is not None), None)
-    what = "pipeline" if is_pipeline(pipeline) else "model"
+def _names(model: Any, steps: list[Any], final: Any, coding: Any, space: Space) -> tuple[str, ...] | None:
+    """The raw columns that the model was fitted on, as the space spells them; None if it was fitted without names."""
+    # How a model numbers categories is no step of its own: both are given the same columns.
+    first = steps[:1] or [final, coding]
+    given, spelled = next((found for part in first if (found := _raw_names(part))[0] is not None), (None, str))
+    what = "pipeline" if is_pipeline(model) else "model"
     if given is None:
+        parts = [*steps, coding, final]
         count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
         if count != len(space.features):
             raise ModelError(
@@ -187,13 +188,25 @@ def _names(pipeline: Any, steps: list[tuple[str, Any]], final: Any, space: Space
                 hint="Fit it on a frame with named columns.",
             )
         return None
-    names = tuple(str(name) for name in given)
+    known = {spelled(name): name for name in space.names}
+    names = tuple(known.get(name, name) for name in given)
     if not set(names) & set(space.names):
         raise ModelError(
             f"the {what} was fitted on other columns (for instance `{names[0]}`) than the space's features",
             hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
         )
     return names
+
+
+def _raw_names(part: Any) -> tuple[tuple[str, ...] | None, Callable[[str], str]]:
+    """The names that a part was given, and how it spells them; of nested ones those of the first that knows them."""
+    inside = [step for _, step in getattr(part, "steps", ()) if not passes_on(step)][:1]
+    inside += [step for _, step in getattr(part, "transformer_list", ())]
+    for step in inside:
+        found, spelled = _raw_names(step)
+        if found is not None:
+            return found, spelled
+    return names_of(part), spelling_of(part)
 
 
 def _for_network(column: Column, feature: Feature) -> Column:
@@ -257,6 +270,6 @@ def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, A
 
 def _may_say(table: Ensemble, row: NDArray[np.float64], label: Any) -> bool:
     """Whether a library whose model is this table may return a label, or of a regressor a number."""
-    if table.rule == "value":
+    if not table.classes:
         return not table.ordered or bool(table.error) or bool(table.scores(row)[0] == label)
     return decides(table, decision_for(table, {label}), row) is not False

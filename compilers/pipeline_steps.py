@@ -186,7 +186,8 @@ def k_bins_discretizer(at: At) -> list[Traced]:
     """The number of the bin, or a column a bin."""
     out: list[Traced] = []
     for k, column in enumerate(at.columns):
-        edges, count = tuple(map(float, at.step.bin_edges_[k][1:-1])), int(at.step.n_bins_[k])
+        edges = tuple(map(float, at.step.bin_edges_[k][1:-1]))
+        count = len(edges) + 1  # n_bins_ is 0 for a column that was constant in training, whose numbers are all in one
         codes = [tuple(map(float, range(count)))]
         if at.step.encode != "ordinal":
             codes = [tuple(float(b == bin_) for b in range(count)) for bin_ in range(count)]

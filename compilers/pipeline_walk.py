@@ -156,7 +156,7 @@ class Walk:
                     if predict is not None:
                         predict(self._frame(rows))
                     for _, step in self.steps:
-                        data = data if _passes(step) else step.transform(data)
+                        data = data if passes_on(step) else step.transform(data)
                 matrix = _dense(data)
             except (ValueError, TypeError):
                 continue  # The columns stay without it, and a row that needs it is told so.
@@ -185,7 +185,7 @@ class Walk:
         names: Any = None if self.names is None else list(self.names)
         try:
             for _, step in self.steps:
-                names = names if _passes(step) else step.get_feature_names_out(names)
+                names = names if passes_on(step) else step.get_feature_names_out(names)
         except (ValueError, AttributeError, TypeError):
             names = None
         if names is None or len(names) != len(columns):
@@ -204,7 +204,7 @@ class Walk:
         self, name: str, step: Any, data: Any, columns: Sequence[Traced | None]
     ) -> tuple[Any, list[Traced | None]]:
         """What leaves a step: the real step's matrix, and what is said about its columns; compared here."""
-        if _passes(step):
+        if passes_on(step):
             return data, list(columns)
         if is_pipeline(step):
             for inner, part in step.steps:
@@ -290,7 +290,8 @@ class Walk:
                 )
 
 
-def _passes(step: Any) -> bool:
+def passes_on(step: Any) -> bool:
+    """Whether a step is the word "passthrough"."""
     return step is None or isinstance(step, str) and step == "passthrough"
 
 

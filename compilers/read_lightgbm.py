@@ -50,6 +50,11 @@ def read_wrapper(model: Any) -> Ensemble:
     return read_booster(booster, None if known is None else tuple(np.asarray(known).tolist()))
 
 
+def spelled(name: str) -> str:
+    """The name of a column as the library keeps it (dataset.h, set_feature_names): it allows no other change."""
+    return name.replace(" ", "_")
+
+
 def load(path: Path) -> str:
     """The text of a model file; raises FileError for what is no such file."""
     if path.stat().st_size > LARGEST_FILE:

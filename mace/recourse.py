@@ -376,8 +376,8 @@ def read_model(model: object, space: Space) -> Table:
     from mace.compilers.categories import on_thresholds
 
     table = read(model)
-    names = deployed(model).names
-    columns = [column.name for column in space.columns]
+    own = deployed(model)
+    names, columns = own.names, [own.spelled(column.name) for column in space.columns]
     if names is not None and list(names) != columns:
         if set(names) == set(columns):
             what = "the same columns in another order"

@@ -1,0 +1,120 @@
+"""Pipelines that were refused, or crashed, though every step of them can be followed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from mace.recourse import Explainer
+from mace.space import Feature, Space
+
+NUMBERS = Space([Feature(name, "integer", 0, 19) for name in ("a", "b")])
+SPACED = Space([Feature("years here", "integer", 0, 9), Feature("home  town", "categorical", levels=["u v", "w"])])
+
+
+def agrees(model: Any, space: Space) -> Explainer:
+    """The model's table decides as the model does, on rows of the space."""
+    explainer = Explainer(model, space)
+    rng = np.random.default_rng(5)
+    rows = [
+        {f.name: int(rng.integers(f.lower, f.upper + 1)) if f.numeric else f.levels[int(rng.integers(len(f.levels)))]
+         for f in space.features}
+        for _ in range(60)
+    ]  # fmt: skip
+    said = explainer.decisions(pd.DataFrame(rows))
+    for row, label in zip(rows, said.tolist(), strict=True):
+        question, decision = explainer.question(row)
+        assert decision == label
+        assert question.settled(question.start) is not True  # any other class is the goal
+    return explainer
+
+
+def numbers() -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 20, 200), "b": rng.integers(0, 20, 200)})
+    return frame, np.where(frame["a"] + frame["b"] > 19, "yes", "no")
+
+
+def spaced() -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"years here": rng.integers(0, 10, 300), "home  town": rng.choice(["u v", "w"], 300)})
+    return frame, ((frame["years here"] > 4) ^ (frame["home  town"] == "w")).astype(int)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+@pytest.mark.parametrize(
+    "base",
+    [RandomForestClassifier(5, random_state=0), GradientBoostingClassifier(n_estimators=5)],
+)
+def test_a_pipeline_may_end_in_a_calibrated_ensemble(base: Any, method: str) -> None:
+    frame, decision = numbers()
+    calibrated = CalibratedClassifierCV(base, method=method, ensemble=False)
+    model = make_pipeline(StandardScaler(), calibrated).fit(frame, decision)
+    answer = agrees(model, NUMBERS).explain(frame.iloc[0])
+    assert answer.status == "optimal"
+    assert answer.certificate.check().accepted
+
+
+def test_bins_of_a_column_that_was_constant_in_training_are_one_bin() -> None:
+    frame, decision = numbers()
+    frame["a"] = frame["a"] % 3 * 1e-12
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf")
+    model = make_pipeline(
+        ColumnTransformer([("bins", bins, ["a"])], remainder="passthrough"), DecisionTreeClassifier(random_state=0)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the bins are too small
+        model.fit(frame, decision)
+    assert model[0].transformers_[0][1].n_bins_.tolist() == [0]
+    agrees(model, NUMBERS)
+
+
+def encoder() -> ColumnTransformer:
+    return ColumnTransformer([("levels", OneHotEncoder(), ["home  town"])], remainder="passthrough")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda: [("nothing", "passthrough"), ("columns", encoder())],
+        lambda: [("nothing", None), ("more", "passthrough"), ("columns", encoder()), ("last", "passthrough")],
+        lambda: [("inner", Pipeline([("nothing", "passthrough"), ("columns", encoder())]))],
+        lambda: [("both", FeatureUnion([("gone", "drop"), ("one", encoder()), ("two", encoder())]))],
+    ],
+    ids=["before", "around", "nested", "union"],
+)
+def test_passthrough_before_a_column_transformer_hides_no_names(steps: Callable[[], list[Any]]) -> None:
+    frame, decision = spaced()
+    agrees(Pipeline([*steps(), ("model", DecisionTreeClassifier(random_state=0))]).fit(frame, decision), SPACED)
+
+
+def test_names_that_lightgbm_spells_with_underscores_are_the_spaces_own() -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")
+    frame, decision = spaced()
+    typed, encoded = frame.astype({"home  town": "category"}), SPACED.encode(frame)
+
+    def model() -> Any:
+        return lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, min_child_samples=2, n_jobs=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LightGBM says that it renames them
+        agrees(model().fit(encoded, decision), SPACED)
+        agrees(model().fit(encoded, decision).booster_, SPACED)
+        agrees(CalibratedClassifierCV(model(), ensemble=False).fit(encoded, decision), SPACED)
+        agrees(model().fit(typed, decision), SPACED)
+        agrees(Pipeline([("model", model())]).fit(typed, decision), SPACED)
+        agrees(Pipeline([("nothing", "passthrough"), ("model", model())]).fit(typed, decision), SPACED)
+        agrees(Pipeline([("columns", encoder()), ("model", model())]).fit(frame, decision), SPACED)
+        numbers_only = Pipeline([("model", model())]).fit(frame[["years here"]].to_numpy(), decision)
+        agrees(numbers_only, Space([SPACED.features[0]]))

@@ -62,8 +62,10 @@ _LINEAR = "several labels a row"
 _INIT = "an `init` that is a model"
 _LINK = "losses with a logarithmic link"
 _MEMBERS = "members other than trees"
-_XGBOOST = "dart, gblinear; several targets; objectives with other links; versions before 2, from 4"
-_LIGHTGBM = "rf, linear leaves; zero_as_missing; objectives with other links"
+_XGBOOST = (
+    "dart, gblinear; several targets; `missing` other than NaN; objectives with other links; versions before 2, from 4"
+)
+_LIGHTGBM = "rf, linear leaves; zero_as_missing; pred_early_stop; objectives with other links"
 _HIDDEN = "hidden layers that are neither relu nor identity; several labels a row"
 
 # Public class path -> reader. A class matches by its own path or that of a base class, wherever inside the named

@@ -46,8 +46,26 @@ def read_wrapper(model: Any) -> Ensemble:
         raise ModelError(
             f"this {type(model).__name__} is not fitted ({error})", hint="Call its `fit` first."
         ) from error
+    if _switched_on(model.get_params().get("pred_early_stop")):
+        raise ModelError(
+            f"this {type(model).__name__} stops adding trees where a row seems decided (pred_early_stop=True), "
+            "which is not supported",
+            hint="Call set_params(pred_early_stop=False): then `predict` adds all trees.",
+        )
     known = getattr(model, "classes_", None) if hasattr(type(model), "predict_proba") else None
-    return read_booster(booster, None if known is None else tuple(np.asarray(known).tolist()))
+    table = read_booster(booster, None if known is None else tuple(np.asarray(known).tolist()))
+    if known is None and table.classes:
+        raise ModelError(
+            f"this {type(model).__name__} was fitted for classes ({table.name}) and predicts a probability, which is "
+            "not supported",
+            hint="Fit an LGBMClassifier, or give the Booster (`booster_`), which is read as a classifier.",
+        )
+    return table
+
+
+def _switched_on(value: object) -> bool:
+    """Whether a parameter is true as the library reads it from text; what it cannot read counts as true."""
+    return str(value).strip().lower() not in ("none", "false", "0", "-")
 
 
 def spelled(name: str) -> str:

@@ -54,12 +54,23 @@ def read_wrapper(model: Any) -> Ensemble:
         ) from error
     best = booster.attributes().get("best_iteration")
     # The wrapper predicts with the best round after early stopping; a booster by itself uses all.
-    rounds = None if best is None or getattr(model, "booster", None) == "gblinear" else int(best) + 1
+    try:
+        # 0 rounds stand for all of them, as in `iteration_range`.
+        rounds = None if best is None or getattr(model, "booster", None) == "gblinear" else int(best) + 1 or None
+    except ValueError:
+        raise ModelError(f"the XGBoost model is damaged: its best_iteration is {best!r}") from None
     known = getattr(model, "classes_", None) if hasattr(type(model), "predict_proba") else None
     classes = None if known is None else tuple(np.asarray(known).tolist())
     if model.missing is not None and not np.isnan(model.missing):
         raise ModelError(f"{type(model).__name__} takes {model.missing!r} as missing; only NaN is supported")
-    return read_booster(booster, rounds, classes)
+    table = read_booster(booster, rounds, classes)
+    if known is None and table.classes:
+        raise ModelError(
+            f"this {type(model).__name__} was fitted for classes ({table.name}) and predicts a probability, which is "
+            "not supported",
+            hint="Fit an XGBClassifier, or give the Booster (`get_booster()`), which is read as a classifier.",
+        )
+    return table
 
 
 def load(path: Path) -> Mapping[str, Any]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mace.compilers import read_lightgbm, read_onnx, read_xgboost
-from mace.compilers.deployed import Deployed, ModelFile, deployed
+from mace.compilers.deployed import Deployed, deployed
 from mace.compilers.load import PickleWarning, load_model
+from mace.compilers.model_file import ModelFile
 from mace.compilers.native import step_of
 from mace.compilers.program import Reading, to_program
 from mace.compilers.read_optbinning import read_scorecard
@@ -125,7 +126,7 @@ READERS: dict[str, Reader] = {
     "optbinning.Scorecard": Reader(
         read_scorecard, "margin", "estimators that are not linear; binning_transform_params"
     ),
-    "mace.compilers.deployed.ModelFile": Reader(ModelFile.table, "as the library of the file"),
+    "mace.compilers.model_file.ModelFile": Reader(ModelFile.table, "as the library of the file"),
     "lightgbm.Booster": Reader(read_lightgbm.read_booster, "exact sums, margin for probabilities", _LIGHTGBM),
 }
 

@@ -18,44 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.compilers import read_lightgbm, read_onnx, read_xgboost
-from mace.tables import Ensemble, Formula, Table, decided, decision_of
+from mace.compilers import read_lightgbm
+from mace.compilers.model_file import ModelFile
+from mace.tables import Ensemble, Formula, decided, decision_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Format = Literal["xgboost", "lightgbm", "onnx"]
 Rows = NDArray[Any]
 Given: TypeAlias = Callable[["pd.DataFrame"], Any]  # what the library's `predict` is handed for a frame
-FORMATS: dict[str, Format] = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".onnx": "onnx"}
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """A model file that holds plain data, and its content."""
-
-    path: Path
-    format: Format
-    content: Any
-
-    def table(self) -> Table:
-        """Its table; raises ModelError."""
-        return _READ[self.format](self.content)
-
-
-_READ: dict[Format, Callable[[Any], Table]] = {
-    "xgboost": read_xgboost.read_document,
-    "lightgbm": read_lightgbm.read_text,
-    "onnx": read_onnx.read_proto,
-}
-
-
-def open_file(path: Path) -> ModelFile:
-    """The content of a model file, by its ending; raises FileError for damage."""
-    kind = FORMATS[path.suffix]
-    if kind == "onnx":
-        return ModelFile(path, kind, read_onnx.load(path))
-    return ModelFile(path, kind, read_xgboost.load(path) if kind == "xgboost" else read_lightgbm.load(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +133,7 @@ def _of_both(found: Callable[[pd.DataFrame], Rows]) -> Callable[[pd.DataFrame], 
 
 def _of_file(file: ModelFile, given: Given) -> Deployed:
     try:
-        match file.format:
-            case "xgboost":
-                import xgboost
-
-                booster = xgboost.Booster(model_file=str(file.path))
-                return _booster(booster, given)
-            case "lightgbm":
-                import lightgbm
-
-                loaded = lightgbm.Booster(model_str=file.content)
-                return _lightgbm(loaded, given)
-            case "onnx":
-                import onnxruntime
-
-                return Deployed(_session(onnxruntime.InferenceSession(file.content.SerializeToString()), file.table()))
+        loaded = file.loaded()
     except ImportError as error:
         table = file.table()
         assert not isinstance(table, Formula)
@@ -184,6 +141,13 @@ def _of_file(file: ModelFile, given: Given) -> Deployed:
             f"{error.name} is not installed: the answer is confirmed by mace's own emulation of {file.path.name} only"
         )
         return Deployed(lambda frame: np.array([decide(table, row) for row in _rows(frame)]), None, note)
+    match file.format:
+        case "xgboost":
+            return _booster(loaded, given)
+        case "lightgbm":
+            return _lightgbm(loaded, given)
+        case "onnx":
+            return Deployed(_session(loaded, file.table()))
 
 
 def decide(table: Any, row: Rows) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from mace.compilers.deployed import FORMATS, open_file
+from mace.compilers.model_file import FORMATS, open_file
 from mace.errors import FileError, ModelError
 
 # Types that skops does not vouch for, because their native code trusts the arrays in them. They are made from arrays

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.compilers.deployed import ModelFile
+from mace.compilers.model_file import ModelFile
 from mace.compilers.read_lightgbm import spelled
 from mace.compilers.read_optbinning import categories_of
 from mace.compilers.read_sklearn import fitted

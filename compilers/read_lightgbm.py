@@ -16,26 +16,23 @@ the leaves from zero in float64, in order; class 1 is
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mace.compilers.tree_arrays import checked
-from mace.errors import FileError, ModelError
+from mace.compilers.formats.lightgbm_model import MANY, checked
+from mace.compilers.tree_arrays import checked as checked_tree
+from mace.compilers.tree_arrays import refuse_large
+from mace.errors import ModelError
 from mace.members import Members, truncated
 from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
 
-VERSIONS = ("v3", "v4")
-LARGEST_FILE = 2**31
-_NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 _ZERO = float(np.float32(1e-35))  # what the library takes for zero
 
 
 def read_booster(model: Any, classes: tuple[Label, ...] | None = None) -> Ensemble:
     """The table of a Booster, with the rounds that its `predict` uses."""
-    return read_text(model.model_to_string(), classes)
+    return read_text(checked(model.model_to_string()), classes)
 
 
 def read_wrapper(model: Any) -> Ensemble:
@@ -73,45 +70,14 @@ def spelled(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def load(path: Path) -> str:
-    """The text of a model file; raises FileError for what is no such file."""
-    if path.stat().st_size > LARGEST_FILE:
-        raise FileError(f"{path} is larger than {LARGEST_FILE // 2**30} GB")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path} is no text ({error.reason})") from None
-    if not text.startswith("tree\n"):
-        raise FileError(f"{path} is no LightGBM model: its first line is not `tree`")
-    return text
-
-
 def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
-    """The table of a model file's text."""
-    body, end, _ = text.partition("\nend of trees")
-    if not end:
-        raise ModelError(
-            "the LightGBM model is cut off: it has no line `end of trees`", hint="Save it again with `save_model`."
-        )
-    header, *blocks = re.split(r"^Tree=\d+$", body, flags=re.MULTILINE)
+    """The table of a text that `formats.lightgbm_model.checked` gave; raises ModelError."""
+    header, *blocks = re.split(r"^Tree=\d+$", text.partition("\nend of trees")[0], flags=re.MULTILINE)
     given = _pairs(header)
-    if given.get("version") not in VERSIONS:
-        raise ModelError(
-            f"the LightGBM model has format {given.get('version')!r}; read are {', '.join(VERSIONS)}",
-            hint="Load it with a version that writes these, and save it again.",
-        )
-    if re.search(r"^average_output$", header, re.MULTILINE):
-        raise ModelError("LightGBM's random forests (boosting=rf) are not supported", hint="Use boosting=gbdt.")
-    columns, outputs = _whole(given, "max_feature_idx") + 1, _whole(given, "num_tree_per_iteration")
-    if columns < 1 or outputs < 1 or len(blocks) % outputs:
-        raise ModelError(f"the LightGBM model is damaged: {len(blocks)} trees for {outputs} outputs")
-    objective, *options = given.get("objective", "").split() or [""]
-    many = objective in ("multiclass", "softmax")
-    if objective not in ("binary", *_NUMBERS) and not many or "sqrt" in options or many != (outputs > 1):
-        raise ModelError(
-            f"LightGBM's objective {given.get('objective', '')!r} with {outputs} outputs is not supported",
-            hint=f"Supported are binary, multiclass, {', '.join(_NUMBERS)}.",
-        )
+    columns, outputs = int(given["max_feature_idx"]) + 1, int(given["num_tree_per_iteration"])
+    objective, *options = given["objective"].split(" ")
+    many = objective in MANY
+    refuse_large("the LightGBM model", 2 * text.count(" "), outputs if blocks else 0)
     kinds = 2 if objective == "binary" else outputs if many else 0
     labels = tuple(range(kinds)) if classes is None else classes
     if len(labels) != kinds:
@@ -120,8 +86,6 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         _tree(number, _pairs(block), columns, number % outputs, outputs) for number, block in enumerate(blocks)
     )
     steep = next((float(option[8:]) for option in options if option.startswith("sigmoid:")), 1.0)
-    if not steep > 0:
-        raise ModelError(f"the LightGBM model is damaged: its sigmoid is {steep}")
     half = HALF_OF_SIGMOID / steep
     first: Decision = ((Compare(None, 0, -half),),)
     second: Decision = ((Compare(0, None, half, strict=True),),)
@@ -144,25 +108,19 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
 def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs: int) -> Tree:
     """One tree: inner nodes come first, then the leaves."""
     where = f"the LightGBM model is damaged: tree {number}"
-    leaves = _whole(given, "num_leaves", where)
-    if given.get("is_linear", "0") != "0":
-        raise ModelError(f"tree {number} of the LightGBM model has linear leaves, which is not supported")
-    if leaves < 1:
-        raise ModelError(f"{where} has {leaves} leaves")
-    inner = leaves - 1
-    added = _numbers(given, "leaf_value", leaves, where)
+    leaves = int(given["num_leaves"])
+    inner, added = leaves - 1, _numbers(given["leaf_value"])
     value = np.zeros((inner + leaves, outputs))
     value[inner:, output] = added
     if not inner:
-        return checked(where, columns, [-1], [-1], [-1], [0.0], value)
-    kind = _numbers(given, "decision_type", inner, where).astype(np.int64)
-    column = _numbers(given, "split_feature", inner, where).astype(np.int64)
-    threshold = _numbers(given, "threshold", inner, where)
+        return checked_tree(where, columns, [-1], [-1], [-1], [0.0], value)
+    kind = _numbers(given["decision_type"]).astype(np.int64)
+    column = _numbers(given["split_feature"]).astype(np.int64)
+    threshold = _numbers(given["threshold"])
     sides = []
     for side in ("left_child", "right_child"):
-        child = _numbers(given, side, inner, where).astype(np.int64)
-        # Leaf k is stored as -k - 1; out of range stays out of range.
-        sides.append(np.where(child >= 0, np.where(child < inner, child, inner + leaves), inner - child - 1))
+        child = _numbers(given[side]).astype(np.int64)
+        sides.append(np.where(child >= 0, child, inner - child - 1))  # Leaf k is stored as -k - 1.
     left, right = sides
     categorical, default, missing = (kind & 1) != 0, (kind & 2) != 0, kind >> 2 & 3
     if (zero := np.flatnonzero(~categorical & (missing == 1) & ((threshold >= _ZERO) != default))).size:
@@ -178,19 +136,16 @@ def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs
     threshold = np.where(np.isposinf(threshold), np.finfo(np.float64).max, threshold)
     members: dict[int, Members] = {}
     if categorical.any():
-        bounds = _numbers(given, "cat_boundaries", _whole(given, "num_cat", where) + 1, where).astype(np.int64).tolist()
-        words = _numbers(given, "cat_threshold", bounds[-1], where).astype(np.int64).tolist()
+        bounds, words = (list(map(int, given[key].split())) for key in ("cat_boundaries", "cat_threshold"))
         for node in np.flatnonzero(categorical).tolist():
             place = int(threshold[node])
-            if not 0 <= place < len(bounds) - 1 or not 0 <= bounds[place] <= bounds[place + 1] <= len(words):
-                raise ModelError(f"{where}, node {node} has a set of categories out of range ({place})")
             bits = words[bounds[place] : bounds[place + 1]]
             codes = (k for k in range(32 * len(bits)) if bits[k // 32] >> k % 32 & 1)
             members[node] = truncated(codes, "float64", negative=True)
     # Where a node knows no missing values, NaN is 0.
     goes_left = ~categorical & np.where(missing == 0, threshold >= 0, default)
     fill = np.full(leaves, -1)
-    return checked(
+    return checked_tree(
         where, columns, np.concatenate([left, fill]), np.concatenate([right, fill]), np.concatenate([column, fill]),
         np.concatenate([threshold, np.zeros(leaves)]), value, np.concatenate([goes_left, np.zeros(leaves, dtype=bool)]),
         members,
@@ -202,19 +157,6 @@ def _pairs(block: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
 
 
-def _whole(given: dict[str, str], key: str, where: str = "the LightGBM model is damaged") -> int:
-    try:
-        return int(given[key])
-    except (KeyError, ValueError):
-        raise ModelError(f"{where} has {key}={given.get(key)!r}, expected a whole number") from None
-
-
-def _numbers(given: dict[str, str], key: str, count: int, where: str) -> Any:
-    """So many numbers."""
-    words: Sequence[str] = given.get(key, "").split()
-    if len(words) != count:
-        raise ModelError(f"{where} has {len(words)} numbers in {key}, expected {count}")
-    try:
-        return np.array([float(word) for word in words])
-    except ValueError as error:
-        raise ModelError(f"{where} has no numbers in {key} ({error})") from None
+def _numbers(words: str) -> Any:
+    """The numbers of a line."""
+    return np.array([float(word) for word in words.split()])

@@ -17,31 +17,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mace.compilers.tree_arrays import checked
-from mace.compilers.ubjson import parse
-from mace.errors import FileError, ModelError
+from mace.compilers.formats.ubjson import parse
+from mace.compilers.formats.xgboost_model import OBJECTIVES, checked
+from mace.compilers.tree_arrays import checked as checked_tree
+from mace.compilers.tree_arrays import refuse_large
+from mace.errors import ModelError
 from mace.members import Members, truncated
 from mace.tables import Compare, Decision, Ensemble, Floats, Label, Link, Tree
 
-OLDEST, TOO_NEW = (2, 0), (4, 0)
-LARGEST_FILE = 2**31
-_OBJECTIVES = {
-    "binary:logistic": "two", "multi:softprob": "many", "multi:softmax": "many",
-    "reg:squarederror": "number", "reg:absoluteerror": "number", "reg:pseudohubererror": "number",
-}  # fmt: skip
 # The largest float32 for which 1 / (1 + expf(-s)) is not above 1/2: the sum is rounded to even.
 _HALF = 1.5 * 2.0**-24
-_CATEGORIES = 2**24  # From here on float32 has gaps, and the library knows no category.
 
 
 def read_booster(model: Any, rounds: int | None = None, classes: tuple[Label, ...] | None = None) -> Ensemble:
     """The table of a Booster; `rounds`: only so many rounds are used."""
-    return read_document(parse(bytes(model.save_raw(raw_format="ubj")), "the booster"), rounds, classes)
+    return read_document(checked(parse(bytes(model.save_raw(raw_format="ubj")), "the booster")), rounds, classes)
 
 
 def read_wrapper(model: Any) -> Ensemble:
@@ -73,56 +67,19 @@ def read_wrapper(model: Any) -> Ensemble:
     return table
 
 
-def load(path: Path) -> Mapping[str, Any]:
-    """The document of a .json or .ubj file; raises FileError for what is no such document."""
-    if path.stat().st_size > LARGEST_FILE:
-        raise FileError(f"{path} is larger than {LARGEST_FILE // 2**30} GB")
-    data = path.read_bytes()
-    if path.suffix == ".ubj":
-        document = parse(data, str(path))
-    else:
-        try:
-            document = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise FileError(f"{path} is no JSON: {error}", hint="It may be cut off: save the model again.") from None
-    if not isinstance(document, dict) or "learner" not in document:
-        raise FileError(f"{path} is no XGBoost model: it has no `learner`")
-    return document
-
-
 def read_document(
     document: Mapping[str, Any], rounds: int | None = None, classes: tuple[Label, ...] | None = None
 ) -> Ensemble:
-    """The table of a model file's document."""
-    version = tuple(int(part) for part in _at(document, "version")[:2])
-    if not OLDEST <= version < TOO_NEW:
-        raise ModelError(
-            f"the model was written by XGBoost {'.'.join(map(str, version))}; read are versions "
-            f"{OLDEST[0]}.{OLDEST[1]} to below {TOO_NEW[0]}.{TOO_NEW[1]}",
-            hint="Load it with a version among these, and save it again.",
-        )
-    learner = _at(document, "learner")
-    booster, objective = _at(learner, "gradient_booster"), str(_at(_at(learner, "objective"), "name"))
-    if _at(booster, "name") != "gbtree":
-        raise ModelError(f"XGBoost's booster {booster['name']!r} is not supported", hint='Supported is "gbtree".')
-    kind = _OBJECTIVES.get(objective)
-    if kind is None:
-        raise ModelError(
-            f"XGBoost's objective {objective!r} is not supported",
-            hint=f"Supported are {', '.join(sorted(_OBJECTIVES))}.",
-        )
-    parameters, model = _at(learner, "learner_model_param"), _at(booster, "model")
-    columns, outputs = _integer(parameters, "num_feature"), max(_integer(parameters, "num_class"), 1)
-    if int(parameters.get("num_target", "1")) > 1 or columns < 1:
-        raise ModelError("XGBoost models with several targets or without features are not supported")
-    trees, groups = _at(model, "trees"), [int(group) for group in _at(model, "tree_info")]
-    if len(trees) != len(groups) or any(not 0 <= group < outputs for group in groups):
-        raise ModelError(f"the XGBoost model is damaged: {len(trees)} trees, and tree_info does not fit")
+    """The table of a document that `formats.xgboost_model.checked` gave; raises ModelError."""
+    learner = document["learner"]
+    objective, parameters = learner["objective"]["name"], learner["learner_model_param"]
+    kind, model = OBJECTIVES[objective], learner["gradient_booster"]["model"]
+    columns, outputs = int(parameters["num_feature"]), max(int(parameters["num_class"]), 1)
+    trees, groups = model["trees"], model["tree_info"]
+    refuse_large("the XGBoost model", sum(len(tree["parents"]) for tree in trees), outputs)
     if rounds is not None:
         trees = trees[: _used(model, rounds, outputs)]
-    elif (
-        classes is None and "best_iteration" in (learner.get("attributes") or {}) and _stopped(learner, model, outputs)
-    ):
+    elif classes is None and _stopped(learner, model, outputs):
         raise ModelError(
             "this XGBoost model was stopped early: whether the rounds after the best one count depends on who predicts",
             hint="Keep the rounds that count, `booster[: booster.best_iteration + 1]`, and save those.",
@@ -153,80 +110,37 @@ def read_document(
 def _tree(number: int, tree: Mapping[str, Any], group: int, columns: int, outputs: int) -> Tree:
     """One tree of the document."""
     where = f"the XGBoost model is damaged: tree {number}"
-    size = str((tree.get("tree_param") or {}).get("size_leaf_vector", "0"))
-    if size not in ("0", "1"):
-        raise ModelError(f"tree {number} of the XGBoost model has leaves with {size} numbers, which is not supported")
-    try:
-        left, right = (np.array(_at(tree, f"{side}_children"), dtype=np.int64) for side in ("left", "right"))
-        column = np.array(_at(tree, "split_indices"), dtype=np.int64)
-        numbers = np.array(_at(tree, "split_conditions"), dtype=np.float64).astype(np.float32).astype(np.float64)
-        default = np.array(_at(tree, "default_left"), dtype=np.int64) != 0
-        split = np.array(tree.get("split_type", np.zeros(len(left))), dtype=np.int64)
-        nodes, starts, sizes, cells = (
-            np.array(tree.get(f"categories{part}", []), dtype=np.int64)
-            for part in ("_nodes", "_segments", "_sizes", "")
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{where} has no readable arrays ({error})") from error
-    if not len(left) == len(right) == len(column) == len(numbers) == len(default) == len(split):
-        raise ModelError(f"{where} has arrays of different lengths")
-    if not len(nodes) == len(starts) == len(sizes):
-        raise ModelError(f"{where} has sets of categories that do not fit together")
+    left, right, column = (tree[key].astype(np.int64) for key in ("left_children", "right_children", "split_indices"))
+    numbers, default = tree["split_conditions"].astype(np.float64), tree["default_left"] != 0
+    nodes, starts, sizes, cells = (tree[f"categories{part}"] for part in ("_nodes", "_segments", "_sizes", ""))
     members: dict[int, Members] = {}
     for node, start, size_ in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):
-        if not 0 <= node < len(left) or start < 0 or size_ < 0 or start + size_ > len(cells):
-            raise ModelError(f"{where} has a set of categories out of range (node {node})")
-        codes = cells[start : start + size_].tolist()
-        if any(not 0 <= code < _CATEGORIES for code in codes):
-            raise ModelError(f"{where} has a category out of range (node {node})")
-        members[node] = truncated(codes, "float32", negative=False)
+        members[node] = truncated(cells[start : start + size_].tolist(), "float32", negative=False)
         # The set goes right: with the branches swapped, it is what goes left.
         left[node], right[node], default[node] = right[node], left[node], not default[node]
-    if set(np.flatnonzero((split == 1) & (left != -1)).tolist()) != set(members):
-        raise ModelError(f"{where} has categorical nodes without categories")
     value = np.zeros((len(left), outputs))
     value[:, group] = numbers
-    return checked(where, columns, left, right, column, numbers, value, default, members)
+    return checked_tree(where, columns, left, right, column, numbers, value, default, members)
 
 
 def _margins(parameters: Mapping[str, Any], objective: str, outputs: int) -> Floats:
     """The margins before the first tree: `base_score` is stored as a probability for "binary:logistic"."""
-    try:
-        stored = json.loads(str(_at(parameters, "base_score")))
-        scores = np.array(stored if isinstance(stored, list) else [stored], dtype=np.float32)
-    except (ValueError, TypeError) as error:
-        raise ModelError(f"the XGBoost model is damaged: base_score is {parameters['base_score']!r}") from error
+    stored = json.loads(parameters["base_score"])
+    scores = np.array(stored if isinstance(stored, list) else [stored], dtype=np.float32)
     if objective == "binary:logistic":
         if not ((scores > 0) & (scores < 1)).all():
             raise ModelError(f"the XGBoost model is damaged: base_score {scores.tolist()} is no probability")
         odds = np.float32(1) / scores - np.float32(1)
         scores = np.array([-np.float32(math.log(float(odd))) for odd in odds], dtype=np.float32)  # logf, rounded right
-    if len(scores) not in (1, outputs) or not np.isfinite(scores).all():
-        raise ModelError(f"the XGBoost model is damaged: base_score has {len(scores)} numbers for {outputs} outputs")
     return np.broadcast_to(scores.astype(np.float64), (outputs,)).copy()
 
 
 def _used(model: Mapping[str, Any], rounds: int, outputs: int) -> int:
     """How many trees the first rounds have."""
-    parallel = int(_at(model, "gbtree_model_param").get("num_parallel_tree", 1) or 1)
-    return rounds * parallel * outputs
+    return rounds * int(model["gbtree_model_param"]["num_parallel_tree"]) * outputs
 
 
 def _stopped(learner: Mapping[str, Any], model: Mapping[str, Any], outputs: int) -> bool:
     """Whether there are rounds after the best one."""
-    best = (learner.get("attributes") or {}).get("best_iteration")
+    best = learner["attributes"].get("best_iteration")
     return best is not None and _used(model, int(best) + 1, outputs) < len(model["trees"])
-
-
-def _at(document: Any, key: str) -> Any:
-    """What stands under a key."""
-    if not isinstance(document, dict) or key not in document:
-        raise ModelError(f"the XGBoost model is damaged: it has no `{key}`")
-    return document[key]
-
-
-def _integer(parameters: Any, key: str) -> int:
-    try:
-        return int(_at(parameters, key))
-    except ValueError:
-        raise ModelError(f"the XGBoost model is damaged: {key} is {parameters[key]!r}") from None

@@ -18,6 +18,13 @@ from mace.tables import Tree
 
 LEAF = -1
 MOST_NODES = 10_000_000
+MOST_CELLS = 2**28  # nodes times scores: 2 GB of numbers
+
+
+def refuse_large(what: str, nodes: int, outputs: int) -> None:
+    """Raise for a model whose table would not fit into memory; a short file can claim any number of scores."""
+    if nodes * outputs > MOST_CELLS:
+        raise ModelError(f"{what} is too large: {nodes} nodes for {outputs} scores")
 
 
 def checked(

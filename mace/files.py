@@ -31,6 +31,21 @@ def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
         raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
 
 
+def read_bytes(path: Path, largest: int) -> bytes:
+    """The bytes of a file, at most so many; raises FileError."""
+    try:
+        with path.open("rb") as file:
+            # One more than allowed shows a file that is too large, whatever its directory says of its size.
+            found = file.read(largest + 1)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({reason(error)})") from None
+    except MemoryError:
+        raise FileError(f"{path}: needs more memory than there is") from None
+    if len(found) > largest:
+        raise FileError(f"{path} is larger than {largest // 2**20} MB")
+    return found
+
+
 def check_folder(path: Path) -> None:
     """Raise FileError unless a file of this name could be written: to be asked before the work, not after it."""
     if not path.parent.is_dir():

@@ -71,6 +71,7 @@ FLOORS = {
 COMPILERS_MAY_IMPORT = {
     "mace.errors",
     "mace.exact",
+    "mace.files",
     "mace.language",
     "mace.decide",
     "mace.margins",

@@ -1,6 +1,6 @@
-"""Read UBJSON (draft 12), as far as model files use it, into plain Python values.
+"""Read UBJSON (draft 12), as far as model files use it, into plain Python values, and write it.
 
-In:  bytes.    Out: dicts, lists, strings, numbers; a typed array of numbers becomes a numpy array.
+In:  bytes.    Out: dicts, lists, strings, numbers; a typed array of numbers becomes a numpy array. `write` goes back.
 Promise: nothing is executed, nothing is allocated that the file does not hold, nesting is bounded; damage is a
 FileError that says at which byte.
 Source: ubjson.org/type-reference; numbers are big-endian, optimised containers have `$` type and `#` count.
@@ -8,6 +8,7 @@ Source: ubjson.org/type-reference; numbers are big-endian, optimised containers 
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -87,12 +88,14 @@ class _Reader:
         if self.peek() == "$":
             self.take(1)
             kind = self.take(1).decode("latin-1")
+            if kind in "ZTFN":  # They take no byte each: a short text could claim any number of them.
+                raise self.wrong(f"a container of {kind!r}, which models do not have")
             if self.peek() != "#":
                 raise self.wrong("a typed container has no length")
         if self.peek() == "#":
             self.take(1)
             length = self.count()
-            if length > len(self.data):  # Every element takes a byte at least, but for constants, which models lack.
+            if length > len(self.data) - self.at:  # Every element takes a byte at least.
                 raise self.wrong(f"a container claims {length} elements")
         if opened == "[" and kind in _NUMBERS and length is not None:
             dtype = np.dtype(_NUMBERS[kind])
@@ -120,3 +123,44 @@ class _Reader:
         if self.at >= len(self.data):
             raise self.wrong("the file ends too early")
         return self.data[self.at : self.at + 1].decode("latin-1")
+
+
+# ------------------------------------------------------------------------------------------------- writing
+
+_MARKERS = {np.dtype(kind[1:]).str[1:]: marker for marker, kind in _NUMBERS.items()}
+
+
+def write(value: Any) -> bytes:
+    """The UBJSON of dicts, lists, texts, whole numbers of 64 bits and numpy arrays of numbers."""
+    parts: list[bytes] = []
+    _write(value, parts)
+    return b"".join(parts)
+
+
+def _length(count: int) -> bytes:
+    return b"L" + struct.pack(">q", count)
+
+
+def _write(value: Any, parts: list[bytes]) -> None:
+    match value:
+        case str():
+            raw = value.encode("utf-8")
+            parts += [b"S", _length(len(raw)), raw]
+        case int():
+            parts.append(_length(value))
+        case np.ndarray():
+            marker = _MARKERS[value.dtype.str[1:]].encode()
+            parts += [b"[$", marker, b"#", _length(len(value)), value.astype(value.dtype.newbyteorder(">")).tobytes()]
+        case list():
+            parts += [b"[#", _length(len(value))]
+            for one in value:
+                _write(one, parts)
+        case dict():
+            parts.append(b"{")
+            for key, one in value.items():
+                raw = key.encode("utf-8")
+                parts += [_length(len(raw)), raw]
+                _write(one, parts)
+            parts.append(b"}")
+        case _:
+            raise TypeError(f"{type(value).__name__} has no UBJSON")

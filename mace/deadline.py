@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from mace.errors import MaceError
+
 Clock = Callable[[], float]
 
 
@@ -37,6 +39,18 @@ class Deadline:
         """The deadline so many seconds from now (None: never)."""
         read = clock or time.monotonic
         return cls(seconds, math.inf if seconds is None else read() + seconds, read)
+
+    @classmethod
+    def asked(cls, limit: float | Deadline | None) -> Deadline:
+        """The deadline that a caller wants: of a number of seconds > 0 from now, none, or one that runs already.
+
+        Raises MaceError for anything else.
+        """
+        if isinstance(limit, Deadline):
+            return limit
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0):
+            raise MaceError(f"timeout must be a number of seconds > 0, or None for no limit; got {limit!r}")
+        return cls.after(limit)
 
     @property
     def over(self) -> bool:

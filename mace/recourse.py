@@ -94,6 +94,7 @@ def explain(
     watch:      called with the bracket after every question.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
+    deadline = Deadline.asked(timeout) if count == 1 else timeout  # with several answers, of each by itself
     explainer = Explainer(model, space, background=background, rules=rules, distance=distance, weights=weights)
     return explainer.explain(
         x,
@@ -104,7 +105,7 @@ def explain(
         diversity=diversity,
         most_changes=most_changes,
         oracle=oracle,
-        timeout=timeout,
+        timeout=deadline,
         memory=memory,
         watch=watch,
     )
@@ -218,31 +219,42 @@ class Explainer:
         diversity: object = "features",
         most_changes: int | None = None,
         oracle: str = "auto",
-        timeout: float | None = 60.0,
+        timeout: float | Deadline | None = 60.0,
         memory: int | None = 4096,
         watch: Callable[[Bracket], None] | None = None,
     ) -> Answer:
-        """The answer for one row; arguments as in `mace.explain`."""
+        """The answer for one row; arguments as in `mace.explain`. A `Deadline` that runs already holds for all answers.
+
+        The provers' code is compiled before the clock of a number of seconds begins.
+        """
         if not isinstance(count, int) or count < 1:
             raise MaceError(f"count must be a whole number >= 1, got {count!r}")
-        _check_limit("timeout", timeout, "seconds")
-        _check_limit("memory", memory, "MB")
+        if memory is not None and (isinstance(memory, bool) or not isinstance(memory, (int, float)) or not memory > 0):
+            raise MaceError(f"memory must be a number of MB > 0, or None for no limit; got {memory!r}")
+        deadline = Deadline.asked(timeout).later(self.ready(oracle))  # the first answer's includes making the question
         began = time.perf_counter()
-        deadline = Deadline.after(timeout)  # the first answer's includes making the question
         question, decision = self.question(x, goal, most_changes)
         room = None if memory is None else memory * 2**20
         found: list[tuple[Bracket, Question]] = []
         asked = question
         name = ""
         while len(found) < count:
-            limits = Limits(Deadline.after(timeout) if found else deadline, room)
+            limits = Limits(Deadline.asked(timeout) if found else deadline, room)
             bracket, name, answered = self._one(asked, oracle, gap, rgap, limits, watch)
             found.append((bracket, answered))
             if bracket.point is None or bracket.point == question.start:
                 break
             asked = asked.away(_exclusion(asked, bracket.point, diversity))
         answer = self._answer(question, decision, found, count, name)
-        return replace(answer, seconds=time.perf_counter() - began, timeout=timeout)
+        return replace(answer, seconds=time.perf_counter() - began, timeout=deadline.seconds)
+
+    def ready(self, oracle: str = "auto") -> float:
+        """Compile what the provers of this model need, or read it from disk, once a process; the seconds it took."""
+        if oracle not in ("auto", "ensembles", "networks") or isinstance(self.distance, DistanceProgram):
+            return 0.0  # solvers are processes of their own
+        from mace.oracles.warm import warm
+
+        return warm(self.table)
 
     def _one(
         self,
@@ -470,11 +482,6 @@ def _exclusion(question: Question, point: Point, diversity: object) -> Avoid:
     if radius <= 0:
         raise MaceError(f"the least distance between answers must be > 0, got {diversity!r}")
     return AvoidNear(point, radius)
-
-
-def _check_limit(name: str, value: float | None, unit: str) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
-        raise MaceError(f"{name} must be a number of {unit} > 0, or None for no limit; got {value!r}")
 
 
 __all__ = ["Answer", "Counterfactual", "Explainer", "choose", "explain", "read_distance", "read_model"]

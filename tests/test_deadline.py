@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace import deadline
 from mace.deadline import NEVER, Deadline, TimeOverError
+from mace.errors import MaceError
+from mace.oracles import warm
 
 
 class Hand:
@@ -59,3 +64,40 @@ def test_nobody_else_reads_a_clock_to_decide_when_to_stop() -> None:
             if isinstance(node, ast.Attribute) and node.attr == "monotonic":
                 readers.add(path.relative_to(root).as_posix())
     assert readers == {"deadline.py"}
+
+
+class Time:
+    """In place of the module `time` in `mace.deadline`."""
+
+    def __init__(self, clock: Hand) -> None:
+        self.monotonic = clock
+
+
+def stump() -> tuple[DecisionTreeClassifier, mace.Space, dict[str, int]]:
+    frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
+    space = mace.Space.from_frame(frame)
+    model = DecisionTreeClassifier(random_state=0).fit(space.encode(frame), frame["age"] >= 40)
+    return model, space, {"age": 30, "owns": 0}
+
+
+def test_compiling_is_not_charged_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Hand()
+    monkeypatch.setattr(deadline, "time", Time(clock))
+
+    def slowly(table: object) -> float:
+        clock.now += 100.0
+        return 100.0
+
+    monkeypatch.setattr(warm, "warm", slowly)
+    model, space, row = stump()
+    assert mace.explain(model, space, row, goal=True, timeout=2.0).status == "optimal"
+    assert mace.verify(model, space, "reachable(True)", timeout=2.0).status == "proved"
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), True, "2"])
+def test_a_timeout_is_a_number_of_seconds(timeout: object) -> None:
+    model, space, row = stump()
+    with pytest.raises(MaceError, match=r"^timeout must be a number of seconds > 0, or None for no limit; got"):
+        mace.explain(model, space, row, goal=True, timeout=timeout)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match=r"^timeout must be a number of seconds > 0"):
+        mace.verify(model, space, "reachable(True)", timeout=timeout)  # type: ignore[arg-type]

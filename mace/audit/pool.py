@@ -173,7 +173,7 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _one_thread()
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
     _ = _worker.explainer.background
-    _warm(_worker)
+    _worker.explainer.ready(_worker.task.oracle)  # before the clock of the first query runs
     _limit(memory)
 
 
@@ -181,32 +181,6 @@ def answer(query: Query) -> Record:
     """The record of one query."""
     assert _worker is not None
     return _worker.answer(query)
-
-
-def _warm(worker: Worker) -> None:
-    """Load the prover's compiled code before the clock of the first query runs: a toy model of the same kind."""
-    import pandas as pd
-
-    from mace.recourse import explain
-    from mace.space import Space
-    from mace.tables import Ensemble, Formula
-
-    table = worker.explainer.table
-    if isinstance(table, Formula) or worker.task.oracle not in ("auto", "ensembles", "networks"):
-        return  # solvers are processes of their own
-    frame = pd.DataFrame({"a": range(8), "b": [0, 1] * 4})
-    space = Space.from_frame(frame)
-    model: Any
-    if isinstance(table, Ensemble):
-        from sklearn.tree import DecisionTreeClassifier
-
-        model = DecisionTreeClassifier()
-    else:
-        from sklearn.linear_model import LogisticRegression
-
-        model = LogisticRegression()
-    model.fit(space.encode(frame), (frame["a"] >= 4).astype(int))
-    explain(model, space, {"a": 0, "b": 0}, goal=1, background=frame)
 
 
 def _limit(memory: int | None) -> None:

@@ -326,6 +326,7 @@ class _Asking:
             return DaskRunner(self.task, self.scheduler)
         from mace.audit.pool import LocalRunner
 
+        self.task.explainer.ready(self.task.oracle)  # so that processes find on disk what they would all compile
         return LocalRunner(self.task, min(self.processes, queries))
 
     def __enter__(self) -> _Asking:

@@ -5,6 +5,7 @@ The exit codes are below, and in `mace --help`. Nothing heavy is imported before
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -43,6 +44,7 @@ def main() -> None:
     """Entry point: every mistake becomes one message on stderr and an exit code."""
     # A pipeline that is cancelled sends SIGTERM: the processes and files of an audit are then put away as after Ctrl-C.
     signal.signal(signal.SIGTERM, _terminated)
+    _say_what_is_compiled()
     try:
         app()
     except MaceError as error:
@@ -60,6 +62,15 @@ def main() -> None:
             err=True,
         )
         sys.exit(INTERNAL)
+
+
+def _say_what_is_compiled() -> None:
+    """Put on stderr that something is compiled: it takes longer than most questions, and happens once."""
+    handler = logging.Handler()
+    handler.emit = lambda record: typer.echo(f"mace: {record.getMessage()}", err=True)  # type: ignore[method-assign]
+    log = logging.getLogger("mace.compiled")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
 
 
 def _terminated(number: int, _: object) -> None:

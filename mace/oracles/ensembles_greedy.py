@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mace.oracles.compiled import compiled
 from mace.oracles.ensembles_cells import Aim, Forest, Ground
 from mace.oracles.ensembles_cuts import Array
 from mace.oracles.ensembles_walk import has_goal, leaf_of
 
 
-@njit(cache=True)
+@compiled
 def sweep(
     ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, rows: Array, total: Array
 ) -> int:
@@ -75,7 +75,7 @@ def sweep(
     return int(cells)
 
 
-@njit(cache=True)
+@compiled
 def allowed(ground: Ground, axis: int, cell: int) -> bool:
     """Whether a cell or level lies in the box of all allowed points."""
     if ground.grid[axis]:
@@ -83,7 +83,7 @@ def allowed(ground: Ground, axis: int, cell: int) -> bool:
     return bool((ground.low[axis] >> cell) & 1)
 
 
-@njit(cache=True)
+@compiled
 def cost(ground: Ground, axis: int, cell: int) -> tuple[Any, Any]:
     """Scaled cost (sum part, linf part) of a cell or level."""
     if not ground.grid[axis]:
@@ -94,7 +94,7 @@ def cost(ground: Ground, axis: int, cell: int) -> tuple[Any, Any]:
     return ground.part[g], ground.top[g]
 
 
-@njit(cache=True)
+@compiled
 def cost_of(ground: Ground, point: Array) -> Any:
     """The scaled distance of a point of cells."""
     total: Any = np.int64(0)
@@ -106,7 +106,7 @@ def cost_of(ground: Ground, point: Array) -> Any:
     return total + largest
 
 
-@njit(cache=True)
+@compiled
 def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Array) -> bool:
     """Whether the model's own sums have the goal at a point of cells."""
     for t in range(len(leaves)):
@@ -114,7 +114,7 @@ def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Arr
     return has_goal(aim, forest.value, leaves)
 
 
-@njit(cache=True)
+@compiled
 def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
     """By how much the sums at a cell miss the goal; 0 when none does."""
     lack = 0.0
@@ -123,7 +123,7 @@ def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
     return lack
 
 
-@njit(cache=True)
+@compiled
 def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array) -> None:
     """Move one feature after the other to its cheapest cell that keeps the goal, until none moves."""
     leaves = np.zeros(len(forest.roots), np.int64)
@@ -150,7 +150,7 @@ def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array,
             again = again or chosen != before
 
 
-@njit(cache=True)
+@compiled
 def climb(
     ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, rows: Array, total: Array,
     point: Array,
@@ -199,7 +199,7 @@ def climb(
     return False
 
 
-@njit(cache=True)
+@compiled
 def greedy(ground: Ground, forest: Forest, aim: Aim, depth: int, most_changes: int, given: Array) -> tuple[bool, Array]:
     """The cheapest point found by climbing with several weights of cost against gain, and from a given point."""
     widest = max(ground.order.shape[1], 2) + 2

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mace.oracles.compiled import compiled
 from mace.oracles.ensembles_cells import Aim, Forest, Ground
 from mace.oracles.ensembles_cuts import Array
 from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, measure
@@ -96,7 +96,7 @@ def new_scratch(forest: Forest, cuts: int, axes: int) -> Scratch:
     return Scratch(near, leaves, best, fresh, score, marked, np.zeros(cuts + 1, np.int64), np.zeros(axes, np.int64))
 
 
-@njit(cache=True)
+@compiled
 def push(book: Book, node: int) -> None:
     heap, key = book.heap, book.key
     place = book.count[HEAP]
@@ -111,7 +111,7 @@ def push(book: Book, node: int) -> None:
     heap[place] = node
 
 
-@njit(cache=True)
+@compiled
 def pop(book: Book) -> int:
     heap, key = book.heap, book.key
     first = heap[0]
@@ -136,7 +136,7 @@ def pop(book: Book) -> int:
     return int(first)
 
 
-@njit(cache=True)
+@compiled
 def load(ground: Ground, book: Book, node: int, box: Box) -> None:
     """The box of a node, from the splits above it."""
     box.low[:] = ground.low
@@ -154,7 +154,7 @@ def load(ground: Ground, book: Book, node: int, box: Box) -> None:
         node = book.parent[node]
 
 
-@njit(cache=True)
+@compiled
 def near_side(ground: Ground, box: Box, axis: int, cut: Any) -> int:
     """The side of a cut on which the box's nearest point lies."""
     if ground.grid[axis]:
@@ -162,7 +162,7 @@ def near_side(ground: Ground, box: Box, axis: int, cut: Any) -> int:
     return 0 if (ground.at[ground.base[axis] + cut] >> box.near[axis]) & 1 else 1
 
 
-@njit(cache=True)
+@compiled
 def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     """The key of the side of a cut on which the box's nearest point does not lie."""
     g = ground.base[axis] + cut
@@ -177,7 +177,7 @@ def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     return int(box.total[0] - box.part[axis] + part + max(box.total[1], top))
 
 
-@njit(cache=True)
+@compiled
 def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, limit: int) -> int:
     """Two children; the far one goes into the heap if it is below the limit. Returns the near one, narrows the box."""
     first = book.count[NODES]
@@ -211,7 +211,7 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
     return int(near)
 
 
-@njit(cache=True)
+@compiled
 def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     """Whether the sums of these leaves, with all their rounding slack, allow the goal."""
     for p in range(len(aim.begin) - 1):
@@ -228,7 +228,7 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def choose(
     ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int,
     limit: int,
@@ -301,7 +301,7 @@ def choose(
     return chosen_axis, chosen_cut
 
 
-@njit(cache=True)
+@compiled
 def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[int, int]:
     """A test of some tree on the nearest point's way that the box leaves open; axis -1 if there is none."""
     tight_low, tight_high = box.low.copy(), box.high.copy()
@@ -328,7 +328,7 @@ def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[i
     return -1, -1
 
 
-@njit(cache=True)
+@compiled
 def walk_again(
     ground: Ground, forest: Forest, gain: Array, box: Box, limit: int, best: Array, scratch: Scratch, stack: Stack,
     axis: int, cut: int, side: int,
@@ -356,7 +356,7 @@ def walk_again(
     return work
 
 
-@njit(cache=True)
+@compiled
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mace.oracles.compiled import compiled
 from mace.oracles.ensembles_cells import Aim, Forest, Ground
 from mace.oracles.ensembles_cuts import Array
 
@@ -49,7 +49,7 @@ def new_stack(depth: int) -> Stack:
     return Stack(np.zeros((depth + 4, 9), np.int64), np.zeros((depth + 4, 4), np.int64))
 
 
-@njit(cache=True)
+@compiled
 def cheapest(ground: Ground, axis: int, mask: int) -> int:
     """The level of a mask that is nearest to the start."""
     for place in range(ground.order.shape[1]):
@@ -61,7 +61,7 @@ def cheapest(ground: Ground, axis: int, mask: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@compiled
 def measure(ground: Ground, box: Box) -> int:
     """Fill in costs and nearest cells of a box; returns how many axes exclude their start."""
     total = largest = 0
@@ -93,7 +93,7 @@ def measure(ground: Ground, box: Box) -> int:
     return changed
 
 
-@njit(cache=True)
+@compiled
 def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     """The leaf below `node` that a point (cells and levels) reaches."""
     while forest.test[node, 0] >= 0:
@@ -106,7 +106,7 @@ def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     return node
 
 
-@njit(cache=True)
+@compiled
 def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
     """The library's own float sums of these leaves (rows of `value`), in its order, and its comparison."""
     outputs = value.shape[1]
@@ -137,7 +137,7 @@ def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
     """Take narrowings back, the last one first, until so many are left; returns how many are."""
     while steps > kept:
@@ -147,7 +147,7 @@ def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
     return steps
 
 
-@njit(cache=True)
+@compiled
 def best_leaf(
     ground: Ground, forest: Forest, gain: Array, node: int, box: Box, limit: int, found: int, stack: Stack
 ) -> int:
@@ -238,7 +238,7 @@ def best_leaf(
     return found
 
 
-@njit(cache=True)
+@compiled
 def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -> Forest:
     """The forest without what lies outside the box or at a cost >= limit, numbered along the walk.
 

@@ -9,15 +9,13 @@ backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
 
+from mace.oracles.compiled import compiled
 from mace.oracles.networks_model import Array, Axes, Hull, Net, Units
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=tuple[Any, ...])
 
 INFINITY = 1e300
@@ -28,11 +26,6 @@ WIDER = 2.0**-37  # More than a checker's 2^-40 and this file's own rounding tog
 def plain(named: T) -> T:
     """Arrays as a plain tuple: numba recognises one several times as fast as a named one."""
     return cast(T, tuple(named))
-
-
-def compiled(function: F) -> F:
-    made: Any = njit(cache=True)(function)
-    return cast(F, made)
 
 
 @compiled

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mace.oracles.networks_kernels import EMPTY, INFINITY, compiled, dual_bound, dual_simplex
+from mace.oracles.compiled import compiled
+from mace.oracles.networks_kernels import EMPTY, INFINITY, dual_bound, dual_simplex
 from mace.oracles.networks_model import Array, Axes, Hull, Net, Units
 
 

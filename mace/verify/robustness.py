@@ -6,6 +6,7 @@ Promise: as for `mace.explain`, with every feature free to change and the rules 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
 
     subject = Subject(model, space)
     explainer = Explainer(model, subject.space, distance=given.distance, background=data)
+    limits = replace(limits, deadline=limits.deadline.later(explainer.ready()))
     row = subject.space.row(_row(given.row, data))
     if given.radius is None:
         return _largest(subject, explainer, row, limits)
@@ -74,7 +76,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
 
 def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits: Limits) -> Verdict:
     memory = None if limits.memory is None else limits.memory // 2**20
-    answer = explainer.explain(row, timeout=limits.deadline.seconds, memory=memory)
+    answer = explainer.explain(row, timeout=limits.deadline, memory=memory)
     certificates: tuple[Any, ...] = ()
     notes = list(answer.notes)
     try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from mace.axes import Point
+from mace.deadline import Deadline
 from mace.diversity import AvoidPoint
 from mace.errors import CertificateError, GoalError, MaceError, ModelError
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
@@ -78,16 +79,17 @@ def verify(
         property = kinds.read(property)  # noqa: A001
     if not isinstance(space, Space):
         raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
-    if timeout is not None and (isinstance(timeout, bool) or not timeout > 0):
-        raise MaceError(f"timeout must be a number of seconds > 0, or None for no limit; got {timeout!r}")
+    deadline = Deadline.asked(timeout)
     began = time.perf_counter()
-    limits = Limits.of(timeout, None if memory is None else memory * 2**20)
+    limits = Limits(deadline, None if memory is None else memory * 2**20)
     if isinstance(property, kinds.Robust):
         from mace.verify.robustness import robustness
 
         verdict = robustness(model, space, property, data, limits)
     else:
         subject = Subject(model, space)
+        compiling = subject.explainer.ready()
+        limits, began = replace(limits, deadline=deadline.later(compiling)), began + compiling
         plain = _plain_row(subject.space, data)
         verdict = _Run(subject, property, limits, plain, load).verdict()
     return replace(verdict, name=text_of(property), seconds=time.perf_counter() - began)

@@ -1,0 +1,85 @@
+"""Make the provers' compiled code ready, before any clock runs.
+
+In:  a model's table.    Out: how many seconds it took.
+Promise: afterwards a question about such a model compiles nothing (tests/oracles/test_compiled.py); what numba compiles
+is not charged to the first question, and is done once a process, mostly by reading what an earlier one kept on disk.
+How: a question so small that a child could answer it, asked of the prover of the same kind.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import assert_never
+
+import numpy as np
+
+from mace.distance import norm
+from mace.diversity import AvoidPoint
+from mace.oracles.protocol import Found, Limits
+from mace.question import Goal, Question
+from mace.space import Feature, Space
+from mace.tables import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
+
+
+def warm(table: Table) -> float:
+    """Compile, or read from disk, what the prover of this kind of model needs; the seconds it took."""
+    began = time.perf_counter()
+    match table:
+        case Ensemble():
+            _trees()
+        case Network():
+            _layers()
+        case Formula():
+            pass  # only solvers take programs
+        case _:
+            assert_never(table)
+    return time.perf_counter() - began
+
+
+@cache
+def _trees() -> None:
+    from mace.oracles.ensembles import EnsembleOracle
+
+    question = _question(_ensemble())
+    found = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(found, Found)
+    # Again without that point, so that a box has to be split where no tree does.
+    EnsembleOracle(question.away(AvoidPoint(found.point))).ask(None, Limits(), best=found.point)
+
+
+@cache
+def _layers() -> None:
+    from mace.oracles.networks import NetworkOracle
+
+    ones = np.array([[1.0, -1.0], [1.0, 1.0], [0.5, 0.0], [0.0, 1.0]])
+    layers = (
+        Layer(ones, np.array([-1.5, 0.25]), "relu"),
+        Layer(np.array([[1.0], [-1.0]]), np.array([-0.1]), "identity"),
+    )
+    question = _question(Network(layers, 4, "positive", (0, 1)))
+    NetworkOracle(question).ask(None, Limits())
+
+
+def _question(model: Ensemble | Network) -> Question:
+    """From a corner of a space with an axis of every kind."""
+    space = Space(
+        [Feature("a", "real", 0, 1), Feature("b", "integer", 0, 3), Feature("c", "categorical", levels=["u", "v"])]
+    )
+    axes = space.axes({"a": 0.0, "b": 0, "c": "u"})
+    return Question(space, axes, model, Goal("1", frozenset([1]), decision_for(model, {1})), norm("l1", 3))
+
+
+def _ensemble() -> Ensemble:
+    """Two trees of two tests."""
+
+    def tree(column: int, threshold: float) -> Tree:
+        return Tree(
+            np.array([column, 2, -1, -1, -1], np.int32),
+            np.array([threshold, 0.5, 0.0, 0.0, 0.0]),
+            np.array([1, 2, -1, -1, -1], np.int32),
+            np.array([4, 3, -1, -1, -1], np.int32),
+            np.array([[0.0], [0.0], [-1.0], [-0.25], [1.0]]),
+        )
+
+    return Ensemble((tree(0, 0.5), tree(1, 1.5)), 4, np.zeros(1), "positive", (0, 1))

@@ -1,0 +1,180 @@
+"""Compiled code is ready before a question, kept where it can be, and never a reason to fail."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import mace
+from mace.oracles import compiled
+
+PACKAGE = Path(mace.__file__).parent
+ROOT = PACKAGE.parent
+
+NOTHING_NEW = """
+from mace.oracles import ensembles_greedy, ensembles_search, ensembles_walk, networks_kernels, networks_relax
+from mace.oracles.ensembles import EnsembleOracle
+from mace.oracles.networks import NetworkOracle
+from mace.oracles.protocol import Limits
+from mace.oracles.warm import warm
+from mace.tables import Ensemble
+from tests.oracles.small_ensembles import random_question as random_ensemble
+from tests.reference import random_question
+
+def signatures():
+    modules = (ensembles_greedy, ensembles_search, ensembles_walk, networks_kernels, networks_relax)
+    functions = {id(f): (n, len(f.signatures)) for m in modules for n, f in vars(m).items() if hasattr(f, "signatures")}
+    return sorted(functions.values())
+
+questions = [random_ensemble(seed) for seed in range(12)] + [random_question(seed, "network") for seed in range(12)]
+for kind in ({type(question.model): question.model for question in questions}).values():
+    warm(kind)
+before = signatures()
+assert before
+for question in questions:
+    oracle = EnsembleOracle(question) if isinstance(question.model, Ensemble) else NetworkOracle(question)
+    oracle.ask(None, Limits.of(20.0))
+assert signatures() == before, [pair for pair in signatures() if pair not in before]
+"""
+
+
+def run(code: str, **environment: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_after_warming_no_question_compiles_or_loads_anything() -> None:
+    run(NOTHING_NEW)
+
+
+def test_the_state_of_the_sources_covers_every_file_that_compiled_code_takes_names_from() -> None:
+    needed = set()
+    for path in (PACKAGE / "oracles").glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        decorated = any(
+            isinstance(node, ast.FunctionDef) and any(ast.unparse(d) == "compiled" for d in node.decorator_list)
+            for node in tree.body
+        )
+        if decorated:
+            needed.add(path.name)
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mace."):
+                    needed.add(f"{node.module.rpartition('.')[2]}.py")  # type: ignore[union-attr]
+    assert needed - {"compiled.py"} == set(compiled.SOURCES)
+
+
+def twice(number: int) -> int:
+    return 2 * number
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.glob("compiled-*/test_compiled.twice-*.bin"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(compiled, "folders", lambda: iter([tmp_path / "blocked", tmp_path]))
+    (tmp_path / "blocked").write_text("a file where a folder is looked for")
+    return tmp_path
+
+
+def test_code_is_kept_in_the_first_folder_that_can_be_written_and_loaded_from_there(folder: Path) -> None:
+    assert compiled.compiled(twice)(4) == 8
+    assert len(kept(folder)) == 1
+    again = compiled.compiled(twice)
+    assert again(4) == 8
+    assert sum(again.stats.cache_hits.values()) == 1 and not again.stats.cache_misses  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "nonsense"])
+def test_damaged_code_is_compiled_again(folder: Path, damage: str) -> None:
+    compiled.compiled(twice)(4)
+    (path,) = kept(folder)
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    nonsense = b"not a pickle"
+    path.write_bytes(
+        {
+            "empty": b"",
+            "cut": whole[:middle],
+            "flipped": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+            "nonsense": hashlib.sha256(nonsense).digest() + nonsense,
+        }[damage]
+    )
+    again = compiled.compiled(twice)
+    assert again(4) == 8
+    assert sum(again.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
+    assert kept(folder) == [path]
+    assert hashlib.sha256(path.read_bytes()[32:]).digest() == path.read_bytes()[:32]
+
+
+def test_where_nothing_can_be_written_code_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "folders", lambda: iter([Path("/proc/nothing/can/be/made/here")]))
+    for _ in range(2):
+        made = compiled.compiled(twice)
+        assert made(4) == 8
+        assert sum(made.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
+
+
+def test_a_state_of_the_sources_that_is_long_past_is_dropped(folder: Path) -> None:
+    for number in range(6):
+        old = folder / f"compiled-{number}"
+        old.mkdir()
+        os.utime(old, (number, number))
+    compiled.compiled(twice)(4)
+    expected = [*(f"compiled-{number}" for number in (3, 4, 5)), compiled.digest()]
+    assert sorted(path.name for path in folder.glob("compiled-*")) == sorted(expected)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are those of Unix")
+def test_code_is_not_read_from_a_folder_that_others_can_write_or_have_put_there(tmp_path: Path) -> None:
+    own = tmp_path / compiled.OWN
+    assert compiled._ours(own)
+    compiled._write(own, "compiled-state", "name", b"code")
+    assert compiled._ours(own) and own.stat().st_mode & 0o777 == 0o700
+    own.chmod(0o777)
+    assert not compiled._ours(own)
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    assert not compiled._ours(tmp_path / "link")
+    (tmp_path / "file").write_text("")
+    assert not compiled._ours(tmp_path / "file")
+
+
+@pytest.mark.parametrize("home", [None, "/proc/nothing", "/dev/null", ""])
+def test_without_a_home_there_is_still_a_folder(
+    home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    if home is not None:
+        monkeypatch.setenv("HOME", home)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    found = list(compiled.folders())
+    assert found[0] == PACKAGE / "oracles" / "__pycache__"
+    assert found[-1].parent == tmp_path
+
+
+def test_it_is_said_once_that_something_is_compiled(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    compiled._announce.cache_clear()
+    with caplog.at_level("INFO", logger="mace.compiled"):
+        for _ in range(2):
+            compiled.compiled(twice)(4)
+            shutil.rmtree(kept(folder)[0].parent)
+    assert [record.message for record in caplog.records] == ["compiling once, about half a minute"]

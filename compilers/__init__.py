@@ -29,6 +29,7 @@ from mace.compilers.read_sklearn_mlp import read_mlp
 from mace.compilers.read_sklearn_trees import read_forest, read_tree
 from mace.errors import ModelError
 from mace.tables import Table
+from mace.validity import validate
 
 __all__ = [
     "READERS",
@@ -158,7 +159,7 @@ def read_coded(model: object) -> Table:
         path = _registered(base)
         if path is not None:
             _refuse_other_decision(model, base)
-            return READERS[path].read(model)
+            return validate(READERS[path].read(model))
     kind = type(model)
     hint = "Supported are " + ", ".join(sorted(READERS)) + "."
     if isinstance(model, type):

@@ -19,6 +19,7 @@ from mace.compilers.pipeline_thresholds import LARGEST, TOP
 from mace.members import equal_to
 from mace.space import Feature
 from mace.tables import Ensemble, Tree
+from mace.validity import validate
 
 
 def without_nan(
@@ -36,7 +37,7 @@ def without_nan(
         within = not features[column.feature].numeric or max(map(abs, features[column.feature].bounds())) <= TOP
         if column.values is None and column.missing is not None and np.isnan(column.missing) and within:
             table = _by_side(table, found, k)
-    return table, tuple(found)
+    return validate(table, "tests without NaN"), tuple(found)
 
 
 def _by_place(table: Ensemble, tree: Tree, lacking: dict[int, tuple[float, ...]]) -> Tree:

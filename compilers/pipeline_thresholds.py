@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from mace.columns import Column, Step, Steps
 from mace.errors import ModelError
-from mace.exact import float_to_rank
+from mace.exact import first_holding_each, float_to_rank
 from mace.tables import Ensemble, Floats, Tree
+from mace.validity import validate
 
 Bools: TypeAlias = NDArray[np.bool_]
 # Features live within a quarter of the doubles; the numbers beyond are kept for what is missing.
@@ -47,7 +48,8 @@ def on_raw_numbers(table: Ensemble, columns: Sequence[Column]) -> tuple[Ensemble
             hint='Use KBinsDiscretizer(encode="ordinal").',
         )
     raw = tuple(test.raw_column(groups) for test in tests)
-    return replace(table, trees=tuple(trees), cast="float64", test="<="), raw
+    raised = replace(table, trees=tuple(trees), cast="float64", test="<=")
+    return validate(raised, "tests on raw numbers"), raw
 
 
 def _thresholds(table: Ensemble, place: int) -> Floats:
@@ -288,11 +290,8 @@ def last_passing(passes: Callable[[Floats], Bools], count: int) -> Floats:
     low = np.full(count, float_to_rank(-TOP), dtype=np.int64)
     high = np.full(count, float_to_rank(TOP), dtype=np.int64)
     none, every = ~passes(_doubles(low)), passes(_doubles(high))
-    for _ in range(64):  # Invariant: low passes and high does not, where neither `none` nor `every` holds.
-        middle = (low >> 1) + (high >> 1) + (low & high & 1)
-        passed = passes(_doubles(middle))
-        low, high = np.where(passed, middle, low), np.where(passed, high, middle)
-    return np.where(every, np.inf, np.where(none, -np.inf, _doubles(low)))
+    last = first_holding_each(lambda ranks: ~passes(_doubles(ranks)), low, high) - 1
+    return np.where(every, np.inf, np.where(none, -np.inf, _doubles(last)))
 
 
 def _doubles(ranks: NDArray[np.int64]) -> Floats:

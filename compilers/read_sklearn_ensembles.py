@@ -22,7 +22,7 @@ import numpy as np
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.read_sklearn_trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError
-from mace.exact import float_to_rank, rank_to_float
+from mace.exact import first_float
 from mace.tables import Compare, Ensemble, Floats, Label, Link, Tree
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
@@ -196,11 +196,7 @@ def first_holding(holds: Callable[[float], bool], low: float, high: float) -> fl
         return low
     if not holds(high):
         raise ModelError("no input has the other decision: the model's calibration never changes it")
-    first, last = float_to_rank(low), float_to_rank(high)  # Invariant: it fails at first and holds at last.
-    while last - first > 1:
-        middle = (first + last) // 2
-        first, last = (first, middle) if holds(rank_to_float(middle)) else (middle, last)
-    return rank_to_float(last)
+    return first_float(holds, low, high)
 
 
 # ---------------------------------------------------------------------------------------------- members

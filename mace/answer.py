@@ -15,6 +15,7 @@ from mace.errors import CertificateError
 from mace.exact import above, below, nearest, text
 from mace.search import Asked, Status
 from mace.space import Space
+from mace.values import for_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +160,7 @@ class Answer:
             "meaning": MEANING[self.status],
             "why": self.why,
             "goal": self.goal,
-            "decision": _json(self.decision),
+            "decision": for_json(self.decision),
             "distance_name": self.distance_name,
             "distance": self.distance,
             "lower_bound": None if self.status == "infeasible" else self.lower_bound,
@@ -167,11 +168,11 @@ class Answer:
             "exact_lower_bound": None if self.status == "infeasible" else text(self.exact_lower_bound),
             "oracle": self.oracle,
             "seconds": self.seconds,
-            "start": {name: _json(value) for name, value in self.start.items()},
+            "start": {name: for_json(value) for name, value in self.start.items()},
             "counterfactuals": [
                 {
-                    "point": {name: _json(value) for name, value in c.values.items()},
-                    "changes": {name: [_json(a), _json(b)] for name, (a, b) in c.changes.items()},
+                    "point": {name: for_json(value) for name, value in c.values.items()},
+                    "changes": {name: [for_json(a), for_json(b)] for name, (a, b) in c.changes.items()},
                     "distance": c.distance,
                     "status": c.status,
                 }
@@ -220,8 +221,3 @@ class Answer:
         from mace.show_answer import as_html
 
         return as_html(self)
-
-
-def _json(value: Any) -> Any:
-    """A numpy scalar as a plain one."""
-    return value.item() if hasattr(value, "item") else value

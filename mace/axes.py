@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias
 
 from mace.exact import (
     exact,
+    first_holding,
     float32_to_rank,
     float_to_rank,
     nearest,
@@ -151,10 +152,7 @@ class GridAxis:
                 while high - reach > low and not at(high - reach):
                     high, reach = high - reach, reach * 2
                 low = max(low, high - reach)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if at(middle) else (low, middle)
-        return low
+        return first_holding(lambda index: not at(index), low, high) - 1
 
 
 @dataclass(frozen=True)

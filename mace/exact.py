@@ -11,8 +11,14 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 UNIT_ROUNDOFF_32 = Fraction(1, 2**24)
@@ -112,3 +118,38 @@ def rank_to_float32(rank: int) -> float:
 def gamma(operations: int, unit: Fraction = UNIT_ROUNDOFF) -> Fraction:
     """Higham's g(n) = n u / (1 - n u): the relative error of a sum of n + 1 floats, in any order."""
     return operations * unit / (1 - operations * unit)
+
+
+# ---------------------------------------------------------------------------------------------- monotone tests
+
+
+def first_holding(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least whole number above `low` for which something holds that fails at `low`, holds at `high`, turns once.
+
+    Neither end is asked. Indices of an axis and ranks of floats are such numbers; the last for which a test passes
+    that small numbers pass is the one before the first that fails.
+    """
+    while high - low > 1:  # Invariant: it fails at `low` and holds at `high`.
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def first_float(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The least double above `low` for which something holds that fails at `low`, holds at `high`, and turns once."""
+    return rank_to_float(
+        first_holding(lambda rank: holds(rank_to_float(rank)), float_to_rank(low), float_to_rank(high))
+    )
+
+
+def first_holding_each(
+    holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]], low: NDArray[np.int64], high: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """`first_holding` for many conditions at once, one a place of the arrays."""
+    import numpy as np
+
+    while bool((high - 1 > low).any()):
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)  # ranks of doubles: the sum would overflow
+        held = holds(middle)
+        low, high = np.where(held, low, middle), np.where(held, middle, high)
+    return high

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from mace.errors import GoalError
-from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact
-from mace.margins import SMALLEST, compare_slack, first_float, squashed_between, turns_of
-from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, runs
+from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, first_float
+from mace.margins import SMALLEST, compare_slack, squashed_between, turns_of
+from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, decision_of, runs
 
 FARTHEST = 1e300
 """Scores beyond this are not looked at."""
@@ -186,6 +186,7 @@ def scores_apart(
 
     Then "class `place` leads by `by`, up to `unit`" implies that its score is at least each of them, in floats too.
     """
+    own_classes = tuple(decision_of(table, k) for k in range(len(table.classes)))  # the new scores are no classes
     if isinstance(table, Network):
         last = table.layers[-1]
         # The margins of `mace.margins` are relative to the bias, which is moved here: by far less than the unit.
@@ -193,10 +194,10 @@ def scores_apart(
         layer = Layer(
             np.hstack([last.weights, last.weights[:, list(others)]]), np.append(last.bias, added), last.activation
         )
-        return replace(table, layers=(*table.layers[:-1], layer), link=None)
+        return replace(table, layers=(*table.layers[:-1], layer), decisions=own_classes, link=None)
     trees = tuple(replace(t, value=np.hstack([t.value, t.value[:, list(others)]])) for t in table.trees)
     start = np.append(table.start, [below(exact(table.start[k]) + by * table.divide) for k in others])
-    wide = replace(table, trees=trees, start=start, link=None)
+    wide = replace(table, trees=trees, start=start, decisions=own_classes, link=None)
     own = [below(exact(start[table.outputs + n])) for n in range(len(others))]
     coarse = 2**30 if table.dtype == "float32" else 1  # floats of that type are 2^29 times as far apart
     for n in range(len(others)):

@@ -37,6 +37,8 @@ from mace.exact import as_written, nearest
 from mace.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
 from mace.question import Goal
 from mace.tables import Bools, Compare, Decision, Ensemble, Formula, Label, Network, Table, decision_for
+from mace.validity import validate
+from mace.values import plain
 
 MARGIN_UNIT = 2.0**-40
 """Margins are met up to this much: 0.6 - 0.4 is 0.2, although the difference of the two floats is not."""
@@ -160,8 +162,8 @@ def wanted(goal: object, classes: Sequence[Label], present: Label | None = None)
             raise GoalError("a model that predicts a number needs a goal", hint=_HINT_NUMBER)
         return Classes(frozenset(label for label in classes if label != present), present)
     if isinstance(goal, (list, tuple, set, frozenset)):
-        return Classes(_known([_plain(label) for label in goal], classes))
-    label = _plain(goal)
+        return Classes(_known([plain(label) for label in goal], classes))
+    label = plain(goal)
     if isinstance(label, str) and label not in classes:
         return parse(label, classes)
     return Classes(_known([label], classes))
@@ -321,10 +323,6 @@ def _number(value: float | None) -> str:
     return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
-def _plain(label: Any) -> Label:
-    return label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
-
-
 # ---------------------------------------------------------------------------------------------- comparisons of scores
 
 
@@ -356,6 +354,8 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
         case Margin():
             _ = _known([goal.label], table.classes)
             decision, moved = _leading(goal, table)
+            if moved is not table:
+                validate(moved, "a lead over several classes")
             return Goal(text, frozenset(), decision, wanted=goal), moved
 
 

@@ -21,6 +21,7 @@ from mace.goals import Classes, Margin, Probability, Value, Wanted
 from mace.question import Question, program_result
 from mace.space import Space
 from mace.tables import Formula, Label, Table
+from mace.values import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +74,7 @@ class Judge:
         if isinstance(self.table, Formula):
             result = program_result(self.table, question.axes, point)
             return self.table.classes[result] if 0 <= result < len(self.table.classes) else result
-        label = self.says(self._one(question, point))[0]
-        return label.item() if hasattr(label, "item") else label
+        return plain(self.says(self._one(question, point))[0])
 
     def meets(self, question: Question, point: Point) -> bool:
         """Whether the model itself has the question's goal at a point."""

@@ -31,9 +31,8 @@ from mace.exact import (
     UNIT_ROUNDOFF_32,
     above,
     exact,
-    float_to_rank,
+    first_float,
     gamma,
-    rank_to_float,
 )
 from mace.tables import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
 
@@ -226,7 +225,7 @@ def _above_sum(computed: float, terms: int) -> Fraction:
 
 
 def _grain(start: Iterable[Fraction], leaves: Iterable[Floats]) -> Fraction:
-    """The largest power of two that divides every value: all sums are multiples of it."""
+    """The largest power of two that divides every value: all sums are multiples of it; 0 where all values are 0."""
     distinct: set[float] = set()
     for leaf in leaves:
         distinct.update(np.unique(np.abs(leaf)).tolist())
@@ -235,7 +234,7 @@ def _grain(start: Iterable[Fraction], leaves: Iterable[Floats]) -> Fraction:
     if denominator > 1:
         return Fraction(1, denominator)
     whole = [value.numerator & -value.numerator for value in values if value]
-    return Fraction(min(whole, default=1))
+    return Fraction(min(whole, default=0))
 
 
 def _all_float32(table: Ensemble) -> bool:
@@ -329,15 +328,6 @@ def _upward(values: Floats) -> Floats:
 
 SATURATED = (-800.0, 40.0)
 """Below the first, 1 / (1 + exp(-s)) is exactly 0 in floats of either type; from the second on it is exactly 1."""
-
-
-def first_float(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The least double above `low` for which something holds that fails at `low`, holds at `high`, and turns once."""
-    first, last = float_to_rank(low), float_to_rank(high)  # Invariant: it fails at `first` and holds at `last`.
-    while last - first > 1:
-        middle = (first + last) // 2
-        first, last = (first, middle) if holds(rank_to_float(middle)) else (middle, last)
-    return rank_to_float(last)
 
 
 def turns_of(holds: Callable[[Floats], Bools], knots: Floats) -> tuple[bool, tuple[float, ...]]:

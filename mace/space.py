@@ -24,6 +24,7 @@ from mace.columns import Column as Column
 from mace.columns import Step as Step
 from mace.errors import RowError, SpaceError
 from mace.exact import as_written, exact, nearest
+from mace.values import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +135,7 @@ class Feature:
                 raise self._wrong(f"a {self.kind} feature has levels, not `{key}`")
         if isinstance(self.levels, str):
             raise self._wrong("`levels` must be a list")
-        levels = tuple(_plain(level) for level in self.levels)
+        levels = tuple(plain(level) for level in self.levels)
         if self.missing:
             levels = tuple(level for level in levels if level is not None)
         levels = levels or ((0, 1) if self.kind == "binary" else ())
@@ -188,7 +189,7 @@ class Feature:
 
         Raises RowError for a missing value, a wrong type, an unknown level, or a number out of range.
         """
-        value = _plain(value)
+        value = plain(value)
         if value is None or isinstance(value, float) and not np.isfinite(value):
             if self.missing and (value is None or np.isnan(value)):
                 return None if self.numeric else len(self.levels) - 1
@@ -257,13 +258,6 @@ class Feature:
             return None if self.numeric else self.levels[index]
         value = axis.value(index)
         return int(value) if self.kind == "integer" else nearest(value)
-
-
-def _plain(value: Any) -> Any:
-    """A numpy or pandas scalar as a Python one; missing markers as None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if value is None or type(value).__name__ in ("NAType", "NaTType") else value
 
 
 @dataclass(frozen=True)
@@ -343,7 +337,7 @@ class Space:
         missing = [name for name in self.names if name not in x]  # type: ignore[operator]
         if missing:
             raise RowError(f"the row has no column `{missing[0]}`", hint=f"The space has {', '.join(self.names)}.")
-        return {name: _plain(x[name]) for name in self.names}  # type: ignore[index]
+        return {name: plain(x[name]) for name in self.names}  # type: ignore[index]
 
     def axes(self, x: object) -> tuple[Axis, ...]:
         """An axis per feature, starting from the row `x`; raises RowError."""

@@ -23,6 +23,7 @@ FLOORS = {
     "mace.exact": 1,
     "mace.files": 1,
     "mace.lazy": 1,
+    "mace.values": 1,
     "mace.language": 2,
     "mace.logic": 3,
     "mace.axes": 4,
@@ -43,6 +44,7 @@ FLOORS = {
     "mace.space_file": 4,
     "mace.space_infer": 4,
     "mace.tables": 4,
+    "mace.validity": 4,
     "mace.oracles": 5,
     "mace.answer": 6,
     "mace.drawing": 6,
@@ -80,6 +82,7 @@ COMPILERS_MAY_IMPORT = {
     "mace.axes",
     "mace.columns",
     "mace.space",
+    "mace.validity",
 }
 HEAVY = {
     "cvc5", "dask", "distributed", "jinja2", "joblib", "lark", "matplotlib", "numba", "numpy", "pandas",

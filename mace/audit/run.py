@@ -22,13 +22,14 @@ from mace.audit.digest import digest
 from mace.audit.progress import Progress, Watch
 from mace.audit.record import MAIN, Record
 from mace.audit.store import Store
-from mace.audit.task import FORMAT, Query, Task, plain
+from mace.audit.task import FORMAT, Query, Task
 from mace.errors import FileError, GoalError, MaceError, RowError
 from mace.goals import Classes, Wanted, wanted
 from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.report.plots import Plots
 from mace.space import Change, Space
 from mace.tables import Formula
+from mace.values import for_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -363,7 +364,7 @@ def _choose(
         for offset, (row, has) in enumerate(zip(values, have, strict=True)):
             if has:
                 continue
-            chosen.append((begin + offset, {str(name): _cell(value) for name, value in row.items()}))
+            chosen.append((begin + offset, {str(name): for_json(value) for name, value in row.items()}))
             if limit is not None and len(chosen) >= limit:
                 return chosen
     return chosen
@@ -386,12 +387,6 @@ def _have(explainer: Explainer, part: pd.DataFrame, goal: Wanted) -> list[bool]:
     return found
 
 
-def _cell(value: Any) -> Any:
-    """A value that pickles small and has a digest: Python's own scalars; what is missing is None."""
-    value = plain(value)
-    return None if isinstance(value, float) and value != value else value
-
-
 def _groups(
     groups: Iterable[str] | Mapping[str, Sequence[object]] | None, frame: pd.DataFrame, places: list[int]
 ) -> dict[str, list[str]]:
@@ -411,7 +406,7 @@ def _groups(
         labels = list(given)
         if len(labels) != len(frame):
             raise RowError(f"groups: `{name}` has {len(labels)} entries, the frame has {len(frame)} rows")
-        out[str(name)] = [str(plain(labels[place])) for place in places]
+        out[str(name)] = [str(for_json(labels[place])) for place in places]
     return out
 
 

@@ -23,6 +23,7 @@ from mace.exact import text
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space import Change
+from mace.values import for_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,13 +173,13 @@ class Worker:
             blank,
             status=answer.status,
             why=answer.why,
-            decision=plain(answer.decision),
+            decision=for_json(answer.decision),
             distance=answer.distance,
             lower_bound=None if answer.status == "infeasible" else answer.lower_bound,
             exact_distance=None if answer.exact_distance is None else text(answer.exact_distance),
             exact_lower_bound=None if answer.status == "infeasible" else text(answer.exact_lower_bound),
-            start={name: plain(value) for name, value in answer.start.items()},
-            changes={n: [plain(a), plain(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
+            start={name: for_json(value) for name, value in answer.start.items()},
+            changes={n: [for_json(a), for_json(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
             oracle=answer.oracle,
         )
         return self._certify(answer, record)
@@ -254,10 +255,3 @@ def _doubted(record: Record) -> Record:
         lower_bound=0.0 if found else None,
         exact_lower_bound="0" if found else None,
     )
-
-
-def plain(value: Any) -> Any:
-    """A value for JSON: numpy scalars as Python's, what JSON has no place for as text."""
-    if hasattr(value, "item"):
-        value = value.item()
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mace.axes import GridAxis, LevelAxis
 from mace.columns import Column
 from mace.errors import ModelError
-from mace.exact import nearest
+from mace.exact import first_holding_each, nearest
 from mace.members import among
 from mace.question import Question
 from mace.tables import Ensemble, Tree
@@ -152,11 +152,7 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
         open_[which[right]] = False
     which = np.flatnonzero(open_)
     low, high = np.full(len(which), axis.lower), np.full(len(which), axis.upper)
-    while len(which) and (high - 1 > low).any():  # Invariant: low is on the low side, high is not.
-        middle = (low >> 1) + (high >> 1) + (low & high & 1)  # ranks of doubles: the sum would overflow
-        side = low_side(middle, which)
-        low, high = np.where(side, middle, low), np.where(side, high, middle)
-    found[which] = low
+    found[which] = first_holding_each(lambda middle: ~low_side(middle, which), low, high) - 1
     return found
 
 

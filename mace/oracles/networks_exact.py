@@ -52,7 +52,7 @@ class Exact:
         """Whether the deployed model gives the goal at a point for certain, whatever its order of summation."""
         decision = self.question.goal.decision
         rough = self.question.scores(point)
-        near = [float(max(part.slack)) * 4 + 1e-9 * (1 + float(np.abs(rough).max())) for part in self.parts]
+        near = [float(max(part.slack, default=0)) * 4 + 1e-9 * (1 + float(np.abs(rough).max())) for part in self.parts]
         # Most points are refused by a glance at their floats.
         if not any(all(_margin(c, rough) >= -e for c in part) for part, e in zip(decision, near, strict=True)):
             return False

@@ -27,7 +27,7 @@ def margins(search: Search, x: Array) -> Array:
         if net.relu[layer]:
             values = np.maximum(values, 0.0)
         values = values @ net.W[layer + 1] + net.B[layer + 1]
-    parts = [(values @ part.C.T - part.than).min(axis=1) for part in search.numbers.parts]
+    parts = [(values @ part.C.T - part.than).min(axis=1, initial=np.inf) for part in search.numbers.parts]
     best: Array = np.max(parts, axis=0)
     return best
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from mace.axes import Axis, GridAxis, LevelAxis
 from mace.distance import Norm
+from mace.exact import first_holding
 
 Term = Any  # a pysmt.fnode.FNode
 Values = Mapping[str, "bool | Fraction"]
@@ -445,8 +446,5 @@ def _last(holds: Callable[[int], bool], near: int, far: int) -> int:
     """The index farthest from `near`, towards `far`, up to which a monotone condition holds; `near` if none."""
     if holds(far):
         return far
-    good, bad = near, far
-    while abs(bad - good) > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if holds(middle) else (good, middle)
-    return good
+    towards = 1 if far > near else -1
+    return near + towards * (first_holding(lambda k: not holds(near + towards * k), 0, max(1, abs(far - near))) - 1)

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from mace.errors import MaceError
 from mace.exact import as_written
+from mace.values import plain
 
 Direction: TypeAlias = Literal["increasing", "decreasing"]
 
@@ -191,8 +192,7 @@ def _word(value: Any) -> str:
         return _word(value[0]) if len(value) == 1 else "[" + ", ".join(map(_word, value)) + "]"
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else f'"{value}"'
-    if hasattr(value, "item"):
-        value = value.item()
+    value = plain(value)
     text = str(value)
     if isinstance(value, (str, Path)):
         return text if text.isidentifier() else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -26,6 +26,7 @@ from mace.plausibility import Rule, rule_of
 from mace.question import Goal, Question
 from mace.space import Feature, Space
 from mace.tables import Decision, Ensemble, Formula, Label
+from mace.values import plain
 from mace.verify.product import Pair, product
 from mace.verify.programs import OTHER, denied, other_rule, pair_space, result_is
 from mace.verify.subject import Subject
@@ -276,16 +277,12 @@ def condition_of(subject: Subject, source: str) -> Condition:
     for name in RESULTS:
         if name in names:
             raise MaceError(f"the feature `{name}` stands in the way of the model's result of that name")
-    results = [Feature(name, "categorical", levels=[_level(label) for label in subject.classes]) for name in RESULTS]
+    results = [Feature(name, "categorical", levels=[plain(label) for label in subject.classes]) for name in RESULTS]
     everything = pair_space(subject.space, names, results)
     read = rule_of(source, everything).reads.keys()
     doubled = tuple(name for name in names if OTHER + name in read)
     space = pair_space(subject.space, doubled, results)
     return Condition(source, doubled, bool(doubled) or RESULTS[1] in read, rule_of(source, space), space)
-
-
-def _level(label: Label) -> Any:
-    return label.item() if hasattr(label, "item") else label
 
 
 def condition_cases(subject: Subject, condition: Condition, broken: Broken) -> Iterator[Case]:

@@ -98,7 +98,8 @@ def verify(
 def _plain_row(space: Space, data: pd.DataFrame | None) -> dict[str, Any]:
     if data is not None and len(data):
         return space.row(data.iloc[0])
-    return {feature.name: simple(feature) for feature in space.features}
+    axes = {feature.name: feature.axis(simple(feature)) for feature in space.features}
+    return {name: space[name].show(axis, axis.start) for name, axis in axes.items()}
 
 
 @dataclass

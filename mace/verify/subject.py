@@ -23,6 +23,7 @@ from mace.question import program_result
 from mace.recourse import Explainer
 from mace.space import Feature, Space
 from mace.tables import Formula, Label, Table
+from mace.values import plain
 
 MOST_PATTERNS = 16
 
@@ -92,9 +93,7 @@ class Subject:
                 result = program_result(self.table, axes, tuple(axis.start for axis in axes))
                 said.append(self.classes[result] if 0 <= result < len(self.classes) else result)
             return said
-        return [
-            label.item() if hasattr(label, "item") else label for label in self.explainer.decisions(self._frame(rows))
-        ]
+        return [plain(label) for label in self.explainer.decisions(self._frame(rows))]
 
     def probabilities(self, rows: Sequence[Mapping[str, Any]], label: Label) -> list[float]:
         """The deployed model's probability of a class for rows."""

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from mace.values import for_json, plain
+
 if TYPE_CHECKING:
     from mace.certificate import Certificate
 
@@ -48,9 +50,9 @@ class Violation:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "inputs": [{name: plain(value) for name, value in row.items()} for row in self.inputs],
-            "decisions": [plain(decision) for decision in self.decisions],
-            "changes": {name: [plain(a), plain(b)] for name, (a, b) in self.changes.items()},
+            "inputs": [{name: for_json(value) for name, value in row.items()} for row in self.inputs],
+            "decisions": [for_json(decision) for decision in self.decisions],
+            "changes": {name: [for_json(a), for_json(b)] for name, (a, b) in self.changes.items()},
         }
 
     def __str__(self) -> str:
@@ -127,8 +129,3 @@ class Verdict:
             if shown is not None:
                 lines += [f"  {line}" for line in str(shown).splitlines()]
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
-
-
-def plain(value: Any) -> Any:
-    """A numpy scalar as a plain one."""
-    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,36 @@
+"""Single values as people and JSON see them: cells of rows, labels, predicted numbers.
+
+In:  whatever a library, a frame or a space holds in one place.
+Out: Python's own scalars; for JSON, one of those that JSON has a place for.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from mace.exact import nearest
+
+
+def plain(value: Any) -> Any:
+    """A scalar of numpy or pandas as Python's own, pandas' missing markers as None; everything else as it is."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    return None if type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def for_json(value: Any) -> Any:
+    """What stands for a value in JSON: None, a truth, a finite number or a text.
+
+    A rational is the number nearest to it, what is missing (NaN too) is None, anything else is its text.
+    """
+    value = plain(value)
+    if isinstance(value, Fraction):
+        value = value.numerator if value.denominator == 1 else nearest(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+__all__ = ["for_json", "plain"]

@@ -1,0 +1,130 @@
+"""Two models, or one model twice, as one model: what turns a property of pairs into a question about single points.
+
+In:  two tables of one kind, the columns that each reads, the axes of the points.
+Out: a `Product`: one table whose scores are those of both, and `goal(i, j)`: the first decides for its class i and the
+     second for its class j, as comparisons of these scores.
+Promise: every point at which the two deployed models decide so has the goal of the product, as bounds read it, so a
+refutation is one of the property. Witnesses are run through `predict`. Each table that is made passes `validate`.
+Source: self-composition, Barthe, D'Argenio, Rezk 2004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mace.axes import Axis
+from mace.columns import Column
+from mace.errors import ModelError
+from mace.tables import Compare, Decision, Ensemble, Network, decision_of
+from mace.validity import decision_fault, validate
+
+Pair: TypeAlias = tuple[int, int]
+
+
+class NoProduct(ModelError):  # noqa: N818  # a reason, not a fault of the model
+    """Two tables that no prover takes together; what is asked of both is unknown."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One table for two models; `extra` maps a pair of classes to the comparisons that follow from it."""
+
+    table: Ensemble | Network
+    columns: tuple[Column, ...]
+    first: tuple[Decision, ...]
+    second: tuple[Decision, ...]
+    extra: dict[Pair, tuple[Compare, ...]]
+
+    def __post_init__(self) -> None:
+        validate(self.table, "the product of two models")
+        for decision in (*self.first, *self.second, tuple(self.extra.values())):
+            fault = decision_fault(decision, self.table.outputs)
+            assert not fault, f"the product of two models: {fault}"
+
+    def goal(self, pairs: Sequence[Pair]) -> Decision:
+        """One of these pairs of decisions (indices of classes of the first and of the second model)."""
+        return tuple(
+            (*one, *other, *self.extra.get((i, j), ()))
+            for i, j in pairs
+            for one in self.first[i]
+            for other in self.second[j]
+        )
+
+
+def product(
+    one: Ensemble | Network,
+    one_columns: Sequence[Column],
+    other: Ensemble | Network,
+    other_columns: Sequence[Column],
+    axes: Sequence[Axis],
+    pairs: Sequence[Pair],
+) -> Product:
+    """The product of two models.
+
+    axes:  one a feature; columns name features by their place there.
+    pairs: the decisions that will be asked for.
+    Raises NoProduct for a network beside an ensemble, and for ensembles whose tests have no common form.
+    """
+    from mace.verify.product.networks import of_networks
+    from mace.verify.product.trees import of_ensembles
+
+    columns, place = _union(one_columns, other_columns, axes)
+    if isinstance(one, Network) and isinstance(other, Network):
+        return of_networks(one, place[0], other, place[1], columns)
+    if isinstance(one, Ensemble) and isinstance(other, Ensemble):
+        return of_ensembles(one, place[0], other, place[1], columns, axes, pairs)
+    raise NoProduct("no prover takes a network and a tree ensemble together")
+
+
+def decisions_of(table: Ensemble | Network) -> tuple[Decision, ...]:
+    """One decision a class; of a regression model, whose scores are compared as they are, one that always holds."""
+    if not table.classes:
+        return (((),),)
+    return tuple(decision_of(table, index) for index in range(len(table.classes)))
+
+
+def moved(decision: Decision, by: int) -> Decision:
+    """The same decision about scores that stand so many places further on."""
+    return tuple(
+        tuple(
+            replace(c, plus=None if c.plus is None else c.plus + by, minus=None if c.minus is None else c.minus + by)
+            for c in part
+        )
+        for part in decision
+    )
+
+
+def name_of(one: Ensemble | Network, other: Ensemble | Network) -> str:
+    """What the product is called."""
+    return f"{one.name} twice" if one.name == other.name else f"{one.name} and {other.name}"
+
+
+def _union(
+    one: Sequence[Column], other: Sequence[Column], axes: Sequence[Axis]
+) -> tuple[tuple[Column, ...], list[list[int]]]:
+    """The columns of both, equal ones once, and where each column of each model went."""
+    columns: list[Column] = []
+    seen: dict[object, int] = {}
+    places: list[list[int]] = []
+    for given in (one, other):
+        place: list[int] = []
+        for column in given:
+            column = column.on(axes[column.feature])
+            # NaN is not equal to itself: by its text it is. Of one model no two columns are made one: that would add
+            # their weights, and round.
+            same = (column.feature, repr(column.values), repr(column.chain), repr(column.missing))
+            number = 0
+            while seen.get((*same, number)) in place:
+                number += 1
+            key = (*same, number)
+            if key not in seen:
+                seen[key] = len(columns)
+                columns.append(column)
+            place.append(seen[key])
+        places.append(place)
+    return tuple(columns), places
+
+
+__all__ = ["NoProduct", "Pair", "Product", "decisions_of", "moved", "name_of", "product"]

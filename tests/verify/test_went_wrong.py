@@ -1,0 +1,113 @@
+"""Verdicts that were once wrong, refused by the checker, or no verdicts at all: each agrees with enumeration."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.space import Feature, Space
+from mace.verify import equivalent, fair, holds, monotone, reachable
+
+
+def square(low: int, high: int) -> tuple[Space, pd.DataFrame]:
+    """Two whole numbers, and all their pairs."""
+    space = Space([Feature("a", "integer", low, high), Feature("b", "integer", low, high)])
+    sides = range(low, high + 1)
+    return space, pd.DataFrame([(a, b) for a in sides for b in sides], columns=["a", "b"])
+
+
+def truths(said: np.ndarray) -> dict[str, bool]:
+    """What holds of the decisions over a square."""
+    side = int(len(said) ** 0.5)
+    table = said.reshape(side, side)
+    return {
+        "fair(a)": bool((table == table[0]).all()),
+        "monotone(a, increasing)": bool((table[1:] >= table[:-1]).all()),
+        "monotone(a, decreasing)": bool((table[1:] <= table[:-1]).all()),
+    }
+
+
+def agree(model: object, space: Space, said: np.ndarray) -> None:
+    for text, true in truths(said).items():
+        verdict = mace.verify(model, space, text)
+        assert verdict.status == ("proved" if true else "violated"), text
+        assert all(certificate.check().accepted for certificate in verdict.certificates)
+
+
+def test_hidden_layers_without_relu_keep_that_in_the_product() -> None:
+    space, X = square(0, 5)
+    y = (X["a"] + X["b"] > 5).astype(int)
+    for hidden, seed in (((1,), 0), ((2,), 1), ((4,), 1)):
+        model = MLPClassifier(hidden, activation="identity", solver="lbfgs", random_state=seed)
+        model.fit(space.encode(X), y)
+        agree(model, space, model.predict(space.encode(X)))
+    opposite = MLPClassifier(hidden, activation="identity", solver="lbfgs", random_state=seed)
+    opposite.fit(space.encode(X), 1 - y)
+    assert mace.verify(model, space, equivalent(opposite)).status == "violated"
+
+
+def test_negative_inputs_of_a_float32_onnx_network_are_not_cut_off() -> None:
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    space, X = square(-5, 2)
+    for seed in (2, 9):
+        rng = np.random.default_rng(seed)
+        parts = [rng.normal(size=shape).astype("f") for shape in ((2, 4), 4, (4, 1), 1)]
+        steps = [("Gemm", ["x", "0", "1"], "h"), ("Relu", ["h"], "a"), ("Gemm", ["a", "2", "3"], "s"),
+                 ("Sigmoid", ["s"], "p")]  # fmt: skip
+        made = onnx.helper.make_graph(
+            [onnx.helper.make_node(kind, given, [out]) for kind, given, out in steps],
+            "net",
+            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 2])],
+            [onnx.helper.make_tensor_value_info("p", onnx.TensorProto.FLOAT, [None, 1])],
+            [onnx.numpy_helper.from_array(part, str(number)) for number, part in enumerate(parts)],
+        )
+        model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        session = onnxruntime.InferenceSession(model.SerializeToString())
+        agree(model, space, (session.run(None, {"x": X.to_numpy("f")})[0].ravel() > 0.5).astype(int))
+
+
+@pytest.mark.parametrize("kind", [BaggingClassifier, RandomForestClassifier])
+def test_a_score_that_is_zero_everywhere_leaves_its_certificate_acceptable(kind) -> None:
+    """With threads, and a power of two as the number of trees, the checker allows for a rounding of such a score."""
+    space, X = square(0, 2)
+    y = (X["b"] > 1).astype(int)
+    for count in (2, 4):
+        model = kind(n_estimators=count, n_jobs=2, random_state=0).fit(space.encode(X), y)
+        agree(model, space, model.predict(space.encode(X)))
+
+
+def test_a_violation_over_decimal_steps_is_json() -> None:
+    space = Space([Feature("a", "integer", 0, 3), Feature("r", "real", 0.3, 2.0, step=0.1)])
+    X = pd.DataFrame([(a, k / 10) for a in range(4) for k in range(3, 21)], columns=["a", "r"])
+    model = DecisionTreeClassifier().fit(space.encode(X), (X["a"] > 1).astype(int))
+    verdict = mace.verify(model, space, fair("a"))
+    written = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
+    assert written["status"] == "violated" and written["violation"]["inputs"][0]["r"] == 0.3
+
+
+def test_a_threshold_of_zero_is_moved_between_casts() -> None:
+    space = Space([Feature("a", "integer", -3, 3)])
+    X = pd.DataFrame({"a": [-1, 1] * 20})
+    one = DecisionTreeClassifier().fit(space.encode(X), X["a"] > 0)
+    other = HistGradientBoostingClassifier(min_samples_leaf=1, max_iter=3).fit(space.encode(X), X["a"] > 0)
+    assert one.tree_.threshold[0] == 0
+    assert mace.verify(one, space, equivalent(other)).status == "proved"
+
+
+def test_a_model_with_one_decision_everywhere_is_settled() -> None:
+    space, X = square(0, 8)
+    y = (np.random.default_rng(0).random(len(X)) < 0.1).astype(int)
+    model = CalibratedClassifierCV(LogisticRegression(), method="isotonic", ensemble=False, cv=3)
+    model.fit(space.encode(X), y)
+    assert set(model.predict(space.encode(X))) == {0}
+    for given in (fair("a"), monotone("a"), reachable(0), holds("a == other_a or f == other_f")):
+        assert mace.verify(model, space, given).status == "proved"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mace.answer import Answer
+from mace.console import console
 from mace.recourse import Explainer
 
 if TYPE_CHECKING:
@@ -114,10 +115,9 @@ def _print(part: Shown, as_json: bool) -> None:
     if as_json:
         print(f"{part.title}: {part.answer.status}", file=sys.stderr)
         return
-    from rich.console import Console
     from rich.rule import Rule
 
-    console = Console(highlight=False)
-    console.print(Rule(part.title, align="left"))
-    console.print(part.answer)
-    console.print()
+    terminal = console()
+    terminal.print(Rule(part.title, align="left"))
+    terminal.print(part.answer)
+    terminal.print()

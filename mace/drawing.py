@@ -17,6 +17,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from typing import TYPE_CHECKING, Any, Literal
 
 from mace.errors import MaceError
+from mace.escape import one_line
 
 if TYPE_CHECKING:
     from typing import Self
@@ -44,10 +45,6 @@ _STYLE: dict[str, Any] = {
     "ytick.color": INK,
     "hatch.linewidth": 0.6,
 }
-# Controls, lone surrogates and marks that turn the direction of text: XML has no place for some, and the eye is misled
-# by others. What joins letters in Persian or in emoji stays.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
-
 Rounding = Literal["down", "up", "nearest"]
 _ROUNDING = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "nearest": ROUND_HALF_EVEN}
 
@@ -92,11 +89,6 @@ def need_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise MaceError("plots need matplotlib", hint="pip install 'mace-smt[report]'.") from None
-
-
-def one_line(text: object) -> str:
-    """A text in one line, with a mark for each run of characters that cannot be seen."""
-    return _UNSEEN.sub("�", str(text))
 
 
 def plain(text: object, longest: int = LONGEST) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mace.escape import lines, one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -26,24 +28,31 @@ class Span:
 
 def caret(text: str, span: Span) -> str:
     """The line of `text` that `span` names, numbered, with a caret under every character of the span."""
-    lines = text.splitlines()
-    if not 1 <= span.line <= len(lines):
+    rows = text.splitlines()
+    if not 1 <= span.line <= len(rows):
         return ""
-    line = lines[span.line - 1].replace("\t", " ")
-    width = max(1, min(span.length, len(line) - span.column + 1))
+    line = rows[span.line - 1].replace("\t", " ")
+    end = span.column - 1 + max(1, min(span.length, len(line) - span.column + 1))
+    before, marked = one_line(line[: span.column - 1]), one_line(line[span.column - 1 : end])
     number = f"{span.line:5d} | "
-    return f"{number}{line}\n{' ' * (len(number) - 2)}| {' ' * (span.column - 1)}{'^' * width}"
+    under = " " * max(span.column - 1, len(before)) + "^" * max(1, len(marked))
+    return f"{number}{before}{marked}{one_line(line[end:])}\n{' ' * (len(number) - 2)}| {under}"
 
 
 class MaceError(Exception):
-    """The user can mend this. `exit_code` is what the command line returns."""
+    """The user can mend this. `exit_code` is what the command line returns.
+
+    message: what is wrong, where and why. shown: lines of a text that show it. hint: what to do next.
+    """
 
     exit_code = 2
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        self.message = message
-        self.hint = hint
-        super().__init__(f"{message}\n{hint}" if hint else message)
+    def __init__(self, message: str, *, shown: str = "", hint: str = "") -> None:
+        # Names and files may hold anything, and a message ends on a terminal: it is one line, so is the hint.
+        self.message = one_line(message)
+        self.shown = lines(shown)
+        self.hint = one_line(hint)
+        super().__init__("\n".join(part for part in (self.message, self.shown, self.hint) if part))
 
 
 class ProgramError(MaceError):
@@ -53,7 +62,7 @@ class ProgramError(MaceError):
         self.span = span
         where = f"{span}: " if span is not None else ""
         shown = caret(text, span) if span is not None and text else ""
-        super().__init__(f"{where}{message}" + (f"\n{shown}" if shown else ""), hint=hint)
+        super().__init__(f"{where}{message}", shown=shown, hint=hint)
 
 
 class ModelError(MaceError):

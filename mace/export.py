@@ -26,6 +26,7 @@ from mace.axes import GridAxis
 from mace.certificate import FORMAT, statement
 from mace.distance import Norm
 from mace.errors import CertificateError, MaceError, ModelError
+from mace.escape import one_line
 from mace.exact import above, as_written, below, exact
 from mace.files import write_whole
 from mace.margins import compare_slack
@@ -96,7 +97,7 @@ def _heading(question: Question, radius: Fraction | None, mark: str) -> str:
         f"goal: {question.goal.text}",
         f"asked: is there an allowed point with the goal {where}?",
     )
-    return "".join(f"{mark} {' '.join(line.split())}\n" for line in lines)
+    return "".join(f"{mark} {one_line(' '.join(line.split()))}\n" for line in lines)
 
 
 def _as_statement(question: Question, radius: Fraction | None) -> dict[str, object]:
@@ -151,7 +152,7 @@ def _as_vnnlib(question: Question, radius: Fraction | None) -> dict[str, bytes]:
     lines = [_heading(question, radius, ";").rstrip()]
     lines += ["; unsat refutes the question; a sat is a candidate: grids and levels are intervals here."]
     sides = [_column_side(question, k, form, radius) for k, form in enumerate(forms)]
-    lines += [f"; X_{k}: {' '.join(column.name.split())}" for k, column in enumerate(question.columns)]
+    lines += [f"; X_{k}: {one_line(' '.join(column.name.split()))}" for k, column in enumerate(question.columns)]
     lines += [f"(declare-const X_{k} Real)" for k in range(len(sides))]
     parts, layers = [], list(network.layers)
     for part in question.goal.decision:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.errors import ModelError
+from mace.escape import one_line
 from mace.space import Space
 from mace.tables import Ensemble, Formula, Network, Table
 
@@ -111,22 +112,25 @@ def render(report: dict[str, Any]) -> RenderableType:
     if "space" in report:
         space = report["space"]
         parts.append(
-            Text(f"space {space['name']}: {len(space['features'])} features, {space['columns']} columns", "bold")
+            Text(
+                one_line(f"space {space['name']}: {len(space['features'])} features, {space['columns']} columns"),
+                "bold",
+            )
         )
         grid = Grid(box=None, pad_edge=False)
         for name in ("name", "kind", "values", "change", "encoding", "unit"):
             grid.add_column(name, overflow="fold")
         for feature in space["features"]:
             grid.add_row(
-                *(Text(str(feature[name])) for name in ("name", "kind", "values", "change", "encoding", "unit"))
+                *(Text(one_line(feature[name])) for name in ("name", "kind", "values", "change", "encoding", "unit"))
             )
         parts.append(grid)
-        parts += [Text(f"rule: {rule}") for rule in space["rules"]]
-        parts += [Text(f"inferred: {note}", "dim") for note in space["notes"]]
+        parts += [Text(f"rule: {one_line(rule)}") for rule in space["rules"]]
+        parts += [Text(f"inferred: {one_line(note)}", "dim") for note in space["notes"]]
     if "model" in report:
         parts.append(Text("model", "bold"))
         parts += [
-            Text(f"  {name}: {', '.join(value) if isinstance(value, list) else value}")
+            Text(one_line(f"  {name}: {', '.join(value) if isinstance(value, list) else value}"))
             for name, value in report["model"].items()
         ]
     return Group(*parts)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from mace.escape import one_line
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -13,11 +15,11 @@ if TYPE_CHECKING:
 
 def _value(value: Any, unit: str = "") -> str:
     shown = f"{value:,.6g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
-    return f"{shown} {unit}".strip()
+    return one_line(f"{shown} {unit}".strip())
 
 
 def _whole(value: Any) -> str:
-    return f"{int(value):,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+    return f"{int(value):,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else one_line(value)
 
 
 def _move(before: Any, after: Any) -> str:
@@ -35,14 +37,14 @@ def bounds(answer: Answer) -> str:
         return f"infeasible ({meaning})"
     if answer.distance is None:
         floor = f"; none is closer than {answer.lower_bound:.9g}" if answer.lower_bound else ""
-        return f"{answer.status} ({meaning}{floor}): {answer.why}"
+        return f"{answer.status} ({meaning}{floor}): {one_line(answer.why)}"
     if answer.exact_distance == answer.exact_lower_bound:
         held = f"{answer.distance_name} distance = lower bound = {answer.distance:.9g}, gap 0"
     else:
         gap = answer.distance - answer.lower_bound
         held = f"{answer.distance_name} distance {answer.distance:.9g}, "
         held += f"lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
-    why = f": {answer.why}" if answer.why else ""
+    why = f": {one_line(answer.why)}" if answer.why else ""
     return f"{answer.status} ({meaning}{why}): {held}"
 
 
@@ -53,7 +55,7 @@ def _rows(answer: Answer) -> list[list[str]]:
         if not any(feature.name in c.changes for c in answer.counterfactuals):
             continue
         before = answer.start[feature.name]
-        row = [feature.name, _value(before, feature.unit)]
+        row = [one_line(feature.name), _value(before, feature.unit)]
         for c in answer.counterfactuals:
             if feature.name in c.changes:
                 after = c.changes[feature.name][1]
@@ -87,7 +89,7 @@ def as_rich(answer: Answer) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(f"goal: {answer.goal}", style="bold")]
+    parts: list[RenderableType] = [Text(f"goal: {one_line(answer.goal)}", style="bold")]
     if answer.counterfactuals and _rows(answer):
         table = Table(box=None, pad_edge=False)
         for number, name in enumerate(_head(answer)):
@@ -100,14 +102,14 @@ def as_rich(answer: Answer) -> RenderableType:
         parts.append(table)
     color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[answer.status]
     parts.append(Text(bounds(answer), style=color))
-    parts += [Text(f"note: {note}", style="dim") for note in answer.notes]
+    parts += [Text(f"note: {one_line(note)}", style="dim") for note in answer.notes]
     parts.append(Text(f"oracle {answer.oracle}, {answer.seconds:.3f} s", style="dim"))
     return Group(*parts)
 
 
 def as_text(answer: Answer) -> str:
     """Plain text, the same words."""
-    lines = [f"goal: {answer.goal}"]
+    lines = [f"goal: {one_line(answer.goal)}"]
     rows = [_head(answer), *_rows(answer)]
     distances = _distances(answer)
     rows += [distances] if distances else []
@@ -117,7 +119,7 @@ def as_text(answer: Answer) -> str:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
     lines.append(bounds(answer))
-    lines += [f"note: {note}" for note in answer.notes]
+    lines += [f"note: {one_line(note)}" for note in answer.notes]
     return "\n".join(lines)
 
 
@@ -129,6 +131,6 @@ def as_html(answer: Answer) -> str:
         for row in [*_rows(answer), *([_distances(answer)] if _distances(answer) else [])]
         if row
     )
-    notes = "".join(f"<br>note: {escape(note)}" for note in answer.notes)
+    notes = "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if answer.counterfactuals else ""
-    return f"<div><p>goal: {escape(answer.goal)}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"
+    return f"<div><p>goal: {escape(one_line(answer.goal))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"

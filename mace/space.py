@@ -387,7 +387,9 @@ class Space:
                 try:
                     unique[key] = feature.read(value)
                 except RowError as error:
-                    raise RowError(f"row {frame.index[place]!r}, {error.message}", hint=error.hint) from None
+                    raise RowError(
+                        f"row {frame.index[place]!r}, {error.message}", shown=error.shown, hint=error.hint
+                    ) from None
             out.append([unique[type(value), value] for value in values])
         return out
 

@@ -55,7 +55,7 @@ def loads(text: str, file: str = "<space>") -> Space:
     try:
         return Space(features, rules, str(data.get("name", "space")))
     except SpaceError as error:
-        raise SpaceError(f"{file}: {error.message}", hint=error.hint) from None
+        raise SpaceError(f"{file}: {error.message}", shown=error.shown, hint=error.hint) from None
 
 
 def _feature(table: dict[str, Any], where: str) -> Feature:
@@ -72,7 +72,7 @@ def _feature(table: dict[str, Any], where: str) -> Feature:
     try:
         return Feature(**table)
     except SpaceError as error:
-        raise SpaceError(f"{where}: {error.message}", hint=error.hint) from None
+        raise SpaceError(f"{where}: {error.message}", shown=error.shown, hint=error.hint) from None
 
 
 def dumps(space: Space) -> str:

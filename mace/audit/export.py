@@ -1,7 +1,8 @@
 """Records as tables: Parquet, CSV, JSON Lines, and back; the whole audit as JSON.
 
 Promise: `read(save(audit, path))` gives the records and groups again, whatever the format. Nested values are JSON texts
-in the flat formats; floats are written so that they read back as the same floats.
+in the flat formats; floats are written so that they read back as the same floats. In CSV a text that a spreadsheet
+would take for a formula stands behind an apostrophe.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
 from mace.errors import FileError
+from mace.escape import from_cell, json_text, to_cell
 from mace.files import check_folder
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ def _write_lines(audit: Audit, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows_of(audit):
             row |= {name: json.loads(row[name]) for name in NESTED}
-            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+            file.write(json_text(row) + "\n")
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:
@@ -99,7 +101,8 @@ def _write_csv(audit: Audit, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns_of(audit), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows_of(audit))
+        for row in rows_of(audit):
+            writer.writerow({name: to_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()})
 
 
 def _read_csv(path: Path) -> list[dict[str, Any]]:
@@ -116,7 +119,7 @@ def _typed(name: str, cell: str) -> Any:
         return int(cell)
     if kind == "bool":
         return cell == "True"
-    return float(cell) if kind.startswith("float") else cell
+    return float(cell) if kind.startswith("float") else from_cell(cell)
 
 
 def _write_parquet(audit: Audit, path: Path) -> None:
@@ -142,7 +145,7 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _write_whole(audit: Audit, path: Path) -> None:
-    path.write_text(json.dumps(audit.to_dict(), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(json_text(audit.to_dict()) + "\n", encoding="utf-8")
 
 
 def _read_whole(path: Path) -> list[dict[str, Any]]:

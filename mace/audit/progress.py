@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from mace.audit.record import MAIN, Record
+from mace.console import console
+from mace.escape import one_line
 
 # Called with each new record, how many of this part are done, and how many there are.
 Watch: TypeAlias = Callable[[Record, int, int], None]
@@ -26,17 +28,16 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._wanted:
-            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
             self._bar = Bar(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[counts]}"),
-                console=Console(stderr=True),
+                TextColumn("{task.fields[counts]}", markup=False),
+                console=console(stderr=True),
                 transient=True,
             )
             self._bar.start()
@@ -51,7 +52,7 @@ class Progress:
         self._counts.clear()
         self._done, self._total = done, total
         if self._bar is not None:
-            name = "rows" if part == MAIN else part
+            name = "rows" if part == MAIN else one_line(part)
             self._line = self._bar.add_task(name, total=total, completed=done, counts="")
 
     def step(self, record: Record) -> None:

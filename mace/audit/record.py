@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
+from mace.escape import json_text
 from mace.search import Status
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
@@ -99,7 +100,7 @@ NAMES = tuple(part.name for part in fields(Record))
 
 def to_json(record: Record) -> str:
     """One line of JSON."""
-    return json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False)
+    return json_text(record.to_dict())
 
 
 def from_json(line: str) -> Record:
@@ -110,7 +111,7 @@ def from_json(line: str) -> Record:
 def to_cells(record: Record) -> dict[str, Any]:
     """One row of a flat table: nested values are JSON texts."""
     cells = record.to_dict()
-    return cells | {name: json.dumps(cells[name], ensure_ascii=False, allow_nan=False) for name in NESTED}
+    return cells | {name: json_text(cells[name]) for name in NESTED}
 
 
 def from_cells(cells: dict[str, Any]) -> Record:

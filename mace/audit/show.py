@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.console import console
+from mace.escape import one_line
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
@@ -20,10 +22,8 @@ WIDTH = 150
 
 def as_text(shown: Any) -> str:
     """An audit, or anything that rich can show, as plain text of a width at which the tables need not wrap."""
-    from rich.console import Console
-
     out = io.StringIO()
-    Console(file=out, width=WIDTH, highlight=False, color_system=None).print(shown)
+    console(file=out, width=WIDTH, color_system=None).print(shown)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
 
 
@@ -58,7 +58,7 @@ def stacked(parts: Iterable[Any]) -> Any:
             )
         title = getattr(part, "title", None)
         if title is not None:
-            out.append(Text(str(title), style="bold"))
+            out.append(Text(one_line(title), style="bold"))
             part.title = None
         out += [part, Text("")]
     return Group(*out[:-1])
@@ -77,10 +77,10 @@ def table(title: str, *columns: str) -> Any:
 
 
 def row(made: Any, *cells: object) -> None:
-    """Add a row; values are shown as they are, never read as markup."""
+    """Add a row; values are shown as they are, never read as markup, each in one line."""
     from rich.text import Text
 
-    made.add_row(*(Text(str(cell)) for cell in cells))
+    made.add_row(*(Text(one_line(cell)) for cell in cells))
 
 
 def _statuses(audit: Audit, findings: Findings) -> Any:

@@ -5,6 +5,7 @@ The exit codes are below, and in `mace --help`. Nothing heavy is imported before
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
@@ -16,7 +17,8 @@ from mace.cli.about import demo, doctor
 from mace.cli.audit import audit
 from mace.cli.check import check
 from mace.cli.explain import explain
-from mace.cli.options import DONE, INTERNAL, flat
+from mace.cli.faults import explained
+from mace.cli.options import INTERNAL, flat, say
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
 from mace.cli.verify import verify
@@ -46,17 +48,20 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminated)
     _say_what_is_compiled()
     try:
-        app()
+        with explained():
+            sys.exit(app(standalone_mode=False))
     except MaceError as error:
-        typer.echo(f"mace: {error}", err=True)
+        say(f"mace: {error}", err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(DONE)
     except Exception as error:
+        if hasattr(error, "show") and hasattr(error, "exit_code"):  # of the parser of the command line
+            shown = io.StringIO()
+            error.show(shown)
+            say(shown.getvalue(), err=True, nl=False)
+            sys.exit(error.exit_code)
         if os.environ.get("MACE_DEBUG"):
             raise
-        typer.echo(
+        say(
             f"mace: internal error: {type(error).__name__}: {error}\n"
             "This is a fault of mace, not of yours. Set MACE_DEBUG=1 for the traceback, and please report it.",
             err=True,
@@ -67,7 +72,7 @@ def main() -> None:
 def _say_what_is_compiled() -> None:
     """Put on stderr that something is compiled: it takes longer than most questions, and happens once."""
     handler = logging.Handler()
-    handler.emit = lambda record: typer.echo(f"mace: {record.getMessage()}", err=True)  # type: ignore[method-assign]
+    handler.emit = lambda record: say(f"mace: {record.getMessage()}", err=True)  # type: ignore[method-assign]
     log = logging.getLogger("mace.compiled")
     log.addHandler(handler)
     log.setLevel(logging.INFO)

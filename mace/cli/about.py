@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mace.cli.options import DONE, INTERNAL, Format, FormatOption, print_json
+from mace.cli.options import DONE, INTERNAL, Format, FormatOption, print_json, say
 
 
 def demo(format: FormatOption = Format.text) -> None:
@@ -23,9 +23,7 @@ def doctor(format: FormatOption = Format.text) -> None:
         print_json(report)
     else:
         for name, value in report["versions"].items():
-            typer.echo(f"{name:14} {value}")
+            say(f"{name:14} {value}")
         for test in report["tests"]:
-            typer.echo(
-                f"{'ok    ' if test['ok'] else 'FAILED'} {test['name']} ({test['seconds']:.2f} s) {test['note']}"
-            )
+            say(f"{'ok    ' if test['ok'] else 'FAILED'} {test['name']} ({test['seconds']:.2f} s) {test['note']}")
     raise typer.Exit(DONE if all(test["ok"] for test in report["tests"]) else INTERNAL)

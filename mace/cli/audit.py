@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.cli.faults import StoppedError
 from mace.cli.options import (
     Format,
     FormatOption,
@@ -18,10 +19,10 @@ from mace.cli.options import (
     Limits,
     Measured,
     OracleOption,
-    StoppedError,
-    console,
     names_of,
     print_json,
+    say,
+    terminal,
 )
 
 NARROWEST = 80  # columns of a terminal in which the tables fit
@@ -96,11 +97,11 @@ def audit(
     if format is Format.json:
         print_json(plain)
     elif sys.stdout.isatty():
-        terminal = console()
+        wide = terminal()
         # A terminal that is narrower breaks the lines; rich would leave out columns.
-        terminal.print(shown, width=max(terminal.width, NARROWEST), crop=False)
+        wide.print(shown, width=max(wide.width, NARROWEST), crop=False)
     else:
-        typer.echo(as_text(shown))
+        say(as_text(shown))
     raise typer.Exit(code)
 
 

@@ -21,8 +21,10 @@ from mace.cli.options import (
     explainer_of,
     print_json,
     question_of,
+    say,
 )
 from mace.errors import CertificateError, FileError, MaceError
+from mace.escape import one_line
 from mace.files import reason
 
 if TYPE_CHECKING:
@@ -78,11 +80,11 @@ def check(
             }
         )
     else:
-        typer.echo(str(verdict))
+        say(str(verdict))
         for difference in differences:
-            typer.echo(f"not about this question: {difference}")
+            say(f"not about this question: {difference}")
         if given.model is not None and not differences:
-            typer.echo("the statement is the one of this model, space and row")
+            say("the statement is the one of this model, space and row")
     raise typer.Exit(DONE if accepted else NOT_FOUND)
 
 
@@ -106,9 +108,9 @@ def _check_solvers(
     if format is Format.json:
         print_json({"accepted": False, "status": verdict.status, "verdict": str(verdict), "compared_with_model": True})
     else:
-        typer.echo(str(verdict))
+        say(str(verdict))
         if verdict.agreed:
-            typer.echo(RESTS_ON)
+            say(RESTS_ON)
     raise typer.Exit(CODES[verdict.status])
 
 
@@ -152,11 +154,10 @@ def _check_folder(folder: Path, format: Format) -> None:
     for path in files:
         kind = "by solvers" if path.name.endswith(SUFFIX) else "by the checker"
         status, words = _verdict_in(path, models)
-        # A name with a line break must not look like a line of its own.
-        name = path.name if path.name.isprintable() else ascii(path.name)
+        name = one_line(path.name)
         found.append({"file": name, "status": status, "kind": kind, "verdict": words})
         if format is Format.text:
-            typer.echo(f"{name}: {words}")
+            say(f"{name}: {words}")
     if format is Format.json:
         print_json({"accepted": all(one["status"] == "accepted" for one in found), "files": found})
     else:
@@ -165,7 +166,7 @@ def _check_folder(folder: Path, format: Format) -> None:
             for kind in ("by the checker", "by solvers")
             for status in ("accepted", "refused", "unusable", "not checked")
         ]
-        typer.echo(", ".join(words for words in count if not words.startswith("0 ")))
+        say(", ".join(words for words in count if not words.startswith("0 ")))
     statuses = {one["status"] for one in found}
     order = (("refused", NOT_FOUND), ("unusable", USAGE), ("not checked", UNDECIDED))
     raise typer.Exit(next((code for status, code in order if status in statuses), DONE))

@@ -18,9 +18,10 @@ from mace.cli.options import (
     Limits,
     Measured,
     OracleOption,
-    console,
     explainer_of,
     print_json,
+    say,
+    terminal,
 )
 from mace.cli.progress import Progress
 from mace.errors import CertificateError, FileError
@@ -77,9 +78,9 @@ def explain(
     if format is Format.json:
         print_json(answer.to_dict() | ({"certificate": written} if written else {}))
     else:
-        console().print(answer)
+        terminal().print(answer)
         if written:
-            typer.echo(written)
+            say(written)
     if failed is not None:
         raise failed
     if answer.status in ("unknown", "bounded"):

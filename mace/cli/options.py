@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from mace.cli.faults import explained
+from mace.console import console
 from mace.errors import FileError, MaceError, RowError
+from mace.escape import json_text, lines
 from mace.files import reason
 
 if TYPE_CHECKING:
@@ -29,12 +32,6 @@ if TYPE_CHECKING:
     from mace.space import Space
 
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
-
-
-class StoppedError(MaceError):
-    """Somebody pressed Ctrl-C; the exit code is what shells give for that."""
-
-    exit_code = 130
 
 
 class Format(str, Enum):
@@ -87,7 +84,7 @@ class Trained:
             warnings.simplefilter("always")
             loaded = load_model(path, self.trust_pickle)
         for warning in caught:
-            typer.echo(f"mace: warning: {warning.message}", err=True)
+            say(f"mace: warning: {warning.message}", err=True)
         return loaded
 
 
@@ -120,9 +117,9 @@ class Given(Trained):
         if self.space:
             return frame, read_space(self.space)
         inferred = Space.from_frame(frame)
-        typer.echo(f"no --space given; inferred from {self.data}:", err=True)
+        say(f"no --space given; inferred from {self.data}:", err=True)
         for note in inferred.notes:
-            typer.echo(f"  {note}", err=True)
+            say(f"  {note}", err=True)
         return frame, inferred
 
     @property
@@ -222,18 +219,19 @@ def names_of(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
+def say(text: object, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text on stdout or stderr: the only place of the command line that prints one."""
+    typer.echo(lines(text), err=err, nl=nl)
+
+
 def print_json(value: object) -> None:
     """Print JSON, and nothing else, on stdout."""
-    import json
-
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_text(value, indent=2, allow_nan=True))
 
 
-def console() -> Any:
+def terminal() -> Any:
     """Where tables are printed; what is not a terminal gets lines that are not cut."""
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return console(soft_wrap=not sys.stdout.isatty())
 
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:
@@ -259,10 +257,8 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
         }
-        try:
+        with explained():
             command(**made, **values)
-        except KeyboardInterrupt:  # typer would end without a word
-            raise StoppedError("interrupted") from None
 
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

@@ -16,10 +16,11 @@ from mace.cli.options import (
     Measured,
     SpaceOption,
     Trained,
-    console,
     print_json,
     question_of,
     read_space,
+    say,
+    terminal,
 )
 from mace.errors import MaceError
 from mace.files import read_text
@@ -45,7 +46,7 @@ def export(
     """Write the question about a row for other solvers."""
     from mace.export import export_question
 
-    typer.echo(export_question(question_of(given, measured, asked), to, radius, out), nl=False)
+    say(export_question(question_of(given, measured, asked), to, radius, out), nl=False)
 
 
 def compile(
@@ -72,18 +73,18 @@ def compile(
         names = [column.name for column in read_space(space).columns] if space else None
         program = to_program(table, names)
     if to is Target.mace:
-        typer.echo(show(program), nl=False)
+        say(show(program), nl=False)
         return
     straight = to_ssa(program)
     if to is Target.ssa:
-        typer.echo(show(straight), nl=False)
+        say(show(straight), nl=False)
         return
     from mace.logic import formula_of, path_list, show_paths, to_smtlib
 
     if to is Target.paths:
-        typer.echo(show_paths(path_list(straight)), nl=False)
+        say(show_paths(path_list(straight)), nl=False)
     else:
-        typer.echo(to_smtlib(formula_of(straight)), nl=False)
+        say(to_smtlib(formula_of(straight)), nl=False)
 
 
 def inspect(given: Given, format: FormatOption = Format.text) -> None:
@@ -102,4 +103,4 @@ def inspect(given: Given, format: FormatOption = Format.text) -> None:
     if format is Format.json:
         print_json(report)
     else:
-        console().print(render(report))
+        terminal().print(render(report))

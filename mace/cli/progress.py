@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mace.console import console
+
 if TYPE_CHECKING:
     from mace.search import Bracket
 
@@ -18,9 +20,7 @@ class Progress:
     def __enter__(self) -> Any:
         self.status: Any = None
         if sys.stderr.isatty():
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status("asking ..")
+            self.status = console(stderr=True).status("asking ..")
             self.status.start()
         return self._show
 

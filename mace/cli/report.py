@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mace.cli.options import names_of, read_space
+from mace.cli.options import names_of, read_space, say
 from mace.errors import FileError
 
 
@@ -39,4 +39,4 @@ def report(
     audit = read_audit(file, names_of(groups))
     chosen = None if space is None else read_space(space)
     write(audit, out, person, title=title, date=date, space=chosen, certificates=certificates)
-    typer.echo(f"report of {len(audit.records):,} rows written to {out}")
+    say(f"report of {len(audit.records):,} rows written to {out}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mace.cli.options import Given, read_space
+from mace.cli.options import Given, read_space, say
 
 
 class Format(str, Enum):
@@ -52,5 +52,5 @@ def verify(
         certificates=certificates,
         load_model=given.read_model,
     )
-    typer.echo(text)
+    say(text)
     raise typer.Exit(code)

@@ -13,8 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.drawing import need_matplotlib, one_line
+from mace.drawing import need_matplotlib
 from mace.errors import MaceError
+from mace.escape import one_line
 from mace.files import write_whole
 
 if TYPE_CHECKING:

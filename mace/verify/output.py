@@ -8,50 +8,47 @@ Source: the JUnit schema of the Apache Ant project as GitHub, GitLab and Jenkins
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+from mace.escape import json_text, lines, one_line
 from mace.verify.properties import text_of
 from mace.verify.suite import Outcome, Suite
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-# What XML 1.0 cannot hold, in whatever escape.
-FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Kind and level; a level other than "none" is for "fail" only (section 3.27.10).
 SARIF = {"proved": ("pass", "none"), "violated": ("fail", "error"), "unknown": ("open", "none")}
 
 
 def as_text(suite: Suite, outcomes: Sequence[Outcome]) -> str:  # noqa: ARG001
     """A paragraph for each property, and a line that counts."""
-    lines = []
+    shown = []
     for outcome in outcomes:
         if outcome.entry.name != text_of(outcome.entry.property):
-            lines.append(f"{outcome.entry.name}:")
+            shown.append(f"{one_line(outcome.entry.name)}:")
         verdict = outcome.verdict
         if verdict is None:
-            lines += [
-                f"error: {text_of(outcome.entry.property)}",
+            shown += [
+                f"error: {one_line(text_of(outcome.entry.property))}",
                 *(f"  {line}" for line in outcome.error.splitlines()),
             ]
             continue
-        lines.append(str(verdict))
+        shown.append(str(verdict))
         count = len(verdict.certificates)
-        shown = f", {count} certificate{'' if count == 1 else 's'}" if verdict.certified else ""
-        lines.append(f"  ({verdict.oracle or 'no oracle'}{shown}, {verdict.seconds:.2f} s)")
+        proofs = f", {count} certificate{'' if count == 1 else 's'}" if verdict.certified else ""
+        shown.append(f"  ({verdict.oracle or 'no oracle'}{proofs}, {verdict.seconds:.2f} s)")
     counts = {
         status: sum(o.status == status for o in outcomes) for status in ("proved", "violated", "unknown", "error")
     }
-    lines.append(", ".join(f"{count} {status}" for status, count in counts.items() if count or status == "proved"))
-    return "\n".join(lines)
+    shown.append(", ".join(f"{count} {status}" for status, count in counts.items() if count or status == "proved"))
+    return "\n".join(shown)
 
 
 def as_json(suite: Suite, outcomes: Sequence[Outcome]) -> str:
     """An object with one entry a property."""
-    return json.dumps(
+    return json_text(
         {
             "suite": str(suite.path),
             "results": [
@@ -61,7 +58,7 @@ def as_json(suite: Suite, outcomes: Sequence[Outcome]) -> str:
             ],
         },
         indent=2,
-        ensure_ascii=False,
+        allow_nan=True,
     )
 
 
@@ -85,18 +82,18 @@ def as_junit(suite: Suite, outcomes: Sequence[Outcome]) -> str:  # noqa: ARG001
             group,
             "testcase",
             {
-                "name": _printable(outcome.entry.name),
-                "classname": _printable(text_of(outcome.entry.property)),
+                "name": lines(outcome.entry.name),
+                "classname": lines(text_of(outcome.entry.property)),
                 "time": f"{verdict.seconds if verdict is not None else 0:.3f}",
             },
         )
         why, text = (verdict.why, str(verdict)) if verdict is not None else (outcome.error, outcome.error)
         if outcome.status == "proved":
-            ElementTree.SubElement(case, "system-out").text = _printable(text)
+            ElementTree.SubElement(case, "system-out").text = lines(text)
         else:
             tag = "failure" if outcome.status == "violated" else "error"
-            about = {"message": _printable(why), "type": outcome.status}
-            ElementTree.SubElement(case, tag, about).text = _printable(text)
+            about = {"message": lines(why), "type": outcome.status}
+            ElementTree.SubElement(case, tag, about).text = lines(text)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=False)
 
@@ -119,7 +116,7 @@ def as_sarif(suite: Suite, outcomes: Sequence[Outcome]) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(suite, o, kinds.index(type(o.entry.property))) for o in outcomes],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, allow_nan=True)
 
 
 def _result(suite: Suite, outcome: Outcome, rule: int) -> dict[str, Any]:
@@ -137,10 +134,6 @@ def _result(suite: Suite, outcome: Outcome, rule: int) -> dict[str, Any]:
         place = {"artifactLocation": {"uri": quote(suite.path.as_posix())}, "region": {"startLine": outcome.entry.line}}
         result["locations"] = [{"physicalLocation": place}]
     return result
-
-
-def _printable(text: str) -> str:
-    return FORBIDDEN.sub("?", text)
 
 
 WRITERS = {"text": as_text, "json": as_json, "junit": as_junit, "sarif": as_sarif}

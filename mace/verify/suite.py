@@ -96,7 +96,7 @@ def load(path: str | Path) -> Suite:
         try:
             known = read(given["property"])
         except MaceError as error:
-            raise FileError(f"{path}:{line}: {error.message}", hint=error.hint) from None
+            raise FileError(f"{path}:{line}: {error.message}", shown=error.shown, hint=error.hint) from None
         entries.append(
             Entry(given.get("name") or text_of(known), known, _seconds(given, path, text, start, timeout), line)
         )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from mace.escape import one_line
 from mace.values import for_json, plain
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Violation:
         for name in self.inputs[0]:
             values = dict.fromkeys(repr(plain(row[name])) for row in self.inputs)
             mark = "*" if len(values) > 1 else " "
-            lines.append(f"  {mark} {name:{WIDTH}} {' -> '.join(values)}")
+            lines.append(f"  {mark} {one_line(name):{WIDTH}} {' -> '.join(values)}")
         return "\n".join(lines)
 
 
@@ -124,8 +125,8 @@ class Verdict:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.status}: {self.name}", f"  {self.why}"]
+        lines = [f"{self.status}: {one_line(self.name)}", f"  {one_line(self.why)}"]
         for shown in (self.violation, self.witness):
             if shown is not None:
                 lines += [f"  {line}" for line in str(shown).splitlines()]
-        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
+        return "\n".join(lines + [f"  note: {one_line(note)}" for note in self.notes])

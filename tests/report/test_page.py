@@ -102,7 +102,7 @@ def test_a_value_shows_as_it_is_in_the_page_and_in_the_plots(text: str):
 
 def test_characters_that_cannot_be_seen_are_marked():
     parsed = Parsed(to_html(made.audit("a\x00b\u202ec\ud800d\ne"), 1))
-    assert "a\ufffdb\ufffdc\ufffdd\ufffde" in parsed.words("td")
+    assert r"a\x00b\u202ec\ud800d\ne" in parsed.words("td")
     assert not re.search("[\x00\u202e\ud800]", parsed.words())
 
 

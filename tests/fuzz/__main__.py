@@ -29,6 +29,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     ends = time.monotonic() + given.seconds
     totals: dict[str, Counter[str]] = {}
+    models: Counter[str] = Counter()
     failed: list[Outcome] = []
     for number in range(given.rounds or sys.maxsize):
         if not given.rounds and time.monotonic() > ends:
@@ -39,10 +40,11 @@ def main() -> int:
             return 2
         for outcome in outcomes(todo, given.workers, None if given.rounds else ends):
             totals.setdefault(outcome.batch.name, Counter()).update(outcome.ended)
+            models[outcome.batch.name] += outcome.models
             if outcome.failure:
                 failed.append(outcome)
                 print(f"\nFAILED {outcome.batch}\n{written(outcome)}", flush=True)
-    show(totals)
+    show(totals, models)
     print(f"{len(failed)} failed" if failed else "0 failed")
     return 1 if failed else 0
 
@@ -67,14 +69,15 @@ def written(outcome: Outcome) -> str:
     return outcome.failure[:3000]
 
 
-def show(totals: dict[str, Counter[str]]) -> None:
-    """Counts by kind and family, and of each ending."""
+def show(totals: dict[str, Counter[str]], models: Counter[str]) -> None:
+    """Counts of models and questions by kind and family, and of each ending."""
     endings: dict[str, Counter[str]] = {}
     for name, ended in sorted(totals.items()):
-        print(f"{name:32}{ended.total():8}")
+        print(f"{name:32}{models[name]:8} models{ended.total():8} questions")
         endings.setdefault(name.split("/")[0], Counter()).update(ended)
     for kind, ended in endings.items():
-        print(f"\n{kind}: {ended.total()}")
+        fitted = sum(count for name, count in models.items() if name.split("/")[0] == kind)
+        print(f"\n{kind}: {fitted} models, {ended.total()} questions")
         for ending, count in ended.most_common(25):
             print(f"  {count:8}  {ending}")
         open_ended = sum(count for ending, count in ended.items() if ending.startswith(("unknown", "bounded")))

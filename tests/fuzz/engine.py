@@ -6,6 +6,7 @@ Hypothesis draws the problems, in an order that the seed alone decides, and shri
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import time
 import warnings
 from collections import Counter
@@ -42,6 +43,7 @@ class Outcome:
 
     batch: Batch
     ended: Counter[str] = field(default_factory=Counter)
+    models: int = 0
     failure: str = ""
 
 
@@ -77,6 +79,7 @@ def run(batch: Batch) -> Outcome:
 
     ended: Counter[str] = Counter()
     check = problems(batch.name)
+    models = itertools.count()
     failing: list[BaseException] = []
 
     @seed(batch.seed)
@@ -93,14 +96,15 @@ def run(batch: Batch) -> Outcome:
             raise
         if not failing:
             ended.update(found)
+            next(models)
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             every()
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is what we look for
-            return Outcome(batch, ended, f"{type(error).__name__}: {error}")
-    return Outcome(batch, ended)
+            return Outcome(batch, ended, next(models), f"{type(error).__name__}: {error}")
+    return Outcome(batch, ended, next(models))
 
 
 def outcomes(todo: list[Batch], workers: int, ends: float | None) -> Iterator[Outcome]:

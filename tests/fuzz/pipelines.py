@@ -156,4 +156,4 @@ def pipeline_world(draw: Draw, name: str) -> Asked | None:
 def pipeline_questions(draw: Draw, name: str) -> Counter[str]:
     """Some questions about one pipeline; how they ended."""
     asked = pipeline_world(draw, name)
-    return Counter({"scikit-learn refuses": 1}) if asked is None else several(draw, asked)
+    return Counter({"scikit-learn refuses": 1}) if asked is None else several(draw, asked, 4)

@@ -221,12 +221,12 @@ def questions(draw: Draw, name: str) -> Counter[str]:
     return several(draw, plain_world(draw, name))
 
 
-def several(draw: Draw, asked: Asked) -> Counter[str]:
-    """Some questions about one world; how they ended."""
+def several(draw: Draw, asked: Asked, most: int = 12) -> Counter[str]:
+    """Up to `most` questions about one world; how they ended."""
     ended: Counter[str] = Counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for _ in range(pick(draw, [1, 12, 8, 12])):
+        for _ in range(pick(draw, [1, most, most // 2, most])):
             problem = question(draw, asked)
             if problem is not None:
                 oracle = pick(draw, ["auto"] * 60 + ["z3"])

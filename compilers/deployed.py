@@ -3,7 +3,7 @@
 In:  a fitted estimator, a Booster, a ModelProto, or a `ModelFile` (what `load_model` makes of a model file).
 Out: a `Deployed`, whose `predict` is the library's own; where the library of a file is not installed, it is the
      emulation of the table, and `note` says so.
-Promise: the library is imported only here, and only to predict; reading a file needs none (ONNX: the package onnx).
+Promise: the library is imported only here, and only to predict; reading a file needs none.
 A Booster and an ONNX graph give numbers; the decision is then the one that their libraries' wrappers take: class 1
 above one half, or the first of the largest.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.compilers import read_lightgbm
+from mace.compilers import read_lightgbm, read_onnx
 from mace.compilers.model_file import ModelFile
 from mace.tables import Ensemble, Formula, decided, decision_of
 
@@ -98,7 +98,7 @@ def deployed(model: Any, *, raw: Literal["frame", "array"] | None = None) -> Dep
             lambda frame: np.asarray(model.predict(given(frame))), own, "", _probable(model, given), spelling_of(model)
         )
     if (package, name[:10]) == ("onnx", "ModelProto"):
-        return _of_file(ModelFile(Path("the model"), "onnx", model), given)
+        return _of_file(ModelFile(Path("the model"), "onnx", read_onnx.graph_of(model)), given)
     known = names_of(model)
     if raw is None and known is not None:
         given = _as_it_is
@@ -206,27 +206,25 @@ def _lightgbm(booster: Any, given: Given) -> Deployed:
 
 
 def _session(session: Any, table: Any) -> Callable[[pd.DataFrame], Rows]:
-    """The decisions of an ONNX graph: its label if it has one, else what its numbers say."""
+    """The decisions of an ONNX graph whose output is a class, or else scores."""
     given = session.get_inputs()[0]
     dtype = np.float64 if "double" in given.type else np.float32
-    labels = [out.name for out in session.get_outputs() if out.type in ("tensor(int64)", "tensor(string)")]
-    last = session.get_outputs()[-1].name
+    output = session.get_outputs()[0]  # the one that decides: `read_onnx.follow` keeps no other
     fixed = given.shape[0] if isinstance(given.shape[0], int) else None  # Some exporters fix how many rows are asked.
 
-    def ask(rows: Rows, output: str) -> Rows:
-        """The numbers of one output, shape (rows, ..); in blocks of the fixed size, the last one filled up."""
+    def ask(rows: Rows) -> Rows:
+        """The classes or scores, shape (rows, ..); in blocks of the fixed size, the last one filled up."""
         if fixed is None or not len(rows):
-            return np.asarray(session.run([output], {given.name: rows})[0]).reshape(len(rows), -1)
+            return np.asarray(session.run([output.name], {given.name: rows})[0]).reshape(len(rows), -1)
         padded = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
         blocks = [padded[start : start + fixed] for start in range(0, len(padded), fixed)]
-        found = [np.asarray(session.run([output], {given.name: block})[0]).reshape(fixed, -1) for block in blocks]
+        found = [np.asarray(session.run([output.name], {given.name: block})[0]).reshape(fixed, -1) for block in blocks]
         return np.concatenate(found)[: len(rows)]
 
     def predict(frame: pd.DataFrame) -> Rows:
-        rows = _rows(frame).astype(dtype)
-        if labels:
-            return ask(rows, labels[0]).ravel()
-        found = ask(rows, last)
+        found = ask(_rows(frame).astype(dtype))
+        if output.type in ("tensor(int64)", "tensor(string)"):
+            return found.ravel()
         if not table.classes:
             return np.asarray(found[:, 0])
         if isinstance(table, Ensemble) and table.outputs == 1 or found.shape[1] == 1:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mace.compilers import read_lightgbm, read_onnx, read_xgboost
-from mace.compilers.formats import lightgbm_model, xgboost_model
+from mace.compilers.formats import lightgbm_model, onnx_model, xgboost_model
 from mace.errors import FileError, ModelError
 from mace.tables import Table
 
@@ -74,7 +74,7 @@ def _lightgbm(content: Any) -> Any:
 def _session(content: Any) -> Any:
     import onnxruntime
 
-    return onnxruntime.InferenceSession(content.SerializeToString())
+    return onnxruntime.InferenceSession(read_onnx.follow(content).file)
 
 
 _READ: dict[Format, Callable[[Any], Table]] = {
@@ -86,7 +86,7 @@ _LOADED: dict[Format, Callable[[Any], Any]] = {"xgboost": _booster, "lightgbm": 
 _OPEN: dict[Format, Callable[[Path], Any]] = {
     "xgboost": xgboost_model.load,
     "lightgbm": lightgbm_model.load,
-    "onnx": read_onnx.load,
+    "onnx": onnx_model.load,
 }
 
 

@@ -1,10 +1,10 @@
 """Read ONNX models: chains of dense layers, and tree ensembles.
 
-In:  the bytes of an .onnx file, or a ModelProto (package `onnx`).
-Out: a Network (each operation a layer of its own, in the precision of the input), or an Ensemble.
-Promise: the graph is checked by `onnx.checker`, shapes must fit, an operation that is not known is a ModelError that
-names it; weights that an exporter put into a file of their own are read from beside the model only. Runtimes add in
-any order, so nothing depends on it.
+In:  the `Graph` of an .onnx file (`formats/onnx_model.py`), or a ModelProto (package `onnx`).
+Out: a Network (each operation a layer of its own, in the precision of the input), or an Ensemble; and the graph that a
+     runtime is given: the operations that were followed, with the attributes that are known, up to the decision.
+Promise: shapes must fit; an operation, an attribute or an output that is not followed is a ModelError that names it.
+Runtimes add in any order, so nothing depends on it.
 How a runtime decides (onnxruntime 1.31; ONNX operators): trees compare float32 inputs with float32 thresholds and add
 in float32; of two classes with weights for one only, class 1 is sum > 1/2 if no weight is negative, else sum > 0; of
 several classes the first of the largest. A model whose last operation is Sigmoid decides for class 1 above 1/2, one
@@ -14,223 +14,261 @@ that ends in Softmax for the largest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from mace.compilers.formats.onnx_model import Graph, Node, parse, written
+from mace.compilers.formats.onnx_operations import refuse_unknown, wrong
 from mace.compilers.read_onnx_trees import read_tree_ensemble
-from mace.errors import FileError, ModelError
+from mace.errors import ModelError
 from mace.tables import Compare, Decision, Ensemble, Floats, Label, Layer, Network, Rule
 
-_FLOATS = {1: "float32", 11: "float64"}
-# What may follow the probabilities or the label: none of these changes which class is the largest.
-_TAIL = ("Identity", "Cast", "ZipMap", "ArgMax", "ArrayFeatureExtractor", "Reshape", "Squeeze", "Flatten", "Normalizer")
-SUPPORTED = (
-    "Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Relu", "Flatten", "Reshape", "Identity", "Cast", "Dropout", "Scaler",
-    "Sigmoid", "Softmax", "LinearClassifier", "LinearRegressor", "TreeEnsembleClassifier", "TreeEnsembleRegressor",
-)  # fmt: skip
-LARGEST_FILE = 2**31
+MOST_CELLS = 2**27  # numbers of all layers together: 1 GB
+_LEFT_OUT = "nodes_hitrates"  # an attribute that nothing depends on
+# What a value after the last score is: the scores, 1 - p, the number of the largest score, or the class itself; "other"
+# for what only its users see.
+Role: TypeAlias = Literal["scores", "rest", "index", "label", "other"]
+_INT64, _STRING = 7, 8
 
 
-def load(path: Path) -> Any:
-    """The ModelProto of a file; raises FileError for damage, ModelError if `onnx` is not installed."""
-    try:
-        import onnx
-    except ImportError:
-        raise ModelError(f"reading {path} needs the package onnx", hint="pip install 'mace-smt[onnx]'") from None
-    if path.stat().st_size > LARGEST_FILE:
-        raise FileError(f"{path} is larger than {LARGEST_FILE // 2**30} GB")
-    try:
-        model = onnx.load_model_from_string(path.read_bytes())
-        for tensor in model.graph.initializer:
-            if tensor.data_location == tensor.EXTERNAL:
-                _bring_in(tensor, path)
-        onnx.checker.check_model(model)
-    except FileError:
-        raise
-    except Exception as error:  # noqa: BLE001 - protobuf and the checker raise their own kinds
-        raise FileError(
-            f"{path} is no valid ONNX model ({error})", hint="It may be cut off: export it again."
-        ) from None
-    return model
+class Followed(NamedTuple):
+    """A table, and the file of a graph whose one output decides: a class, or the scores if the graph names none."""
 
-
-def _bring_in(tensor: Any, path: Path) -> None:
-    """Take a tensor's bytes from the file that an exporter wrote beside the model, and from nowhere else."""
-    told = {entry.key: entry.value for entry in tensor.external_data}
-    name = told.get("location", "")
-    if not name or name in (".", "..") or Path(name).name != name or "\\" in name:
-        raise FileError(
-            f"{path} keeps {tensor.name!r} in {name!r}, which is not the plain name of a file beside it",
-            hint="Export it again, with its weights inside or in a file beside it.",
-        )
-    beside = path.parent / name
-    if beside.is_symlink() or not beside.is_file():
-        raise FileError(
-            f"{path} keeps {tensor.name!r} in {beside}, which is not there or no plain file",
-            hint="Keep the two files together, or export the model with its weights inside (external_data=False).",
-        )
-    offset = int(told.get("offset", 0))
-    length = int(told.get("length", beside.stat().st_size - offset))
-    if offset < 0 or length < 0 or offset + length > beside.stat().st_size:
-        raise FileError(f"{beside} is too short for {tensor.name!r} of {path}", hint="It may be cut off: export again.")
-    with beside.open("rb") as file:
-        file.seek(offset)
-        tensor.raw_data = file.read(length)
-    tensor.data_location = tensor.DEFAULT
-    del tensor.external_data[:]
+    table: Ensemble | Network
+    file: bytes
 
 
 def read_proto(model: Any) -> Ensemble | Network:
-    """The table of a ModelProto."""
-    return _Graph(model).table()
+    """The table of a Graph or a ModelProto; raises ModelError."""
+    return follow(graph_of(model)).table
 
 
-class _Graph:
+def graph_of(model: Any) -> Graph:
+    """The graph of a ModelProto; a Graph as it is."""
+    return model if isinstance(model, Graph) else parse(model.SerializeToString())
+
+
+def follow(graph: Graph) -> Followed:
+    """The table of a graph, and the graph that a runtime is given; raises ModelError."""
+    walk = _Walk(graph)
+    table = walk.table()
+    output, kind = walk.decision()
+    return Followed(
+        table, written(replace(graph, constants=walk.constants, columns=walk.columns), walk.kept, output, kind)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """How the scores became classes."""
+
+    squashed: str = ""
+    classes: tuple[Label, ...] | None = None
+
+
+class _Walk:
     """A graph on its way to a table: the layers so far, and the name of what the last one gives."""
 
-    def __init__(self, model: Any) -> None:
-        from onnx import numpy_helper
-
-        graph = model.graph
-        self.constants: dict[str, Any] = {}
-        for tensor in graph.initializer:
-            if tensor.data_location == tensor.EXTERNAL:
-                raise ModelError(
-                    f"the ONNX model keeps {tensor.name!r} in another file",
-                    hint="Give the path of the .onnx file, or load it with its data: onnx.load(path).",
-                )
-            self.constants[tensor.name] = numpy_helper.to_array(tensor)
-        inputs = [one for one in graph.input if one.name not in self.constants]
-        if len(inputs) != 1:
-            names = ", ".join(one.name for one in inputs)
-            raise ModelError(f"the ONNX model has {len(inputs)} inputs ({names}); supported is one matrix of numbers")
-        tensor = inputs[0].type.tensor_type
-        if tensor.elem_type not in _FLOATS:
-            raise ModelError(f"the ONNX model's input {inputs[0].name!r} holds no float32 or float64 numbers")
-        self.dtype = _FLOATS[tensor.elem_type]
-        shape = [size.dim_value for size in tensor.shape.dim]
-        self.columns = shape[-1] if shape else 0
-        self.nodes, self.at, self.layers = list(graph.node), inputs[0].name, list[Layer]()
-        self.squashed: str | None = None
-        self.probability = ""
-        self.classes: tuple[Label, ...] | None = None
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.constants = graph, dict(graph.constants)
+        self.columns, self.at, self.layers = graph.columns, graph.input, list[Layer]()
+        self.cells = 0
+        self.kept: list[Node] = []
+        self.roles: dict[str, Role] = {}
+        self.trees: Ensemble | None = None
+        self.tail = _Tail()
 
     def table(self) -> Ensemble | Network:
         """Follow the graph from its input to its outputs."""
-        for node in self.nodes:
-            used = [name for name in node.input if name]
-            attributes = {one.name: _attribute(one) for one in node.attribute}
-            if node.op_type == "Constant":
-                self.constants[node.output[0]] = np.asarray(attributes.get("value", attributes.get("value_float")))
+        for node in self.graph.nodes:
+            refuse_unknown(node)
+            if node.kind == "Constant":
+                self._set_constant(node)
                 continue
-            if self.squashed is not None:
-                self._tail(node, used, attributes)
-                continue
-            if self.at not in used:
-                raise self._wrong(node, "is no step of a chain from the input")
-            if node.op_type in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
-                if self.layers:
-                    raise self._wrong(node, "comes after other computations")
-                if not self.columns:
-                    raise ModelError(
-                        "the ONNX model leaves its number of columns open", hint="Export it with a fixed input shape."
-                    )
-                return read_tree_ensemble(node.op_type, attributes, self.columns, self.dtype)
-            self._step(node, used, attributes)
-        if not self.layers:
+            used = [name for name in node.inputs if name]
+            if node.kind in ("ArgMax", "ZipMap") and self.at in used and self.layers:
+                self.roles.setdefault(self.at, "scores")
+            role = next((self.roles[name] for name in used if name in self.roles), None)
+            if role is not None:
+                self._tail(node, used, role)
+            elif self.at not in used or self.trees is not None or self.tail.squashed:
+                raise wrong(node, "is no step of a chain from the input")
+            elif node.kind.startswith("TreeEnsemble"):
+                self._trees(node)
+            else:
+                self._step(node, used)
+            attributes = {k: v for k, v in node.attributes.items() if k != _LEFT_OUT and (np.ndim(v) == 0 or len(v))}
+            outputs = node.outputs if node.kind in _TWO_OUTPUTS else node.outputs[:1]
+            self.kept.append(Node(node.kind, node.domain, node.inputs, outputs, attributes))
+        if self.trees is None and not self.layers:
             raise ModelError("the ONNX model computes nothing")
+        if self.trees is not None:
+            return self.trees
+        if not self.tail.squashed:
+            self.roles.setdefault(self.at, "scores")
         return self._network()
+
+    def decision(self) -> tuple[str, int]:
+        """The output that decides, and its type: the first that is a class, else the last one, the scores."""
+        roles = [(name, self.roles.get(name)) for name in self.graph.outputs]
+        for name, role in roles:
+            if role is None or role == "rest":
+                raise ModelError(f"the ONNX model's output {name!r} is not followed: it is neither scores nor a class")
+        found = [name for name, role in roles if role in ("label", "index")]
+        if found:
+            labels = self._labels()
+            if self.roles[found[0]] == "index" and labels not in ((), tuple(range(self._scores()))):
+                raise ModelError(f"the ONNX model's output {found[0]!r} is the number of a class, not the class")
+            return found[0], _STRING if labels and isinstance(labels[0], str) else _INT64
+        found = [name for name, role in roles if role == "scores"]
+        if not found:
+            raise ModelError("the ONNX model has no output that decides")
+        return found[-1], 1 if self.graph.dtype == "float32" or self.tail.squashed == "LinearClassifier" else 11
 
     def _network(self) -> Network:
         outputs = len(self.layers[-1].bias)
         layers = self.layers
         if layers[-1].activation != "identity":
-            layers = [*layers, Layer(np.eye(outputs), np.zeros(outputs), "identity")]
+            layers = [*layers, Layer(self._square(outputs), np.zeros(outputs), "identity")]
         rule: Rule = "value" if outputs == 1 else "argmax"
         decisions: tuple[Decision, ...] | None = None
         kinds = 0 if outputs == 1 else outputs
-        if self.squashed == "Sigmoid":
+        if self.tail.squashed == "Sigmoid":
             if outputs != 1:
                 raise ModelError(f"the ONNX model ends in a Sigmoid of {outputs} scores; supported is one")
-            half = 1.5 * 2.0 ** (-24 if self.dtype == "float32" else -53)
+            half = 1.5 * 2.0 ** (-24 if self.graph.dtype == "float32" else -53)
             rule, kinds = "sigmoid", 2
             decisions = (((Compare(None, 0, -half),),), ((Compare(0, None, half, strict=True),),))
-        elif self.squashed in ("Softmax", "LinearClassifier"):
+        elif self.tail.squashed in ("Softmax", "LinearClassifier"):
             rule = "softmax"
-        classes = self.classes if self.classes is not None and kinds else tuple(range(kinds))
-        if len(classes) != kinds:
+        classes = self.tail.classes if self.tail.classes is not None and kinds else tuple(range(kinds))
+        if len(classes) != kinds or len(set(classes)) != kinds:
             raise ModelError(f"the ONNX model has {outputs} scores and {len(classes)} classes")
-        if self.dtype == "float32":
+        if self.graph.dtype == "float32":
             # The runtime is given float32(x): a layer of its own, whose margin holds that rounding.
-            layers = [Layer(np.eye(self.columns), np.zeros(self.columns), "identity"), *layers]
+            layers = [Layer(self._square(self.columns), np.zeros(self.columns), "identity"), *layers]
         return Network(
             tuple(layers), self.columns, rule, classes, "ONNX network",
-            "float32" if self.dtype == "float32" else "float64", decisions,
+            "float32" if self.graph.dtype == "float32" else "float64", decisions,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ steps
 
-    def _step(self, node: Any, used: Sequence[str], given: dict[str, Any]) -> None:
+    def _set_constant(self, node: Node) -> None:
+        given = node.attributes
+        if len(given) != 1:
+            raise wrong(node, "has several values, or none")
+        value = np.asarray(next(iter(given.values())))
+        self.constants[node.outputs[0]] = value.astype("<f4") if "value_float" in given else value
+
+    def _trees(self, node: Node) -> None:
+        if self.layers or self.at != self.graph.input:
+            raise wrong(node, "comes after other computations")
+        if not self.columns:
+            raise ModelError(
+                "the ONNX model leaves its number of columns open", hint="Export it with a fixed input shape."
+            )
+        self.trees = read_tree_ensemble(node.kind, dict(node.attributes), self.columns, self.graph.dtype)
+        self._end(node, classifier=node.kind == "TreeEnsembleClassifier")
+
+    def _end(self, node: Node, *, classifier: bool) -> None:
+        """A last operation with its scores, and with its class before them if it has one."""
+        if len(node.outputs) != (2 if classifier else 1) or not all(node.outputs):
+            raise wrong(node, f"has {len(node.outputs)} outputs")
+        self.roles[node.outputs[-1]] = "scores"
+        if classifier:
+            self.roles[node.outputs[0]] = "label"
+
+    def _step(self, node: Node, used: Sequence[str]) -> None:
         """One operation on the way."""
-        kind, out = node.op_type, node.output[0]
+        kind, given = node.kind, node.attributes
         first = bool(used) and used[0] == self.at
-        if kind in ("Identity", "Flatten", "Reshape", "Dropout"):
-            pass  # On rows of one dimension none of them moves a number; other shapes do not fit below.
+        if kind in _MOVING:
+            self._refuse_moving(node, used, self._width())
+        elif kind == "Dropout" and first:
+            if len(node.inputs) > 2 and self.constants.get(node.inputs[2], np.ones(1)).any():
+                raise wrong(node, "is switched on")
         elif kind == "Cast":
-            if _FLOATS.get(int(given.get("to", 0))) != self.dtype:
-                raise self._wrong(node, "changes the precision")
+            if _FLOATS.get(given.get("to", 0)) != self.graph.dtype:
+                raise wrong(node, "changes the precision")
         elif kind == "Relu":
             if not self.layers or self.layers[-1].activation == "relu":
-                raise self._wrong(node, "does not follow a layer")
+                raise wrong(node, "does not follow a layer")
             last = self.layers[-1]
             self.layers[-1] = Layer(last.weights, last.bias, "relu")
-        elif kind == "MatMul" and first:
+        elif kind == "MatMul" and first and len(used) == 2:
             self._dense(node, self._constant(node, used[1], 2), None)
-        elif kind == "Gemm" and first and not given.get("transA"):
-            weights = self._constant(node, used[1], 2) * float(given.get("alpha", 1.0))
-            weights = weights.T if given.get("transB") else weights
-            bias = self._constant(node, used[2], None) * float(given.get("beta", 1.0)) if len(used) > 2 else None
-            if given.get("alpha", 1.0) != 1.0 or given.get("beta", 1.0) != 1.0:
-                raise self._wrong(node, "has alpha or beta other than 1")
-            self._dense(node, weights, bias)
+        elif kind == "Gemm" and first and len(used) > 1:
+            self._gemm(node, used)
         elif kind in ("Add", "Sub", "Mul", "Div") and len(used) == 2:
-            other = self._constant(node, used[1] if first else used[0], None)
-            self._by_column(node, kind, other, first)
+            self._by_column(node, kind, self._row(node, used[1] if first else used[0]), first)
         elif kind == "Scaler":
-            offset, scale = (np.asarray(given.get(key, []), dtype=np.float64) for key in ("offset", "scale"))
-            self._by_column(node, "Sub", offset, first=True)
-            self._by_column(node, "Mul", scale, first=True)
+            self._scaler(node)
         elif kind in ("LinearClassifier", "LinearRegressor"):
-            self._linear(node, given)
+            self._linear(node)
+            return
         elif kind in ("Sigmoid", "Softmax"):
-            if kind == "Softmax" and int(given.get("axis", -1)) not in (-1, 1):
-                raise self._wrong(node, "works along the rows")
-            self.squashed, self.probability = kind, out
+            if kind == "Softmax" and given.get("axis", -1) not in (-1, 1):
+                raise wrong(node, "works along the rows")
+            self.tail = _Tail(kind)
+            self.roles[node.outputs[0]] = "scores"
+            return
         else:
-            raise self._wrong(node, "is not supported")
-        self.at = out
+            raise wrong(node, "is not supported")
+        self.at = node.outputs[0]
 
-    def _dense(self, node: Any, weights: Floats, bias: Floats | None) -> None:
-        width = len(self.layers[-1].bias) if self.layers else self.columns
-        if not self.layers and not self.columns:
+    def _width(self) -> int:
+        return len(self.layers[-1].bias) if self.layers else self.columns
+
+    def _refuse_moving(self, node: Node, used: Sequence[str], width: int) -> None:
+        """Raise unless a change of shape leaves rows of so many columns as they are."""
+        kind, given = node.kind, node.attributes
+        if kind == "Flatten" and given.get("axis", 1) not in (1, -1):
+            raise wrong(node, "moves numbers between rows")
+        if kind == "Reshape":
+            shape = self.constants.get(used[1] if len(used) > 1 else "")
+            to = [] if shape is None or shape.dtype.kind not in "iu" else shape.ravel().tolist()
+            if len(to) != 2 or to[1] not in ([width] if width else []) and to != [0, -1] or given.get("allowzero"):
+                raise wrong(node, "moves numbers between rows")
+
+    def _gemm(self, node: Node, used: Sequence[str]) -> None:
+        given = node.attributes
+        if given.get("transA") or given.get("alpha", 1.0) != 1.0 or given.get("beta", 1.0) != 1.0:
+            raise wrong(node, "has a transA, alpha or beta that is not supported")
+        weights = self._constant(node, used[1], 2)
+        self._dense(
+            node, weights.T if given.get("transB") else weights, self._row(node, used[2]) if len(used) > 2 else None
+        )
+
+    def _dense(self, node: Node, weights: Floats, bias: Floats | None) -> None:
+        width = self._width()
+        if not width:
             self.columns = width = len(weights)  # The file leaves the number of columns open.
-        if len(weights) != width:
-            raise self._wrong(node, f"takes {len(weights)} columns and is given {width}")
+        if len(weights) != width or not weights.size:
+            raise wrong(node, f"takes {len(weights)} columns and is given {width}")
         outputs = weights.shape[1]
         if bias is not None and bias.size not in (1, outputs):
-            raise self._wrong(node, f"adds {bias.size} numbers to {outputs} columns")
-        spread = np.zeros(outputs) if bias is None else np.broadcast_to(bias.ravel(), (outputs,)).copy()
+            raise wrong(node, f"adds {bias.size} numbers to {outputs} columns")
+        self._count(weights.size)
+        spread = np.zeros(outputs) if bias is None else np.broadcast_to(bias, (outputs,)).copy()
         self.layers.append(Layer(weights, spread, "identity"))
 
-    def _by_column(self, node: Any, kind: str, other: Floats, first: bool) -> None:
+    def _scaler(self, node: Node) -> None:
+        offset, scale = (np.asarray(node.attributes.get(key, []), dtype=np.float64) for key in ("offset", "scale"))
+        if offset.size != scale.size or not np.isfinite([*offset, *scale]).all():
+            raise wrong(node, "has an offset and a scale of different sizes, or that are not finite")
+        self._by_column(node, "Sub", offset, first=True)
+        self._by_column(node, "Mul", scale, first=True)
+
+    def _by_column(self, node: Node, kind: str, other: Floats, first: bool) -> None:
         """A number for each column is added, subtracted, multiplied or divided by."""
-        width = len(self.layers[-1].bias) if self.layers else self.columns or other.size
-        self.columns = self.columns or width
+        self.columns = self.columns or other.size
+        width = self._width()
         if other.size not in (1, width):
-            raise self._wrong(node, f"has {other.size} numbers for {width} columns")
-        each = np.broadcast_to(other.ravel(), (width,)).astype(np.float64)
+            raise wrong(node, f"has {other.size} numbers for {width} columns")
+        each = np.broadcast_to(other, (width,)).astype(np.float64)
         if kind in ("Add", "Sub"):
             sign = -1.0 if kind == "Sub" else 1.0
             last = self.layers[-1] if self.layers else None
@@ -239,70 +277,148 @@ class _Graph:
                 return
             factor = 1.0 if first or kind == "Add" else -1.0
             self.layers.append(
-                Layer(np.eye(width) * factor, each * (sign if first or kind == "Add" else 1.0), "identity")
+                Layer(self._square(width) * factor, each * (sign if first or kind == "Add" else 1.0), "identity")
             )
             return
         if kind == "Div" and (not first or not each.all()):
-            raise self._wrong(node, "divides by a column, or by zero")
+            raise wrong(node, "divides by a column, or by zero")
         # 1 / d is rounded to float64: the margin of a layer is far wider, for it allows for every sum of its width.
-        self.layers.append(Layer(np.diag(each if kind == "Mul" else 1.0 / each), np.zeros(width), "identity"))
+        factors = each if kind == "Mul" else 1.0 / each
+        if not np.isfinite(factors).all():
+            raise wrong(node, "divides by a number that is too small")
+        self.layers.append(Layer(self._square(width) * factors, np.zeros(width), "identity"))
 
-    def _linear(self, node: Any, given: dict[str, Any]) -> None:
+    def _square(self, width: int) -> Floats:
+        """A layer that changes nothing."""
+        self._count(width * width)
+        return np.eye(width)
+
+    def _count(self, cells: int) -> None:
+        self.cells += cells
+        if self.cells > MOST_CELLS:
+            raise ModelError(f"the ONNX model is too large: its layers have more than {MOST_CELLS} numbers")
+
+    def _linear(self, node: Node) -> None:
         """The linear models of the ML operators."""
-        bias = np.asarray(given.get("intercepts", [0.0]), dtype=np.float64)
-        weights = np.asarray(given.get("coefficients", []), dtype=np.float64)
-        if not bias.size or weights.size % bias.size:
-            raise self._wrong(node, f"has {weights.size} coefficients for {bias.size} scores")
+        given = node.attributes
+        weights, bias = (np.asarray(given.get(key, []), dtype=np.float64) for key in ("coefficients", "intercepts"))
+        bias = bias if bias.size else np.zeros(1)
+        if weights.size % bias.size or not np.isfinite([*weights, *bias]).all():
+            raise wrong(node, f"has {weights.size} coefficients for {bias.size} scores, or some that are not finite")
         self._dense(node, weights.reshape(bias.size, -1).T.copy(), bias)
-        if node.op_type == "LinearClassifier":
-            self.classes = tuple(given.get("classlabels_ints") or given.get("classlabels_strings") or ())
-            if len(self.classes) != bias.size:
-                raise self._wrong(node, f"has {bias.size} scores for {len(self.classes)} classes")
-            if given.get("post_transform", "NONE") not in ("NONE", "SOFTMAX", "LOGISTIC"):
-                raise self._wrong(node, f"ends in {given['post_transform']}")
-            self.squashed, self.probability = "LinearClassifier", node.output[-1]
-        elif bias.size != 1:
-            raise self._wrong(node, f"predicts {bias.size} numbers")
+        classifier = node.kind == "LinearClassifier"
+        transform = given.get("post_transform", "NONE")
+        if transform not in (("NONE", "SOFTMAX", "LOGISTIC") if classifier else ("NONE",)):
+            raise wrong(node, f"ends in {transform}")
+        self._end(node, classifier=classifier)
+        if not classifier:
+            if bias.size != 1 or given.get("targets", 1) != 1:
+                raise wrong(node, f"predicts {bias.size} numbers")
+            self.at = node.outputs[0]
+            return
+        classes = tuple(given.get("classlabels_ints") or given.get("classlabels_strings") or ())
+        if len(classes) != bias.size or "classlabels_ints" in given and "classlabels_strings" in given:
+            raise wrong(node, f"has {bias.size} scores for {len(classes)} classes")
+        self.tail = _Tail("LinearClassifier", classes)
 
-    def _tail(self, node: Any, used: Sequence[str], given: dict[str, Any]) -> None:
-        """An operation after the probabilities."""
-        if node.op_type == "ArrayFeatureExtractor" and used[0] in self.constants:
-            self.classes = tuple(np.asarray(self.constants[used[0]]).ravel().tolist())
-        elif node.op_type == "Sub":
-            one = self.constants.get(used[0])
-            if one is None or np.asarray(one).ravel().tolist() != [1.0] or used[1] != self.probability:
-                raise self._wrong(node, "comes after the probabilities")
-            self.constants[node.output[0]] = "rest"
-        elif node.op_type == "Concat":
-            if len(used) != 2 or str(self.constants.get(used[0])) != "rest" or used[1] != self.probability:
-                raise self._wrong(node, "joins something else than 1 - p and p")
-        elif node.op_type not in _TAIL or node.op_type == "ArgMax" and int(given.get("axis", 0)) not in (1, -1):
-            raise self._wrong(node, "comes after the probabilities")
+    # ------------------------------------------------------------------ after the scores
 
-    def _constant(self, node: Any, name: str, dimensions: int | None) -> Floats:
+    def _tail(self, node: Node, used: Sequence[str], role: Role) -> None:
+        """An operation after the scores: what its value is to those who take it for a decision."""
+        kind, given = node.kind, node.attributes
+        made: Role = role
+        one = len(used) == 1
+        if kind in ("Identity", "Cast") and one:
+            if kind == "Cast" and not self._same(role, given.get("to", 0)):
+                raise wrong(node, "changes what the model decides")
+        elif kind in _MOVING or kind == "Squeeze":
+            self._refuse_other_shape(node, used, role)
+        elif kind == "ArgMax" and one and role == "scores":
+            if given.get("axis", 0) not in (1, -1) or given.get("select_last_index") or self._scores() < 2:
+                raise wrong(node, "does not take the first of the largest scores")
+            made = "index"
+        elif kind == "ArrayFeatureExtractor" and len(used) == 2 and role == "index" and used[0] in self.constants:
+            values = self.constants[used[0]]
+            if values.dtype.kind in "iu":
+                values = self.constants[used[0]] = values.astype("<i8")
+            elif values.dtype != object:
+                raise wrong(node, "chooses among classes that are neither whole numbers nor texts")
+            classes = tuple(values.ravel().tolist())
+            if len(classes) != self._scores() or self.trees is not None or self.tail.classes not in (None, classes):
+                raise wrong(node, f"chooses among {len(classes)} classes for {self._scores()} scores")
+            self.tail, made = _Tail(self.tail.squashed, classes), "label"
+        elif kind == "Sub" and len(used) == 2 and role == "scores" and self.tail.squashed == "Sigmoid":
+            before = self.constants.get(used[0])
+            if before is None or before.dtype.kind != "f" or before.ravel().tolist() != [1.0]:
+                raise wrong(node, "is not 1 - p")
+            made = "rest"
+        elif kind == "Concat" and [self.roles.get(name) for name in used] == ["rest", "scores"]:
+            if given.get("axis") not in (1, -1):
+                raise wrong(node, "does not join columns")
+            made = "scores"
+        elif kind == "Normalizer" and one and role == "scores":
+            if given.get("norm", "MAX") not in ("MAX", "L1", "L2"):
+                raise wrong(node, f"has the norm {given['norm']}")
+        elif kind == "ZipMap" and one and role == "scores":
+            made = "other"
+        else:
+            raise wrong(node, "comes after the scores, and is not followed there")
+        self.roles[node.outputs[0]] = made
+
+    def _scores(self) -> int:
+        """How many scores there are after 1 - p and p have been joined."""
+        if self.trees is not None:
+            return self.trees.outputs
+        return 2 if self.tail.squashed == "Sigmoid" else len(self.layers[-1].bias)
+
+    def _same(self, role: Role, to: int) -> bool:
+        """Whether a value is the same after a cast."""
+        if role in ("scores", "rest"):
+            return to == (1 if self.graph.dtype == "float32" else 11)
+        labels = self._labels()
+        return to == (_STRING if role == "label" and labels and isinstance(labels[0], str) else _INT64)
+
+    def _labels(self) -> tuple[Label, ...]:
+        """The classes, as far as they are known."""
+        return self.trees.classes if self.trees is not None else self.tail.classes or ()
+
+    def _refuse_other_shape(self, node: Node, used: Sequence[str], role: Role) -> None:
+        """Raise unless the rows stay what they are: a class each, or a row of scores."""
+        if role not in ("label", "index"):
+            if node.kind == "Squeeze":
+                raise wrong(node, "changes the shape of the scores")
+            return self._refuse_moving(node, used, self._scores() if role == "scores" else 1)
+        shape = self.constants.get(used[1]) if len(used) > 1 else None
+        to = None if shape is None else shape.ravel().tolist()
+        if (
+            node.kind == "Reshape"
+            and to not in ([-1], [-1, 1])
+            or node.kind == "Squeeze"
+            and to not in (None, [1], [-1])
+        ):
+            raise wrong(node, "changes the shape of the classes")
+        return None
+
+    # ------------------------------------------------------------------ constants
+
+    def _constant(self, node: Node, name: str, dimensions: int) -> Floats:
         array = self.constants.get(name)
-        if array is None or isinstance(array, str) or array.dtype.kind not in "fiu":
-            raise self._wrong(node, f"needs a constant, and {name!r} is none")
-        if dimensions is not None and array.ndim != dimensions or not np.isfinite(array).all():
-            raise self._wrong(node, f"has {name!r} of shape {array.shape}, or numbers that are not finite")
+        if array is None or array.dtype.kind not in "fiu":
+            raise wrong(node, f"needs a constant, and {name!r} is none")
+        if array.ndim != dimensions or not np.isfinite(array).all():
+            raise wrong(node, f"has {name!r} of shape {array.shape}, or numbers that are not finite")
         return np.asarray(array, dtype=np.float64)
 
-    def _wrong(self, node: Any, what: str) -> ModelError:
-        return ModelError(
-            f"the ONNX operation {node.op_type} ({node.name or node.output[0]}) {what}",
-            hint=f"Supported are chains of {', '.join(SUPPORTED)}.",
-        )
+    def _row(self, node: Node, name: str) -> Floats:
+        """A constant with a number for each column, or one for all."""
+        array = self.constants.get(name)
+        dimensions = 0 if array is None else array.ndim
+        row = self._constant(node, name, dimensions)
+        if dimensions > 2 or dimensions == 2 and len(row) != 1:
+            raise wrong(node, f"has {name!r} of shape {row.shape}, expected a number for each column")
+        return row.ravel()
 
 
-def _attribute(one: Any) -> Any:
-    """An attribute as plain Python values."""
-    from onnx import helper, numpy_helper
-
-    value = helper.get_attribute_value(one)
-    if hasattr(value, "raw_data"):
-        return numpy_helper.to_array(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, (list, tuple)) or hasattr(value, "extend"):
-        return [item.decode("utf-8", "replace") if isinstance(item, bytes) else item for item in value]
-    return value
+_FLOATS = {1: "float32", 11: "float64"}
+_MOVING = ("Identity", "Flatten", "Reshape")
+_TWO_OUTPUTS = ("LinearClassifier", "TreeEnsembleClassifier")

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mace.compilers.tree_arrays import checked
+from mace.compilers.tree_arrays import checked, refuse_deep, refuse_large
 from mace.errors import ModelError
 from mace.tables import Compare, Decision, Ensemble, Rule, Tree
 
 _TESTS: dict[str, Literal["<=", "<"]] = {"BRANCH_LEQ": "<=", "BRANCH_LT": "<"}
+MOST_LEVELS = 1000  # onnxruntime's stack ends at some ten thousand
 _TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX")
 
 
@@ -42,14 +43,15 @@ def read_tree_ensemble(kind: str, given: dict[str, Any], columns: int, dtype: st
         raise ModelError(f"the ONNX model is damaged: {word}_ids name {used[-1]} of {outputs}")
     one = classifier and outputs == 2 and len(used) == 1  # Weights for one class only: its score decides.
     scores = 1 if one else outputs
+    refuse_large("the ONNX model", len(given.get("nodes_treeids", ())), scores)
     trees = _trees(given, word, columns, scores, {label: 0 if one else label for label in used})
     base = [float(value) for value in given.get("base_values", ())]
-    if len(base) not in (0, 1, scores):
-        raise ModelError(f"the ONNX model is damaged: {len(base)} base_values for {scores} scores")
+    if len(base) not in (0, 1, scores) or not np.isfinite(base).all():
+        raise ModelError(f"the ONNX model is damaged: {len(base)} base_values for {scores} scores, or not finite")
     decisions: tuple[Decision, ...] | None = None
     rule: Rule = "argmax" if classifier else "value"
     if one:
-        positive = min(given.get(f"{word}_weights", [0.0])) >= 0
+        positive = min(given[f"{word}_weights"]) >= 0
         than = 0.5 if positive else 0.0
         rule = "value"
         decisions = (((Compare(None, 0, -than),),), ((Compare(0, None, than, strict=True),),))
@@ -68,6 +70,9 @@ def _trees(given: dict[str, Any], word: str, columns: int, scores: int, place: d
     keys = ("treeids", "nodeids", "featureids", "values", "truenodeids", "falsenodeids", "modes")
     lists = [list(given.get(f"nodes_{key}", ())) for key in keys]
     count = len(lists[0])
+    starts = [tree for tree, before in zip(lists[0], [None, *lists[0]], strict=False) if tree != before]
+    if len(set(starts)) != len(starts):
+        raise ModelError("the ONNX model is damaged: the nodes of its trees are mixed")  # The first node is the root.
     if any(len(one) != count for one in lists):
         raise ModelError("the ONNX model is damaged: its nodes_ attributes have different lengths")
     missing = list(given.get("nodes_missing_value_tracks_true", ())) or [0] * count
@@ -95,7 +100,10 @@ def _trees(given: dict[str, Any], word: str, columns: int, scores: int, place: d
         )
         value = np.zeros((len(nodes), scores))
         for index, row in enumerate(nodes):
-            for label, weight in weights.pop((tree, int(row[0])), ()):
+            added = weights.pop((tree, int(row[0])), ())
+            if added and not leaf[index]:
+                raise ModelError(f"{where}, node {index} has weights and is no leaf")
+            for label, weight in added:
                 value[index, label] += weight
         found.append(
             checked(
@@ -104,6 +112,7 @@ def _trees(given: dict[str, Any], word: str, columns: int, scores: int, place: d
                 [bool(row[6]) and not end for row, end in zip(nodes, leaf, strict=True)],
             )
         )  # fmt: skip
+        refuse_deep(where, found[-1], MOST_LEVELS)
     if weights:
         raise ModelError(f"the ONNX model is damaged: weights for the node {next(iter(weights))}, which is not there")
     return tuple(found)

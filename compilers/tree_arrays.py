@@ -79,3 +79,13 @@ def checked(
         right=right.astype(np.int32),
         missing_left=None if missing is None or not missing[~leaf].any() else missing,
     )
+
+
+def refuse_deep(where: str, tree: Tree, most: int) -> None:
+    """Raise for a tree that a library would walk by calling itself, once for every level."""
+    level, depth = np.array([0]), 0
+    while level.size:
+        if depth > most:
+            raise ModelError(f"{where} is more than {most} levels deep")
+        inner = level[tree.left[level] >= 0]
+        level, depth = np.concatenate([tree.left[inner], tree.right[inner]]), depth + 1

@@ -174,3 +174,161 @@ def test_a_graph_for_one_row_at_a_time_is_asked_row_by_row(tmp_path: Path) -> No
     said = deployed(whole).predict(rows)
     assert said.tolist() == [int(np.argmax(table.scores(row))) for row in rows.to_numpy()]
     assert len(set(said.tolist())) > 1
+
+
+def test_maps_and_labels_of_text_decide_as_onnxruntime() -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    X, y = data(Family("three", lambda X, y: None, 3))
+    words = np.array(["low", "middle", "high"])[y]
+    for name, (model, classes) in models().items():
+        if name.endswith("-2"):
+            continue
+        for labels in (y, words) if classes == 3 else (y > 0,):
+            for zipmap in (True, False):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model.fit(X.astype(np.float32), labels)
+                    proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": zipmap})
+                session = runtime.InferenceSession(proto.SerializeToString())
+                said = session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})[0]
+                mine = deployed(proto)
+                assert mine.predict(pd.DataFrame(X)).tolist() == said.tolist(), name
+                assert set(said.tolist()) <= set(read(proto).classes)
+
+
+def regressors() -> dict[str, Any]:
+    from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neural_network import MLPRegressor
+
+    return {
+        "linear": LinearRegression(),
+        "forest": RandomForestRegressor(5, max_depth=4, random_state=0),
+        "boosting": GradientBoostingRegressor(n_estimators=5, random_state=0),
+        "network": MLPRegressor(hidden_layer_sizes=(4,), random_state=0, max_iter=50),
+    }
+
+
+@pytest.mark.parametrize("name", list(regressors()))
+def test_a_number_is_predicted_as_onnxruntime_predicts_it(name: str) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    X, _ = data(Family("two", lambda X, y: None, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = regressors()[name].fit(X.astype(np.float32), X[:, 0] + X[:, 1] ** 2)
+        proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32))
+    session = runtime.InferenceSession(proto.SerializeToString())
+    said = session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})[0].ravel()
+    assert deployed(proto).predict(pd.DataFrame(X)).tolist() == said.tolist()
+
+
+def forest() -> Any:
+    """Three small trees for three classes."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y = data(Family("three", lambda X, y: None, 3))
+    model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
+    return skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False})
+
+
+def attribute(model: Any, name: str) -> Any:
+    return next(one for one in model.graph.node[0].attribute if one.name == name)
+
+
+def add_identity(model: Any, kind: str, **attributes: Any) -> None:
+    """An operation after the label, which becomes the output."""
+    onnx = pytest.importorskip("onnx")
+    last = model.graph.output[0].name
+    model.graph.node.append(onnx.helper.make_node(kind, [last], ["changed"], **attributes))
+    model.graph.output[0].name = "changed"
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "class": (lambda m: attribute(m, "class_ids").ints.__setitem__(0, 9), "class_ids name 9 of 3"),
+    "child": (lambda m: attribute(m, "nodes_truenodeids").ints.__setitem__(0, 99), "left child out of range"),
+    "cycle": (lambda m: attribute(m, "nodes_truenodeids").ints.__setitem__(0, 0), "a cycle"),
+    "column": (lambda m: attribute(m, "nodes_featureids").ints.__setitem__(0, 2**40), "beyond the 6 known"),
+    "lengths": (lambda m: attribute(m, "nodes_values").floats.pop(), "different lengths"),
+    "mixed trees": (lambda m: attribute(m, "nodes_treeids").ints.__setitem__(0, 1), "trees are mixed"),
+    "weight of an inner node": (lambda m: attribute(m, "class_nodeids").ints.__setitem__(0, 0), "is no leaf"),
+    "infinite": (lambda m: attribute(m, "class_weights").floats.__setitem__(0, np.inf), "not finite"),
+    "unknown attribute": (lambda m: setattr(attribute(m, "post_transform"), "name", "post"), "'post', which is not"),
+    "another type": (lambda m: setattr(attribute(m, "post_transform"), "type", 2), "of another type"),
+    "a text that is none": (lambda m: setattr(attribute(m, "post_transform"), "s", b"\xff"), "no UTF-8"),
+    "another set of operations": (lambda m: setattr(m.graph.node[0], "domain", "x"), "is not supported"),
+    "version": (lambda m: setattr(m.opset_import[0], "version", 99), "version 99 of the operations"),
+    "columns": (
+        lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[1], "dim_value", 2**40),
+        "number of columns is 1099511627776",
+    ),
+    "a label that is changed": (lambda m: add_identity(m, "Cast", to=1), "changes what the model decides"),
+    "a label that is turned": (lambda m: add_identity(m, "Neg"), "Neg (changed) is not supported"),
+    "an output that is not there": (lambda m: setattr(m.graph.output[0], "name", "gone"), "'gone' is not followed"),
+    "no output": (lambda m: m.graph.ClearField("output"), "no output that decides"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_onnxruntime_would_trust_is_refused(tmp_path: Path, name: str) -> None:
+    edit, message = WRONG[name]
+    model = forest()
+    edit(model)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(ModelError) as caught:
+        read(load_model(tmp_path / "model.onnx"))
+    assert message in str(caught.value)
+
+
+def test_a_tree_as_deep_as_a_stack_is_refused() -> None:
+    model = forest()
+    depth = 50_000  # node k goes left to the leaf depth + k, right to k + 1
+    count = 2 * depth + 1
+    for name, values in {
+        "nodes_treeids": [0] * count,
+        "nodes_nodeids": range(count),
+        "nodes_featureids": [0] * count,
+        "nodes_truenodeids": [*range(depth, 2 * depth), *[0] * (depth + 1)],
+        "nodes_falsenodeids": [*range(1, depth), 2 * depth, *[0] * (depth + 1)],
+        "nodes_hitrates": [1.0] * count,
+        "nodes_missing_value_tracks_true": [0] * count,
+        "nodes_values": [float(k) for k in range(count)],
+        "nodes_modes": [b"BRANCH_LEQ"] * depth + [b"LEAF"] * (depth + 1),
+        "class_treeids": [0] * (depth + 1),
+        "class_nodeids": range(depth, count),
+        "class_ids": [0] * (depth + 1),
+        "class_weights": [1.0] * (depth + 1),
+    }.items():
+        one = attribute(model, name)
+        field = {6: "floats", 7: "ints", 8: "strings"}[one.type]
+        one.ClearField(field)
+        getattr(one, field).extend(values)
+    with pytest.raises(ModelError, match="more than 1000 levels deep"):
+        read(model)
+
+
+def test_a_wide_layer_of_one_number_claims_no_memory() -> None:
+    model = chain(("Add", ["x", "one"], ["y"]), one=[1.0])
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 10_000_000
+    with pytest.raises(ModelError, match="too large"):
+        read(model)
+
+
+def test_a_change_of_shape_that_moves_numbers_between_rows_is_refused() -> None:
+    onnx = pytest.importorskip("onnx")
+    model = chain(("Reshape", ["x", "shape"], ["a"]), ("MatMul", ["a", "w"], ["y"]), w=[[1.0]])
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([-1, 1]), "shape"))
+    with pytest.raises(ModelError, match="moves numbers between rows"):
+        read(model)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00", b"\x3a\x00", b"\x3a\xff\xff\xff\xff\x0f", b"\xff" * 30, b"\x08" + b"\xff" * 12, b"\x3a\x02\x2a\x7f"],
+)
+def test_bytes_that_are_no_message_are_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "model.onnx").write_bytes(data)
+    with pytest.raises((FileError, ModelError)):
+        read(load_model(tmp_path / "model.onnx"))

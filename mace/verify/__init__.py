@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mace.verify.properties import monotone as monotone
     from mace.verify.properties import reachable as reachable
     from mace.verify.properties import robust as robust
+    from mace.verify.properties import unreachable as unreachable
     from mace.verify.run import verify as verify
     from mace.verify.suite import run_suite as run_suite
     from mace.verify.verdict import PropertyViolated as PropertyViolated
@@ -36,6 +37,7 @@ PUBLIC = {
     "reachable": "mace.verify.properties",
     "robust": "mace.verify.properties",
     "run_suite": "mace.verify.suite",
+    "unreachable": "mace.verify.properties",
     "verify": "mace.verify.run",
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "reachable",
     "robust",
     "run_suite",
+    "unreachable",
     "verify",
 ]
 

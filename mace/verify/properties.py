@@ -26,6 +26,8 @@ class Monotone:
     """Moving one feature alone in a direction never turns a favourable decision into another one.
 
     favourable: classes; None: the second of two. For a model that predicts a number: the number never falls.
+    What is missing is neither above nor below any value: rows that lack the feature are compared with none, and what
+    another feature lacks is missing in both inputs.
     """
 
     feature: str
@@ -37,7 +39,9 @@ class Monotone:
 class Fair:
     """Changing only these features never changes the decision.
 
-    within: numbers of all other features may differ too, each by this part of its range. Other levels stay the same.
+    A value that is missing is one more value: from a number to none, and back, is a change too.
+    within: numbers of all other features may differ too, each by this part of its range; what is missing, and other
+            levels, stay the same.
     """
 
     features: tuple[str, ...]
@@ -59,6 +63,13 @@ class Robust:
 @dataclass(frozen=True)
 class Reachable:
     """Some allowed input gets this class."""
+
+    label: Any
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """No allowed input gets this class."""
 
     label: Any
 
@@ -88,13 +99,14 @@ class Holds:
     """A program of the core language is true for all inputs.
 
     It reads features and `f`, the class of the model (its number, or its label as a text); of a second input it may
-    read `other_` features and `other_f`. Features whose `other_` name it does not read are the same in both inputs.
+    read `other_` features and `other_f`. Features whose `other_` name it does not read are the same in both inputs,
+    missing ones too; of a number that may be missing it can read nothing.
     """
 
     program: str
 
 
-Property: TypeAlias = Monotone | Fair | Robust | Reachable | Bounded | Equivalent | Holds
+Property: TypeAlias = Monotone | Fair | Robust | Reachable | Unreachable | Bounded | Equivalent | Holds
 
 
 def monotone(feature: str, direction: str = "increasing", favourable: Any = None) -> Monotone:
@@ -128,6 +140,11 @@ def reachable(label: Any) -> Reachable:
     return Reachable(label)
 
 
+def unreachable(label: Any) -> Unreachable:
+    """See `Unreachable`."""
+    return Unreachable(label)
+
+
 def bounded(lower: Any = None, upper: Any = None, where: Any = (), label: Any = None) -> Bounded:
     """See `Bounded`; `where` is a condition or a list of conditions between features."""
     if lower is None and upper is None:
@@ -158,6 +175,7 @@ READY: Mapping[str, Callable[..., Property]] = {
     "fair": fair,
     "robust": robust,
     "reachable": reachable,
+    "unreachable": unreachable,
     "bounded": bounded,
     "equivalent": equivalent,
     "holds": holds,

@@ -6,22 +6,24 @@ Out: `Case`s. Each is a Question about points of one input, or of a pair, and a 
 Promise: every pair of allowed rows that breaks the property is a point of one of the cases with its goal.
 
 Three shapes: single inputs (`reachable`, `bounded`, programs that read one input); pairs, where features that may
-differ have two axes and all others one; and steps, for monotone ensembles, where one axis counts the places at which
-some tree changes its answer along the feature: steps at each of them alone, one after the other, make up every rise.
+differ have two axes and all others one, for each pattern of what either input lacks; and steps, for monotone ensembles,
+where one axis counts the places at which some tree changes its answer along the feature: steps at each of them alone,
+one after the other, make up every rise.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mace.axes import Axis, LevelAxis, Point
 from mace.columns import Column
 from mace.distance import norm
 from mace.errors import GoalError, MaceError
+from mace.language.show import show_name
 from mace.plausibility import Rule, rule_of
 from mace.question import Goal, Question
 from mace.space import Feature, Space
@@ -66,18 +68,37 @@ def plain_goal(text: str, decision: Decision) -> Goal:
 # ---------------------------------------------------------------------------------------------- pairs
 
 
+class Lacking(NamedTuple):
+    """Which features the first and the second of two inputs lack."""
+
+    one: frozenset[str]
+    other: frozenset[str]
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """The features that one of the two lacks, and the other does not."""
+        return self.one ^ self.other
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Two inputs that agree but for some features: their space, axes and rules.
 
     first, second: the models of the first and of the second input (the same subject, or two for `equivalent`).
-    relation:      conditions between the two, as texts.
+    doubled:  the features that may differ: in their values, and in whether they are missing.
+    apart:    features of which one at least differs; none: that is not asked for.
+    relation: doubled feature -> a condition between its two values, as a text; it says nothing of what is missing.
+    fits:     which patterns of missing features are asked about.
+    present:  features with levels that neither input may lack.
     """
 
     first: Subject
     second: Subject
     doubled: tuple[str, ...]
-    relation: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    relation: Mapping[str, str] = field(default_factory=dict)
+    fits: Callable[[Lacking], bool] = lambda lacking: True
+    present: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.doubled:
@@ -85,23 +106,49 @@ class Pairs:
             if OTHER + name in self.first.space.names:
                 raise MaceError(f"the feature `{OTHER}{name}` stands in the way of the second value of `{name}`")
 
-    def cases(self, pairs: Sequence[Pair], broken: Broken, text: str, more: Sequence[Rule] = ()) -> Iterator[Case]:
+    def cases(self, pairs: Sequence[Pair], broken: Broken, text: str) -> Iterator[Case]:
         """The questions whether the first input may get class i and the second class j, for some of the pairs."""
-        for axes in self.first.wholes:
-            yield from self._cases(axes, pairs, broken, text, more)
+        for one, other in itertools.product(self.first.wholes, repeat=2):
+            lacking = Lacking(one.lacking, other.lacking)
+            if lacking.apart <= set(self.doubled) and self.fits(lacking):
+                conditions = self._conditions(lacking)
+                if conditions is not None:
+                    yield from self._cases(one.axes, other.axes, conditions, pairs, broken, text)
+
+    def _conditions(self, lacking: Lacking) -> list[str] | None:
+        """The conditions between inputs of a pattern; None if no two such inputs meet them."""
+        both = lacking.one & lacking.other
+        found = [text for name, text in self.relation.items() if name not in lacking.one | lacking.other]
+        if self.apart and not lacking.apart & set(self.apart):
+            differ = [f"{show_name(OTHER + name)} != {show_name(name)}" for name in self.apart if name not in both]
+            if not differ:
+                return None
+            found.append(" or ".join(differ))
+        return found
+
+    def _with_values(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        """The axes, those of `present` without the level "missing"."""
+        found = list(axes)
+        for j, feature in enumerate(self.first.space.features):
+            axis = axes[j]
+            if feature.name in self.present and isinstance(axis, LevelAxis) and None in feature.levels[: axis.count]:
+                found[j] = replace(axis, allowed=axis.allowed & ~(1 << feature.levels.index(None)))
+        return tuple(found)
 
     def _cases(
-        self, axes: tuple[Axis, ...], pairs: Sequence[Pair], broken: Broken, text: str, more: Sequence[Rule]
-    ) -> Iterator[Case]:
+        self, axes: tuple[Axis, ...], others: tuple[Axis, ...], conditions: Sequence[str], pairs: Sequence[Pair],
+        broken: Broken, text: str,
+    ) -> Iterator[Case]:  # fmt: skip
         space = pair_space(self.first.space, self.doubled)
         place = [self.first.space.names.index(name) for name in self.doubled]
-        both = (*axes, *(replace(axes[j], name=OTHER + axes[j].name) for j in place))
-        rules: list[Rule] = [*self.first.rules, *more]
+        axes, others = self._with_values(axes), self._with_values(others)
+        both = (*axes, *(replace(others[j], name=OTHER + others[j].name) for j in place))
+        rules = list(self.first.rules)
         for rule in self.first.rules:
             same = other_rule(rule, space.names, self.doubled)
             if same is not None:
                 rules.append(same)
-        rules += [rule_of(source, space) for source in self.relation]
+        rules += [rule_of(source, space) for source in conditions]
 
         def rows(point: Point) -> Rows:
             one = self.first.space.show(axes, point[: len(axes)])
@@ -110,7 +157,7 @@ class Pairs:
             moved = list(point[: len(axes)])
             for number, j in enumerate(place):
                 moved[j] = point[len(axes) + number]
-            return one, self.first.space.show(axes, tuple(moved))
+            return one, self.first.space.show(others, tuple(moved))
 
         one, other = self.first.table, self.second.table
         if isinstance(one, Formula) or isinstance(other, Formula):
@@ -165,22 +212,19 @@ def class_goal(subject: Subject, index: int, text: str = "") -> Goal:
     return Goal(text or repr(label), frozenset([label]), decision_of(table, index))
 
 
-def relation_of(space: Space, features: Sequence[str], within: Fraction) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The features that may differ between two alike persons, and the conditions on how."""
-    doubled, conditions = list(features), [" or ".join(f"{_name(OTHER + f)} != {_name(f)}" for f in features)]
+def within_of(space: Space, features: Sequence[str], within: Fraction) -> dict[str, str]:
+    """The other features that may differ between two alike persons, and the conditions on how."""
+    found: dict[str, str] = {}
     for feature in space.features:
         if not within or feature.name in features or not feature.numeric:
             continue
         lower, upper = feature.bounds()
         most = within * (upper - lower)
-        if most and not feature.missing:
-            doubled.append(feature.name)
-            conditions.append(f"abs({_name(OTHER + feature.name)} - {_name(feature.name)}) <= {_fraction(most)}")
-    return tuple(doubled), tuple(conditions)
-
-
-def _name(name: str) -> str:
-    return name if name.isidentifier() else f"`{name}`"
+        if most:
+            found[feature.name] = (
+                f"abs({show_name(OTHER + feature.name)} - {show_name(feature.name)}) <= {_fraction(most)}"
+            )
+    return found
 
 
 def _fraction(number: Fraction) -> str:
@@ -191,17 +235,20 @@ def _fraction(number: Fraction) -> str:
 
 
 def step_cases(
-    subject: Subject, feature: str, rising: bool, pairs: Sequence[Pair], broken: Broken, text: str
+    subject: Subject, feature: str, rising: bool, pairs: Sequence[Pair], broken: Broken, text: str, *, exact: bool
 ) -> Iterator[Case]:
     """Monotone by single steps: from each place where some tree changes its answer along the feature to the next.
 
     Rules that read the feature are left out: a refutation without them says more. A witness must obey them.
+    exact: whether there are no such rules: then a step that the deployed model refuses may be left out.
     """
     table, space = subject.table, subject.space
     assert isinstance(table, Ensemble)
     j = space.names.index(feature)
     rules = [rule for rule in subject.rules if feature not in rule.reads]
-    for axes in subject.wholes:
+    for axes, lacking in subject.wholes:
+        if feature in lacking:
+            continue
         for low, high in _chunks(_steps(subject, axes, j)):
             if not rising:
                 low, high = high, low
@@ -216,7 +263,7 @@ def step_cases(
                 ends = (low[point[j]], high[point[j]])
                 return tuple(space.show(axes, (*point[:j], end, *point[j + 1 :])) for end in ends)
 
-            yield Case(question, rows, broken, exact=False)
+            yield Case(question, rows, broken, exact)
 
 
 def _placed(columns: Sequence[Column], axis: Axis, feature: int, indices: list[int]) -> list[Column]:
@@ -288,6 +335,7 @@ def condition_of(subject: Subject, source: str) -> Condition:
 def condition_cases(subject: Subject, condition: Condition, broken: Broken) -> Iterator[Case]:
     """For each class of the first input (and of the second) the question whether the program may be false."""
     count = len(subject.classes)
+    _refuse_missing(subject, condition)
     rule = denied(condition.rule.program, condition.space.names, f"not ({condition.source})")
     for i in range(count):
         for j in range(count) if condition.two else [i]:
@@ -310,7 +358,7 @@ def _condition_case(subject: Subject, condition: Condition, pair: Pair, rule: Ru
             )  # fmt: skip
             yield replace(case, question=more)
         return
-    for axes in subject.wholes:
+    for axes, _ in subject.wholes:
         yield Case(
             question_of(
                 condition.space, (*axes, *results), subject.table, subject.columns,
@@ -319,6 +367,18 @@ def _condition_case(subject: Subject, condition: Condition, pair: Pair, rule: Ru
             lambda point, axes=axes: (subject.space.show(axes, point[: len(axes)]),),  # type: ignore[misc]
             broken,
         )  # fmt: skip
+
+
+def _refuse_missing(subject: Subject, condition: Condition) -> None:
+    """Raise MaceError when the program reads a number that some rows lack."""
+    lacked = frozenset().union(*(whole.lacking for whole in subject.wholes))
+    for name in condition.rule.reads:
+        if name in lacked or name.removeprefix(OTHER) in lacked:
+            raise MaceError(
+                f"holds: the program reads `{name.removeprefix(OTHER)}`, which may be missing",
+                hint="A number that is missing has no value to compare; declare the feature without `missing` to "
+                "leave such rows out.",
+            )
 
 
 def holds_for(condition: Condition, subject: Subject, rows: Rows, decisions: Sequence[Label]) -> bool:
@@ -337,6 +397,19 @@ def holds_for(condition: Condition, subject: Subject, rows: Rows, decisions: Seq
 
 
 __all__ = [
-    "Broken", "Case", "Condition", "Pairs", "Row", "Rows", "class_goal", "condition_cases", "condition_of", "holds_for",
-    "ordered", "question_of", "relation_of", "step_cases",
+    "Broken",
+    "Case",
+    "Condition",
+    "Lacking",
+    "Pairs",
+    "Row",
+    "Rows",
+    "class_goal",
+    "condition_cases",
+    "condition_of",
+    "holds_for",
+    "ordered",
+    "question_of",
+    "step_cases",
+    "within_of",
 ]  # fmt: skip

@@ -9,39 +9,28 @@ Source: Karimi et al. 2020, section 3; pairs of inputs as one input of a product
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from mace.axes import Point
 from mace.deadline import Deadline
 from mace.diversity import AvoidPoint
-from mace.errors import CertificateError, GoalError, MaceError, ModelError
+from mace.errors import CertificateError, ModelError
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
 from mace.proof import Proof
 from mace.question import Question
 from mace.space import Space
-from mace.tables import Ensemble, Formula, Label, Network
+from mace.tables import Ensemble, Label, Network
 from mace.verify import properties as kinds
+from mace.verify.cases import Attempt, Load, attempts
+from mace.verify.product import NoProduct
 from mace.verify.properties import Property, text_of
-from mace.verify.questions import (
-    Broken,
-    Case,
-    Pairs,
-    Rows,
-    class_goal,
-    condition_cases,
-    condition_of,
-    holds_for,
-    ordered,
-    question_of,
-    relation_of,
-    step_cases,
-)
+from mace.verify.questions import Case, Rows
 from mace.verify.shrink import shrink
-from mace.verify.structure import follows, same_network
+from mace.verify.structure import follows
 from mace.verify.subject import Subject, simple
 from mace.verify.verdict import Verdict, Violation
 
@@ -110,7 +99,7 @@ class _Run:
     given: Property
     limits: Limits
     plain: Mapping[str, Any]
-    load: Callable[[Path], object] | None
+    load: Load
     asked: int = 0
     refuted: int = 0
     oracles: list[str] = field(default_factory=list)
@@ -122,219 +111,59 @@ class _Run:
         """Ask everything, up to the first violation."""
         reason = follows(self.subject, self.given)
         if reason is not None:
-            return Verdict("", "proved", reason, oracle="structure")
-        wants_witness = isinstance(self.given, kinds.Reachable)
-        for case in self._cases():
-            found = self.decide(case)
-            if found is None:
-                continue
-            rows, decisions = found
-            if wants_witness:
-                return self._done("proved", "this input gets it", witness=Violation(rows, decisions))
-            return self._done("violated", _broken_by(rows), violation=Violation(rows, decisions))
-        if self.doubts:
-            settled = f"{self.refuted} of {self.asked} questions were refuted"
-            return self._done("unknown", f"{self.doubts[0]} ({settled})")
-        if wants_witness:
-            return self._done("violated", "proved: no allowed input gets it")
-        if not self.asked:
-            same = isinstance(self.given, kinds.Equivalent)
-            why = "both compute the same from the same numbers" if same else "no tree changes its answer along it"
-            return Verdict("", "proved", why, oracle="structure")
-        return self._done("proved", f"no allowed input breaks it ({_count(self.refuted, 'question')} refuted)")
+            return self._structural(reason)
+        for attempt in attempts(self.subject, self.given, self.load):
+            # What an earlier attempt left open is asked again here.
+            self.asked, self.refuted, self.certificates, self.doubts = 0, 0, [], []
+            found = self._first(attempt)
+            if found is not None:
+                return self._found(*found)
+            if not self.doubts:
+                return self._held() if self.asked else self._structural(attempt.empty)
+        settled = f"{self.refuted} of {self.asked} questions were refuted"
+        return self._done("unknown", f"{self.doubts[0]} ({settled})")
+
+    def _first(self, attempt: Attempt) -> tuple[Rows, tuple[Label, ...]] | None:
+        """The first rows that some question of an attempt finds, with what the deployed model says of them."""
+        try:
+            for case in attempt.cases:
+                found = self.decide(case)
+                if found is not None:
+                    return found
+        except NoProduct as error:
+            self.doubts.append(error.message)
+        return None
+
+    def _found(self, rows: Rows, decisions: tuple[Label, ...]) -> Verdict:
+        shown = Violation(rows, decisions)
+        # What was refuted before proves nothing about the property.
+        self.certificates = []
+        if isinstance(self.given, kinds.Reachable):
+            return self._done("proved", "this input gets it", witness=shown, finding="reachable")
+        finding = "reachable" if isinstance(self.given, kinds.Unreachable) else ""
+        return self._done("violated", _broken_by(rows), violation=shown, finding=finding)
+
+    def _held(self) -> Verdict:
+        """Every question of an attempt was refuted."""
+        count = f"{self.refuted} question{'' if self.refuted == 1 else 's'} refuted"
+        if isinstance(self.given, kinds.Reachable | kinds.Unreachable):
+            why = f"no allowed input gets {self.given.label!r} ({count})"
+            if isinstance(self.given, kinds.Unreachable):
+                return self._done("proved", why, finding="not reachable")
+            self.notes.append("`unreachable` asks for the opposite, which is proved")
+            return self._done("violated", f"not reachable, which is proved: {why}", finding="not reachable")
+        return self._done("proved", f"no allowed input breaks it ({count})")
+
+    def _structural(self, reason: str) -> Verdict:
+        note = "no certificate: it follows from the shape of the model, and certificates speak of its numbers"
+        return Verdict("", "proved", reason, oracle="structure", notes=(*self.subject.left_out, note))
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
-        # What was refuted before a violation was found proves nothing about the property.
-        complete = "violation" not in more and len(self.certificates) == self.refuted
-        certified = self.certificates if complete else []
+        notes = [*self.subject.left_out, *self.notes]
         return Verdict(
-            "", status, why, certificates=tuple(certified), asked=self.asked, refuted=self.refuted,
-            oracle=", ".join(dict.fromkeys(self.oracles)), notes=tuple(dict.fromkeys(self.notes)), **more,
+            "", status, why, certificates=tuple(self.certificates), asked=self.asked, refuted=self.refuted,
+            oracle=", ".join(dict.fromkeys(self.oracles)), notes=tuple(dict.fromkeys(notes)), **more,
         )  # fmt: skip
-
-    # ------------------------------------------------------------------------------------------ questions
-
-    def _cases(self) -> Iterator[Case]:
-        given, subject = self.given, self.subject
-        match given:
-            case kinds.Monotone():
-                yield from self._monotone(given)
-            case kinds.Fair():
-                yield from self._fair(given)
-            case kinds.Equivalent():
-                yield from self._equivalent(given)
-            case kinds.Reachable(label=label):
-                index = _class(subject, label)
-                for axes in subject.wholes:
-                    goal = class_goal(subject, index)
-                    question = question_of(subject.space, axes, subject.table, subject.columns, goal, subject.rules)
-                    yield Case(question, _single(subject, axes), self._says(label_of(subject, index)))
-            case kinds.Bounded():
-                yield from self._bounded(given)
-            case kinds.Holds(program=source):
-                condition = condition_of(subject, source)
-
-                def broken(rows: Rows) -> tuple[Label, ...] | None:
-                    said = subject.decisions(rows)
-                    two = list(said) if len(said) == 2 else [said[0], said[0]]
-                    return None if holds_for(condition, subject, rows, two) else tuple(said)
-
-                yield from condition_cases(subject, condition, broken)
-            case kinds.Robust():
-                raise AssertionError("robust is a question about one row")
-            case _:
-                assert_never(given)
-
-    def _says(self, label: Label) -> Broken:
-        def broken(rows: Rows) -> tuple[Label, ...] | None:
-            said = tuple(self.subject.decisions(rows))
-            return said if said[0] == label else None
-
-        return broken
-
-    def _monotone(self, given: kinds.Monotone) -> Iterator[Case]:
-        subject = self.subject
-        feature = subject.space[given.feature]
-        if not ordered(feature):
-            raise MaceError(f"monotone: `{feature.name}` is {feature.kind}: its levels have no order")
-        good = self._favourable(given.favourable)
-        pairs = [(i, j) for i in good for j in range(len(subject.classes)) if j not in good] or [(0, 0)]
-        rising = given.direction == "increasing"
-
-        def broken(rows: Rows) -> tuple[Label, ...] | None:
-            (axis, other) = (subject.space[feature.name].axis(row[feature.name]) for row in rows)
-            moved = other.value(other.start) - axis.value(axis.start)
-            if any(row[feature.name] is None for row in rows) or moved == 0 or (moved > 0) != rising:
-                return None
-            if any(rows[0][name] != rows[1][name] for name in rows[0] if name != feature.name):
-                return None
-            one, after = subject.decisions(rows)
-            if not subject.classes:
-                return (one, after) if after < one else None
-            worse = subject.classes.index(one) in good and subject.classes.index(after) not in good
-            return (one, after) if worse else None
-
-        text = f"moving {feature.name} turns the decision"
-        if isinstance(subject.table, Ensemble):
-            before = len(self.doubts)
-            yield from step_cases(subject, feature.name, rising, pairs, broken, text)
-            if len(self.doubts) == before or not any(feature.name in rule.reads for rule in subject.rules):
-                return
-            del self.doubts[before:]  # with the rules that read the feature it may still be settled
-        sign = ">" if rising else "<"
-        relation = f"`other_{feature.name}` {sign} `{feature.name}`".replace(
-            "`", "" if feature.name.isidentifier() else "`"
-        )
-        yield from Pairs(subject, subject, (feature.name,), (relation,)).cases(pairs, broken, text)
-
-    def _favourable(self, labels: tuple[Any, ...] | None) -> list[int]:
-        classes = self.subject.classes
-        if labels is not None:
-            return [_class(self.subject, label) for label in labels]
-        if len(classes) > 2:
-            raise GoalError(
-                "monotone: which classes are favourable?", hint=f"favourable=[{classes[-1]!r}], for instance"
-            )
-        return [1] if classes else []
-
-    def _fair(self, given: kinds.Fair) -> Iterator[Case]:
-        subject = self.subject
-        for name in given.features:
-            _ = subject.space[name]
-        doubled, relation = relation_of(subject.space, given.features, given.within)
-
-        def broken(rows: Rows) -> tuple[Label, ...] | None:
-            one, other = rows
-            if all(one[name] == other[name] for name in given.features):
-                return None
-            for feature in subject.space.features:
-                if feature.name in given.features or one[feature.name] == other[feature.name]:
-                    continue
-                if feature.name not in doubled:
-                    return None
-                lower, upper = feature.bounds()
-                ends = [feature.read(row[feature.name]) for row in rows]
-                if None in ends or abs(Fraction(ends[0] or 0) - Fraction(ends[1] or 0)) > given.within * (
-                    upper - lower
-                ):
-                    return None
-            said = subject.decisions(rows)
-            return (said[0], said[1]) if said[0] != said[1] else None
-
-        count = len(subject.classes)
-        # The two inputs may change places: each pair of classes is asked for once.
-        pairs = [(i, j) for i in range(count) for j in range(i + 1, count)] or [(0, 0)]
-        text = f"changing {', '.join(given.features)} changes the decision"
-        yield from Pairs(subject, subject, doubled, relation).cases(pairs, broken, text)
-
-    def _equivalent(self, given: kinds.Equivalent) -> Iterator[Case]:
-        subject, other = self.subject, Subject(self._other(given.other), self.subject.space)
-        if same_network(subject, other):
-            return
-        if {type(subject.table), type(other.table)} == {Ensemble, Network}:
-            self.doubts.append("no prover takes a network and a tree ensemble together")
-            return
-        if bool(subject.classes) != bool(other.classes):
-            raise ModelError("one of the two models has classes, and the other predicts a number")
-
-        def broken(rows: Rows) -> tuple[Label, ...] | None:
-            said = (*subject.decisions(rows), *other.decisions(rows))
-            return said if said[0] != said[1] else None
-
-        text = "the two models differ"
-        if not subject.classes:
-            yield from Pairs(subject, other, ()).cases([(0, 0)], broken, text)
-            yield from Pairs(other, subject, ()).cases([(0, 0)], broken, text)
-            return
-        pairs = [(i, j) for i, a in enumerate(subject.classes) for j, b in enumerate(other.classes) if a != b]
-        if not pairs:
-            return
-        # The wholes are those of the first model; rows that only the second one cannot take are an error of its own.
-        yield from Pairs(subject, other, ()).cases(pairs, broken, text)
-
-    def _other(self, given: Any) -> Any:
-        if isinstance(given, (str, Path)) and not kinds.is_program(given):
-            if str(given).endswith(".mace"):
-                return Path(given)
-            if self.load is None:
-                raise ModelError("equivalent: give the model itself", hint="A file is read by the command line only.")
-            return self.load(Path(given))
-        return given
-
-    def _bounded(self, given: kinds.Bounded) -> Iterator[Case]:
-        from mace.goals import Between, Probability, Value, lower
-        from mace.plausibility import rule_of
-
-        subject = self.subject
-        if isinstance(subject.table, Formula):
-            raise GoalError("bounded: a program returns a class, not a number")
-        label = None
-        if subject.classes:
-            if given.label is None:
-                raise GoalError("bounded: of which class is this the probability?", hint="bounded(0, 0.9, label=1)")
-            label = label_of(subject, _class(subject, given.label))
-        rules = [*subject.rules, *(rule_of(rule, subject.space) for rule in given.where)]
-        outside = []
-        if given.lower is not None and (label is None or given.lower > 0):
-            outside.append(Between(high=given.lower, high_strict=True))
-        if given.upper is not None and (label is None or given.upper < 1):
-            outside.append(Between(low=given.upper, low_strict=True))
-        for side in outside:
-            goal, table = lower(Value(side) if label is None else Probability(label, side), subject.table)
-
-            def broken(rows: Rows, side: Between = side) -> tuple[Any, ...] | None:
-                import numpy as np
-
-                for row in rows:
-                    axes = subject.space.axes(row)
-                    if not all(rule.holds(axes, tuple(axis.start for axis in axes)) for rule in rules):
-                        return None
-                said = subject.decisions(rows) if label is None else subject.probabilities(rows, label)
-                return tuple(said) if bool(side.holds(np.asarray(said))[0]) else None
-
-            for axes in subject.wholes:
-                question = question_of(subject.space, axes, table, subject.columns, goal, rules)
-                yield Case(question, _single(subject, axes), broken)
 
     # ------------------------------------------------------------------------------------------ answers
 
@@ -431,31 +260,8 @@ def oracle_for(question: Question) -> Oracle:
     return SmtOracle(question)
 
 
-def _single(subject: Subject, axes: tuple[Any, ...]) -> Callable[[Point], Rows]:
-    return lambda point: (subject.space.show(axes, point),)
-
-
-def _class(subject: Subject, label: Any) -> int:
-    """The number of a class given by its label, or by the text of it."""
-    classes = list(subject.classes)
-    for place, known in enumerate(classes):
-        if known == label or str(known) == str(label):
-            return place
-    shown = ", ".join(map(repr, classes)) or "none: it predicts a number"
-    raise GoalError(f"{label!r} is not a class of this model", hint=f"Its classes: {shown}.")
-
-
-def label_of(subject: Subject, index: int) -> Label:
-    """The label of a class."""
-    return subject.classes[index]
-
-
 def _broken_by(rows: Rows) -> str:
     if len(rows) == 1:
         return "this input breaks it"
     differ = [name for name in rows[0] if rows[0][name] != rows[1][name]]
     return f"these two inputs, which differ in {', '.join(differ)}, break it"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

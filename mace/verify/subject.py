@@ -2,7 +2,8 @@
 
 In:  a model and a space.    Out: a `Subject`.
 Promise: `decisions` is what the deployed model returns; `wholes` covers every allowed row, one set of axes for each
-pattern of missing numbers that the model takes.
+pattern of missing numbers, but for those that `left_out` names: rows that the model does not take, or that lack a
+number which a rule reads.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from mace.axes import Axis, Point
+from mace.axes import Axis
 from mace.columns import Column, usable_axes
 from mace.errors import MaceError, RowError
 from mace.plausibility import Rule
@@ -26,6 +27,13 @@ from mace.tables import Formula, Label, Table
 from mace.values import plain
 
 MOST_PATTERNS = 16
+
+
+class Whole(NamedTuple):
+    """All rows that lack the same numbers: an axis for each feature, and the features whose number they lack."""
+
+    axes: tuple[Axis, ...]
+    lacking: frozenset[str] = frozenset()
 
 
 class Subject:
@@ -56,33 +64,67 @@ class Subject:
         pipeline = self.explainer.pipeline
         return self.space.columns if pipeline is None else pipeline.columns
 
-    @cached_property
-    def wholes(self) -> list[tuple[Axis, ...]]:
-        """The axes of all allowed rows, one entry for each pattern of missing numbers.
+    @property
+    def wholes(self) -> tuple[Whole, ...]:
+        """All allowed rows, one entry for each pattern of missing numbers.
 
         Raises MaceError when there are too many patterns.
         """
-        absent = [feature for feature in self.space.features if feature.missing and _lacks(feature)]
+        return self._covered[0]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Which rows of the space no verdict speaks of, and why; one sentence each."""
+        return self._covered[1]
+
+    @cached_property
+    def _covered(self) -> tuple[tuple[Whole, ...], tuple[str, ...]]:
+        absent: list[str] = []
+        out: list[str] = []
+        for feature in self.space.features:
+            why = self._never_lacks(feature) if feature.missing else ""
+            if why:
+                out.append(f"rows that lack `{feature.name}` are left out: {why}")
+            elif feature.missing and _lacks(feature):
+                absent.append(feature.name)
         if 2 ** len(absent) > MOST_PATTERNS:
             raise MaceError(
                 f"{len(absent)} features may lack their number: {2 ** len(absent)} patterns are too many",
                 hint="Fill in what is missing, or declare fewer features with missing=True.",
             )
-        found: list[tuple[Axis, ...]] = []
+        found: list[Whole] = []
         for pattern in itertools.product((False, True), repeat=len(absent)):
-            lacking = {feature.name for feature, gone in zip(absent, pattern, strict=True) if gone}
-            axes = tuple(
-                feature.axis(None if feature.name in lacking else simple(feature)) for feature in self.space.features
-            )
-            try:
-                found.append(axes if isinstance(self.table, Formula) else usable_axes(self.columns, axes))
-            except RowError:
-                if not lacking:
-                    raise
-                continue  # the model does not take such rows at all
-            if lacking and (isinstance(self.table, Formula) or any(rule.reads.keys() & lacking for rule in self.rules)):
-                raise MaceError(f"a program reads `{min(lacking)}`, which may be missing")
-        return found
+            lacking = frozenset(name for name, gone in zip(absent, pattern, strict=True) if gone)
+            found.append(Whole(self.usable(self._axes(lacking)), lacking))
+        return tuple(found), tuple(out)
+
+    def _axes(self, lacking: frozenset[str]) -> tuple[Axis, ...]:
+        """The axes of the rows that lack some numbers, whatever the model takes."""
+        return tuple(
+            feature.axis(None if feature.name in lacking else simple(feature)) for feature in self.space.features
+        )
+
+    def usable(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        """The axes without the level "missing" where the model cannot take it; raises RowError as `usable_axes`."""
+        return axes if isinstance(self.table, Formula) else usable_axes(self.columns, axes)
+
+    def _never_lacks(self, feature: Feature) -> str:
+        """Why no row that lacks this feature counts; empty if such rows do."""
+        if not _lacks(feature):
+            place, axes = self.space.names.index(feature.name), self._axes(frozenset())
+            usable = self.usable(axes)[place] == axes[place]
+            return "" if usable else "the model does not take them"
+        for rule in self.rules:
+            if feature.name in rule.reads:
+                return f"the rule `{rule.source}` reads it"
+        if isinstance(self.table, Formula):
+            read = any(declared.name == feature.name for declared in self.table.program.inputs)
+            return "the program reads it" if read else ""
+        try:
+            self.usable(self._axes(frozenset([feature.name])))
+        except RowError:
+            return "the model does not take them"
+        return ""
 
     def decisions(self, rows: Sequence[Mapping[str, Any]]) -> list[Label]:
         """What the deployed model says of rows."""
@@ -113,8 +155,16 @@ class Subject:
             axes = self.space.axes(row)
         except RowError:
             return False
-        start: Point = tuple(axis.start for axis in axes)
-        return all(rule.holds(axes, start) for rule in self.rules)
+        return all(self._holds(rule, row, axes) for rule in self.rules)
+
+    def obeys(self, rule: Rule, row: Mapping[str, Any]) -> bool:
+        """Whether a rule holds for a row of the space; one that reads a number which the row lacks does not."""
+        return self._holds(rule, row, self.space.axes(row))
+
+    def _holds(self, rule: Rule, row: Mapping[str, Any], axes: Sequence[Axis]) -> bool:
+        if any(row[name] is None and _lacks(self.space[name]) for name in rule.reads):
+            return False
+        return rule.holds(axes, tuple(axis.start for axis in axes))
 
 
 def _lacks(feature: Feature) -> bool:
@@ -135,4 +185,4 @@ def simple(feature: Feature) -> Any:
     return multiple * step if lower <= multiple * step <= upper else value
 
 
-__all__ = ["Subject", "simple"]
+__all__ = ["Subject", "Whole", "simple"]

@@ -77,6 +77,7 @@ class Verdict:
     asked, refuted: how many questions the property became, and how many of them were refuted.
     oracle:       which oracle answered ("structure": it follows from the shape of the model).
     figures:      numbers of the answer, for instance the radius of `robust`.
+    finding:      of `reachable` and `unreachable`: "reachable" or "not reachable"; empty for all others.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Verdict:
     seconds: float = 0.0
     notes: Sequence[str] = ()
     figures: dict[str, float] = field(default_factory=dict)
+    finding: str = ""
 
     @property
     def certified(self) -> bool:
@@ -112,6 +114,7 @@ class Verdict:
         return {
             "property": self.name,
             "status": self.status,
+            "finding": self.finding,
             "why": self.why,
             "violation": None if self.violation is None else self.violation.to_dict(),
             "witness": None if self.witness is None else self.witness.to_dict(),

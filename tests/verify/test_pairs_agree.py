@@ -113,7 +113,7 @@ def check(seed: int, monkeypatch) -> None:
         second = Deployed(other)
         matrix = space.encode(frame(known.values())).to_numpy()
         differs = any(second.one(row) != said[point] for point, row in zip(known, matrix, strict=True))
-        monkeypatch.setattr("mace.verify.run.Subject", lambda m, s: subject_of(m, s, monkeypatch))
+        monkeypatch.setattr("mace.verify.cases.Subject", lambda m, s: subject_of(m, s, monkeypatch))
         verdict = answered(equivalent(second), subject)
         assert verdict.status == ("violated" if differs else "proved"), (seed, verdict)
 

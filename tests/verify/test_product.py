@@ -18,6 +18,7 @@ from mace.space import Feature, Space
 from mace.tables import Compare, Ensemble, Layer, Network, decided, decision_of
 from mace.verify.product import decisions_of
 from mace.verify.questions import Pairs, step_cases
+from mace.verify.subject import Whole
 from tests.reference import random_model
 
 SPACE = Space(
@@ -75,7 +76,12 @@ def network(rng: np.random.Generator, columns: int, depth: int) -> Network:
 def subject_of(table: Ensemble | Network) -> SimpleNamespace:
     """What `Pairs` reads of a subject."""
     return SimpleNamespace(
-        space=SPACE, table=table, columns=SPACE.columns, rules=(), classes=table.classes, wholes=[SPACE.axes(ROW)]
+        space=SPACE,
+        table=table,
+        columns=SPACE.columns,
+        rules=(),
+        classes=table.classes,
+        wholes=[Whole(SPACE.axes(ROW))],
     )
 
 
@@ -89,7 +95,7 @@ def cases(one: Ensemble | Network, other: Ensemble | Network, rng: np.random.Gen
             yield one, one, pairs, case
     if isinstance(one, Ensemble):
         for rising in (True, False):
-            for case in step_cases(first, names[0], rising, pairs, lambda _: None, ""):  # type: ignore[arg-type]
+            for case in step_cases(first, names[0], rising, pairs, lambda _: None, "", exact=True):  # type: ignore[arg-type]
                 yield one, one, pairs, case
     if type(one) is type(other) and bool(one.classes) == bool(other.classes):
         pairs = list(itertools.product(range(len(one.classes) or 1), range(len(other.classes) or 1)))

@@ -85,6 +85,31 @@ def test_sarif_says_fail_pass_and_open_at_lines(suite) -> None:
     assert [place["region"]["startLine"] for place in places] == [6, 9, 12]
 
 
+REACH = ["reachable(1)", "unreachable(1)", "reachable(0)", "unreachable(0)"]
+
+
+def test_a_class_out_of_reach_reads_as_such_in_every_format() -> None:
+    def shown(form: str) -> str:
+        return run_verify("if Income > 200:\n    return 1\nreturn 0\n", SPACE, None, REACH, None, format=form)[0]
+
+    text = shown("text")
+    assert "violated: reachable(1)\n  not reachable, which is proved: no allowed input gets 1 (1 question" in text
+    assert "proved: unreachable(1)\n  no allowed input gets 1 (1 question refuted)" in text
+    assert "proved: reachable(0)\n  this input gets it" in text and "violated: unreachable(0)" in text
+    results = json.loads(shown("json"))["results"]
+    assert [(r["status"], r["finding"]) for r in results] == [
+        ("violated", "not reachable"), ("proved", "not reachable"), ("proved", "reachable"), ("violated", "reachable"),
+    ]  # fmt: skip
+    assert results[3]["violation"]["decisions"] == [0] and results[2]["witness"]["decisions"] == [0]
+    root = ElementTree.fromstring(shown("junit"))
+    failed = [case.find("failure") for case in root.findall("testsuite/testcase")]
+    assert [f is not None for f in failed] == [True, False, False, True]
+    assert failed[0] is not None and str(failed[0].get("message")).startswith("not reachable, which is proved")
+    log = json.loads(shown("sarif"))["runs"][0]
+    assert {rule["id"] for rule in log["tool"]["driver"]["rules"]} == {"reachable", "unreachable"}
+    assert [result["kind"] for result in log["results"]] == ["fail", "pass", "pass", "fail"]
+
+
 def test_exit_codes() -> None:
     assert ran(None, "text", ["monotone(Income)"])[1] == 0
     assert ran(None, "text", ["monotone(Income)", "fair(Sex)"])[1] == 10

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.axes import Point
-from mace.deadline import Deadline
+from mace.deadline import NEVER, Deadline, TimeOverError
 from mace.distance import Norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
@@ -67,6 +67,15 @@ class SmtOracle:
         gap: Gap = Gap(),  # noqa: ARG002, B008
     ) -> Reply:
         """See `Oracle.ask`; `best` also restricts the question to the ball of its distance."""
+        try:
+            return self._ask(radius, limits, strict=strict, best=best)
+        except TimeOverError as over:
+            # What was being written is not whole: the next question begins anew.
+            self._encoding = None
+            self.close()
+            return Unknown(str(over))
+
+    def _ask(self, radius: Fraction | None, limits: Limits, *, strict: bool, best: Point | None) -> Reply:
         if radius is not None and isinstance(self.question.distance, Norm) and not _inside(ZERO, radius, strict=strict):
             return Refuted()
         self._limit_memory(limits.memory)
@@ -77,7 +86,7 @@ class SmtOracle:
                 return Found(best)
             ball = known
         while True:
-            reply = self._search(self._encoded(ball, radius), radius, limits.deadline, strict=strict)
+            reply = self._search(self._encoded(ball, radius, limits.deadline), radius, limits.deadline, strict=strict)
             if reply is not None:
                 return reply
             # Rounded weights leave too many candidates: encode them exactly.
@@ -100,7 +109,7 @@ class SmtOracle:
                 process.stop()
                 process.memory = memory
 
-    def _encoded(self, ball: Fraction | None, radius: Fraction | None) -> Encoding:
+    def _encoded(self, ball: Fraction | None, radius: Fraction | None, deadline: Deadline = NEVER) -> Encoding:
         """The encoding in use, or a new one if it does not cover the radius or the ball has halved."""
         from mace.oracles.smt_encode import Encoding
 
@@ -109,12 +118,15 @@ class SmtOracle:
             covers = old.ball is None or (radius is not None and radius <= old.ball)
             large = ball is not None and (old.ball is None or 2 * ball <= old.ball)
             if covers and not large:
+                old.terms.deadline = deadline
                 return old
-        self._encoding = encoding = Encoding(self.question, ball, self._bits)
-        for point in self._forbidden:
-            encoding.forbid(point)
+        self._encoding = None
         for process in self._processes:
             process.reset()
+        encoding = Encoding(self.question, ball, self._bits, deadline)
+        for point in self._forbidden:
+            encoding.forbid(point)
+        self._encoding = encoding
         return encoding
 
     def _search(self, encoding: Encoding, radius: Fraction | None, deadline: Deadline, *, strict: bool) -> Reply | None:
@@ -157,8 +169,7 @@ class SmtOracle:
 
     def _solve(self, encoding: Encoding, assume: list[str], deadline: Deadline) -> Answer:
         """One check: the first solver, and with patience over, the second one beside it."""
-        text = encoding.text()
-        if text.lines:
+        for text in encoding.text():
             for process in self._processes:
                 process.add(text)
         wanted = encoding.wanted
@@ -208,14 +219,17 @@ def _inside(distance: Fraction, radius: Fraction, *, strict: bool) -> bool:
     return distance < radius if strict else distance <= radius
 
 
-def export(question: Question, radius: Fraction | None = None, *, strict: bool = False) -> str:
+def export(
+    question: Question, radius: Fraction | None = None, *, strict: bool = False, deadline: Deadline = NEVER
+) -> str:
     """The question "is there a point with the goal within the radius?" as an SMT-LIB 2 script.
 
     "unsat" is a proof that there is none, for the deployed float model; a model of "sat" is a candidate.
+    Raises TimeOverError at the deadline.
     """
     from mace.oracles.smt_encode import Encoding
 
-    encoding = Encoding(question, radius, bits=None)
+    encoding = Encoding(question, radius, bits=None, deadline=deadline)
     assumed = [encoding.possible] + ([] if radius is None else [encoding.within(radius, strict=strict)])
     text = encoding.whole()
     lines = ["(set-logic QF_LIRA)"]

@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from mace.axes import Axis, GridAxis, LevelAxis
+from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.exact import first_holding
 
@@ -29,9 +30,13 @@ Values = Mapping[str, "bool | Fraction"]
 
 
 class Terms:
-    """The symbols and assertions of one question, in a pySMT environment of their own."""
+    """The symbols and assertions of one question, in a pySMT environment of their own.
 
-    def __init__(self) -> None:
+    deadline: for making and printing them; whoever asks anew sets it anew. `look` and `add` raise TimeOverError.
+    """
+
+    def __init__(self, deadline: Deadline = NEVER) -> None:
+        self.deadline = deadline
         from pysmt.environment import Environment
 
         self.environment = Environment()
@@ -39,6 +44,10 @@ class Terms:
         self.true, self.false = self.make.TRUE(), self.make.FALSE()
         self.asserted: list[Term] = []
         self.assumptions: list[Term] = []
+
+    def look(self) -> None:
+        """Stop when the time is over; every loop that may be long asks."""
+        self.deadline.look("writing the question for the solvers")
 
     def truth(self, name: str) -> Term:
         return self.make.Symbol(name, self.environment.type_manager.BOOL())
@@ -61,6 +70,7 @@ class Terms:
 
     def add(self, formula: Term) -> None:
         """Assert, unless it says nothing."""
+        self.look()
         if formula is not self.true:
             self.asserted.append(formula)
 

@@ -10,7 +10,7 @@ Source: Karimi et al. 2020, sections 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +18,7 @@ from io import StringIO
 from typing import Any, assert_never
 
 from mace.axes import Point
+from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.language import Program
@@ -28,6 +29,7 @@ from mace.oracles.smt_trees import EnsembleTerms
 from mace.question import Question
 from mace.tables import Ensemble, Formula
 
+PART = 2000  # assertions that a solver is given at once
 LARGEST_TREE = 500  # nodes, counted with repetition, up to which an assertion is printed without `let`
 
 
@@ -36,11 +38,14 @@ class Encoding:
 
     ball: only points at a distance <= ball are described; None for all.
     bits: see `NetworkTerms`.
+    Raises TimeOverError, as every call that adds or prints does; what was being added is then not whole.
     """
 
-    def __init__(self, question: Question, ball: Fraction | None = None, bits: int | None = None) -> None:
+    def __init__(
+        self, question: Question, ball: Fraction | None = None, bits: int | None = None, deadline: Deadline = NEVER
+    ) -> None:
         self.question, self.ball = question, ball
-        self.terms = terms = Terms()
+        self.terms = terms = Terms(deadline)
         self._printed = 0
         self._radii: dict[tuple[Fraction, bool], str] = {}
         self._model: EnsembleTerms | NetworkTerms | None = None
@@ -112,10 +117,11 @@ class Encoding:
 
     # ------------------------------------------------------------------ text
 
-    def text(self) -> Text:
-        """What was asserted since the last call, printed."""
+    def text(self) -> Iterator[Text]:
+        """What was asserted since the last call, printed, in parts of `PART` assertions."""
         new, self._printed = self.terms.asserted[self._printed :], len(self.terms.asserted)
-        return self._text(new)
+        for begin in range(0, len(new), PART):
+            yield self._text(new[begin : begin + PART])
 
     def whole(self) -> Text:
         """Everything that was asserted, printed."""
@@ -123,7 +129,7 @@ class Encoding:
 
     def _text(self, formulae: list[Term]) -> Text:
         with self._environment():
-            return print_text(formulae, self.terms.assumptions)
+            return print_text(formulae, self.terms.assumptions, self.terms.look)
 
     # ------------------------------------------------------------------ assertions
 
@@ -281,7 +287,7 @@ class Encoding:
         return terms.at_least(result, radius)
 
 
-def print_text(formulae: list[Term], assumptions: list[Term]) -> Text:
+def print_text(formulae: list[Term], assumptions: list[Term], look: Callable[[], None]) -> Text:
     """Assertions as SMT-LIB 2, with the symbols they use and the assumptions, in the order in which they were made."""
     from mace.logic.show import DagPrinter, TreePrinter
     from mace.logic.terms import smt_name
@@ -291,6 +297,7 @@ def print_text(formulae: list[Term], assumptions: list[Term]) -> Text:
     plain, shared = TreePrinter(out), DagPrinter(out)
     lines = []
     for formula in formulae:
+        look()
         out.seek(0)
         out.truncate()
         (plain if _small(formula, symbols) else shared).printer(formula)

@@ -13,7 +13,7 @@ everywhere is linear; the others get one Bool each and the triangle around their
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -60,7 +60,7 @@ class NetworkTerms:
             if isinstance(axis, GridTerm)
         }
         self.magnitude, self.snapped = self._columns()
-        self.layers, moved = _rounded(self.model.layers, self.magnitude, bits)
+        self.layers, moved = _rounded(self.model.layers, self.magnitude, bits, terms.look)
         sums = [self._over_features(self.layers[0], unit) for unit in range(len(self.layers[0].bias))]
         for number, (before, layer) in enumerate(pairwise(self.layers)):
             if before.activation == "relu":
@@ -97,6 +97,7 @@ class NetworkTerms:
         rises: list[tuple[Fraction, Fraction]] = []  # per feature: how far it moves the sum, and the rate
         falls: list[tuple[Fraction, Fraction]] = []
         for place, axis in enumerate(self.axes):
+            self.terms.look()
             mine = [(k, c) for k, c in enumerate(self.question.columns) if c.feature == place]
             if isinstance(axis, GridTerm):
                 weights = [exact(layer.weights[k, unit]) for k, _ in mine]
@@ -133,6 +134,7 @@ class NetworkTerms:
             parts: dict[Term, Fraction] = {}
             constant = lower = upper = exact(layer.bias[unit])
             for source, total in enumerate(inputs):
+                self.terms.look()
                 weight = exact(layer.weights[source, unit])
                 if not weight:
                     continue
@@ -214,7 +216,7 @@ def _filled(moves: list[tuple[Fraction, Fraction]], radius: Fraction | None) -> 
 
 
 def _rounded(
-    layers: Sequence[Layer], magnitude: list[Fraction], bits: int | None
+    layers: Sequence[Layer], magnitude: list[Fraction], bits: int | None, look: Callable[[], None]
 ) -> tuple[list[Layer], list[Fraction]]:
     """Weights of few digits, and how far each output may move by that for inputs of bounded magnitude."""
     size, moved, found = list(magnitude), [ZERO] * len(magnitude), []
@@ -226,6 +228,7 @@ def _rounded(
             weights, bias = np.round(weights / unit) * unit, np.round(bias / unit) * unit
         after_size, after_moved = [], []
         for o in range(len(layer.bias)):
+            look()
             kept = [exact(abs(w)) for w in weights[:, o]]
             lost = [abs(exact(w) - exact(v)) for w, v in zip(layer.weights[:, o], weights[:, o], strict=True)]
             shift = abs(exact(layer.bias[o]) - exact(bias[o]))

@@ -16,6 +16,7 @@ import selectors
 import signal
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,6 +29,7 @@ from mace.oracles.smt_worker import OUT_OF_MEMORY
 
 SolverName: TypeAlias = Literal["z3", "cvc5"]
 Values: TypeAlias = dict[str, bool | Fraction]
+PIECE = 1 << 16  # bytes handed to a pipe at once
 WORKER = Path(__file__).with_name("smt_worker.py")
 
 
@@ -63,6 +65,7 @@ class SolverProcess:
         self._told = 0
         self._child: subprocess.Popen[bytes] | None = None
         self._unread = b""
+        self._unsent: deque[memoryview] = deque()
 
     def add(self, text: Text) -> None:
         """Assert a text for good; raises UnsafeTextError."""
@@ -79,13 +82,10 @@ class SolverProcess:
     def ask(self, assume: Sequence[str], wanted: Sequence[str]) -> None:
         """Send a question; `answer` reads the reply."""
         self._ready()
-        try:
-            for text in self.texts[self._told :]:
-                self._send({"do": "add", "declare": text.declare, "text": "\n".join(text.lines)})
-            self._told = len(self.texts)
-            self._send({"do": "check", "assume": list(assume), "wanted": list(wanted)})
-        except OSError:
-            pass  # The child died; reading its reply finds out why.
+        for text in self.texts[self._told :]:
+            self._send({"do": "add", "declare": text.declare, "text": "\n".join(text.lines)})
+        self._told = len(self.texts)
+        self._send({"do": "check", "assume": list(assume), "wanted": list(wanted)})
 
     def ask_script(self, text: str, *, proof: bool = False) -> None:
         """Send a whole script, which has nothing to do with what was added; raises UnsafeTextError.
@@ -94,8 +94,7 @@ class SolverProcess:
         """
         check_script(text)
         self._ready()
-        with contextlib.suppress(OSError):  # as in `ask`
-            self._send({"do": "script", "text": text, "proof": proof})
+        self._send({"do": "script", "text": text, "proof": proof})
 
     def answer(self, deadline: Deadline = NEVER) -> Answer | None:
         """The reply to the last question, or None when it did not come before the deadline."""
@@ -105,6 +104,7 @@ class SolverProcess:
         """Kill the child, at once; what it was told is kept for the next one."""
         child, self._child = self._child, None
         self._told, self._unread = 0, b""
+        self._unsent.clear()
         if child is None:
             return
         child.kill()
@@ -133,11 +133,26 @@ class SolverProcess:
         self._child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
+        assert self._child.stdin is not None
+        os.set_blocking(self._child.stdin.fileno(), False)
 
     def _send(self, command: dict[str, object]) -> None:
+        """Have a command sent while a reply is waited for: a child that is busy reading the last one takes no more."""
+        self._unsent.append(memoryview(json.dumps(command).encode() + b"\n"))
+
+    def _push(self) -> None:
+        """Send as much as the child takes now."""
         assert self._child is not None and self._child.stdin is not None
-        self._child.stdin.write(json.dumps(command).encode() + b"\n")
-        self._child.stdin.flush()
+        try:
+            while self._unsent:
+                sent = os.write(self._child.stdin.fileno(), self._unsent[0][:PIECE])
+                self._unsent[0] = self._unsent[0][sent:]
+                if not self._unsent[0]:
+                    self._unsent.popleft()
+        except BlockingIOError:
+            pass  # The pipe is full.
+        except OSError:
+            self._unsent.clear()  # The child died; reading its reply finds out why.
 
     def _read(self) -> Answer | None:
         """What has arrived: an answer, or None while the line is not complete."""
@@ -187,10 +202,18 @@ def first_answer(
         for process in asked:
             assert process._child is not None and process._child.stdout is not None
             selector.register(process._child.stdout, selectors.EVENT_READ, process)
+            if process._unsent:
+                assert process._child.stdin is not None
+                selector.register(process._child.stdin, selectors.EVENT_WRITE, process)
         while True:
             ready = selector.select(deadline.left())
+            for key, event in ready:
+                if event & selectors.EVENT_WRITE:
+                    key.data._push()
+                    if not key.data._unsent:
+                        selector.unregister(key.fileobj)
             # In the order of `asked`, not of arrival: two replies at once give the same choice every time.
-            arrived = {key.data.name: key.data for key, _ in ready}
+            arrived = {key.data.name for key, event in ready if event & selectors.EVENT_READ}
             for process in asked:
                 if process.name in arrived and (answer := process._read()) is not None:
                     return process, answer

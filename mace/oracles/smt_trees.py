@@ -97,6 +97,7 @@ class EnsembleTerms:
         done: list[Node | None] = []
         todo: list[tuple[int, list[tuple[int, int] | int], Fraction, Term | None]] = [(0, box, Fraction(0), None)]
         while todo:
+            self.terms.look()
             node, box, far, test = todo.pop()
             if test is not None:  # Both sides of this node are done.
                 right, left = done.pop(), done.pop()
@@ -178,6 +179,7 @@ class EnsembleTerms:
         todo: list[tuple[Node, Term]] = [(root, terms.true)]
         count = 0
         while todo:
+            terms.look()
             node, reached = todo.pop()
             if isinstance(node, Leaf):
                 known |= dict.fromkeys(node.nodes, reached)
@@ -200,6 +202,7 @@ class EnsembleTerms:
         terms, parts, constant = self.terms, [], lattice.constant
         for number, root in enumerate(self.roots):
             # Leaves of one value share one bound.
+            terms.look()
             alike: dict[int, list[Term]] = {}
             for leaf in _leaves(root):
                 alike.setdefault(lattice.units(leaf.value), []).append(self._reached[number][leaf.nodes[0]])

@@ -194,3 +194,10 @@ class LevelAxis:
 
 Axis: TypeAlias = GridAxis | LevelAxis
 Point: TypeAlias = tuple[int, ...]
+Side: TypeAlias = tuple[int, int] | int  # of a box: the lower and the upper index of a grid axis, or a mask of levels
+Box: TypeAlias = tuple[Side, ...]
+
+
+def holds(side: Side, index: int) -> bool:
+    """Whether a side has a value."""
+    return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)

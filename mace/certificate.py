@@ -24,7 +24,7 @@ import numpy as np
 from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.columns import Column
 from mace.distance import Norm
-from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
 from mace.exact import exact
 from mace.exact import text as exact_text
@@ -411,6 +411,8 @@ def _avoid(avoid: Avoid) -> dict[str, Any]:
             return {"changes": [int(j) for j in features]}
         case AvoidNear(point=point, radius=radius):
             return {"near": [int(i) for i in point], "radius": text(radius)}
+        case AvoidBox(box=box):
+            return {"box": [list(map(int, side)) if isinstance(side, tuple) else int(side) for side in box]}
         case _:
             assert_never(avoid)
 

@@ -1,10 +1,11 @@
 """Ask again for another answer: what an earlier answer rules out.
 
 A second answer that repeats the first with one cent more helps nobody, so there are three ways to be different:
-* `AvoidPoint`: any other point (at least one feature differs from the earlier answer); also used to exclude a
-  witness that the deployed model itself refused;
+* `AvoidPoint`: any other point (at least one feature differs from the earlier answer);
 * `AvoidChanges`: at least one feature that the earlier answer changed stays as it is;
 * `AvoidNear`: at least `radius` away from the earlier answer, in the question's own distance.
+What the deployed model refused, asked about a point that rounding leaves in doubt, is excluded too: the point
+(`AvoidPoint`), or all points that are one to the model (`AvoidBox`).
 Source: Karimi et al. 2020, section 4.2, diversity.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from mace.axes import Point
+from mace.axes import Box, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +40,11 @@ class AvoidNear:
     radius: Fraction
 
 
-Avoid: TypeAlias = AvoidPoint | AvoidChanges | AvoidNear
+@dataclass(frozen=True, slots=True)
+class AvoidBox:
+    """The points of a box are excluded."""
+
+    box: Box
+
+
+Avoid: TypeAlias = AvoidPoint | AvoidChanges | AvoidNear | AvoidBox

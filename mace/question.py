@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Axis, Point
+from mace.axes import Axis, Point, holds
 from mace.decide import decides
 from mace.distance import Distance, DistanceProgram, Norm
-from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
 from mace.exact import exact
 from mace.plausibility import Rule, typed
@@ -129,6 +129,8 @@ class Question:
                 return all(point[j] != self.axes[j].start for j in features)
             case AvoidNear(point=other, radius=radius):
                 return self.distance_between(other, point) < radius
+            case AvoidBox(box=box):
+                return all(holds(side, index) for side, index in zip(box, point, strict=True))
 
     def row(self, point: Point) -> NDArray[np.float64]:
         """The model's float64 input, shape (columns,)."""

@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,18 @@ from mace.background import Background
 from mace.columns import usable_axes
 from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
-from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, RowError
 from mace.exact import as_written
 from mace.goals import Classes, Margin, Probability, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
+from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.plausibility import Rule, distance_program, model_program, rule_of
 from mace.question import Goal, Question
 from mace.search import Bracket, pull_back, recheck, squeeze
 from mace.space import Space
-from mace.tables import Ensemble, Formula, Label, Network, Table
+from mace.tables import Formula, Label, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 GoalSpec = Label | Iterable[Label] | Wanted | None
 DistanceSpec = str | Mapping[str, object] | Path
-ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
+IN_DOUBT = "rounding leaves in doubt"
 
 
 def explain(
@@ -235,17 +236,16 @@ class Explainer:
         began = time.perf_counter()
         question, decision = self.question(x, goal, most_changes)
         room = None if memory is None else memory * 2**20
-        found: list[tuple[Bracket, Question]] = []
+        found: list[_Found] = []
         asked = question
-        name = ""
         while len(found) < count:
             limits = Limits(Deadline.asked(timeout) if found else deadline, room)
-            bracket, name, answered = self._one(asked, oracle, gap, rgap, limits, watch)
-            found.append((bracket, answered))
+            found.append(self._one(asked, oracle, gap, rgap, limits, watch))
+            bracket = found[-1].bracket
             if bracket.point is None or bracket.point == question.start:
                 break
             asked = asked.away(_exclusion(asked, bracket.point, diversity))
-        answer = self._answer(question, decision, found, count, name)
+        answer = self._answer(question, decision, found, count)
         return replace(answer, seconds=time.perf_counter() - began, timeout=deadline.seconds)
 
     def ready(self, oracle: str = "auto") -> float:
@@ -264,18 +264,20 @@ class Explainer:
         rgap: object,
         limits: Limits,
         watch: Callable[[Bracket], None] | None,
-    ) -> tuple[Bracket, str, Question]:
-        """One bracket, the name of the oracle that gave it, and the question as that oracle answered it."""
+    ) -> _Found:
+        """One answer of an oracle."""
+        said: dict[Point, bool] = {}
 
         def confirm(point: Point) -> bool:
-            met = self.judge.meets(question, point)
-            self._refuse_contradiction(question, point, met)
-            return met
+            if point not in said:
+                said[point] = self.judge.meets(question, point)
+                self._refuse_contradiction(question, point, said[point])
+            return said[point]
 
         if question.obeys(question.start) and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
-            return done, "none (the row has the goal already)", question
-        oracle = choose(question, oracle_name)
+            return _Found(done, question, "none (the row has the goal already)", "")
+        oracle, note = choose(question, oracle_name)
         try:
             best = self._first(question, oracle, confirm)
             bracket = squeeze(
@@ -290,10 +292,10 @@ class Explainer:
         finally:
             oracle.close()
         answered = question
-        for point in bracket.refused:
-            answered = answered.away(AvoidPoint(point))
+        for avoid in bracket.refused:
+            answered = answered.away(avoid)
         recheck(bracket, answered, limits.deadline)
-        return bracket, oracle.name, answered
+        return _Found(bracket, answered, oracle.name, note)
 
     def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:
         """Raise ModelError where the model's own word is not what its numbers say for certain: they bound nothing."""
@@ -326,30 +328,16 @@ class Explainer:
                 return point if oracle.optimises else pull_back(question, point, confirm)
         return None
 
-    def _answer(
-        self, question: Question, decision: Label, found: list[tuple[Bracket, Question]], count: int, oracle: str
-    ) -> Answer:
-        first, answered = found[0]
-        notes = []
+    def _answer(self, question: Question, decision: Label, found: list[_Found], count: int) -> Answer:
+        first = found[0].bracket
         shown: list[Counterfactual] = []
         start = question.values(question.start)
-        for bracket, _ in found:
+        for bracket in (one.bracket for one in found):
             if bracket.point is None or bracket.upper is None:
                 continue
             values = question.values(bracket.point)
             changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
             shown.append(Counterfactual(values, changes, bracket.upper, bracket.lower, bracket.status))
-        if first.point == question.start and first.point is not None:
-            notes.append("the row has the goal already")
-        elif len(shown) < count and shown:
-            last = found[-1][0]
-            ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
-            notes.append(f"{len(shown)} of {count} answers found ({ending})")
-        if not isinstance(self.table, Formula) and self.judge.deployed.note:
-            notes.append(self.judge.deployed.note)
-        refused = sum(len(bracket.refused) for bracket, _ in found)
-        if refused:
-            notes.append(f"the deployed model refused {refused} points near its boundary; they are excluded")
         return Answer(
             status=first.status,
             counterfactuals=shown,
@@ -358,17 +346,51 @@ class Explainer:
             start=start,
             goal=question.goal.text,
             distance_name=self.distance.name,
-            oracle=oracle,
+            oracle=found[-1].oracle,
             why=first.why,
             seconds=0.0,
-            trace=[asked for bracket, _ in found for asked in bracket.trace],
+            trace=[asked for one in found for asked in one.bracket.trace],
             space=self.space,
             decision=decision,
-            notes=notes,
-            question=answered,
+            notes=self._notes(question, found, count),
+            question=found[0].question,
             proof=first.proof,
             witness=first.point,
         )
+
+    def _notes(self, question: Question, found: list[_Found], count: int) -> list[str]:
+        """What an answer must say beside its bounds."""
+        notes = []
+        points = [one.bracket.point for one in found if one.bracket.point is not None]
+        if points and points[0] == question.start:
+            notes.append("the row has the goal already")
+        elif points and len(points) < count:
+            last = found[-1].bracket
+            ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
+            notes.append(f"{len(points)} of {count} answers found ({ending})")
+        notes += dict.fromkeys(one.note for one in found if one.note)
+        if not isinstance(self.table, Formula) and self.judge.deployed.note:
+            notes.append(self.judge.deployed.note)
+        if any(question.has_goal(point) is None for point in points):
+            notes.append(f"{IN_DOUBT} the counterfactual: the deployed model, asked about this row alone, accepts it")
+        refused = [avoid for one in found for avoid in one.bracket.refused]
+        if refused:
+            what = "1 point" if len(refused) == 1 else f"{len(refused)} points"
+            alike = any(isinstance(avoid, AvoidBox) for avoid in refused)
+            notes.append(
+                f"{IN_DOUBT} {what} that the deployed model, asked about each row alone, refuses: the bound is about "
+                f"all others{', also without what reaches the same leaves' if alike else ''}"
+            )
+        return notes
+
+
+class _Found(NamedTuple):
+    """A bracket, the question as the oracle answered it, the oracle's name, and a note on the choice of it."""
+
+    bracket: Bracket
+    question: Question
+    oracle: str
+    note: str
 
 
 def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
@@ -416,43 +438,6 @@ def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object
     return norm(spec, len(space.features), given)
 
 
-def choose(question: Question, name: str = "auto") -> Oracle:
-    """The oracle for a question: a prover where one takes it, else the solvers.
-
-    Raises MaceError when a named oracle cannot take the question.
-    """
-    if name not in ORACLES:
-        raise MaceError(f"unknown oracle {name!r}", hint=f"Use one of {', '.join(ORACLES)}.")
-    program = isinstance(question.distance, DistanceProgram)
-    prover = None if program else _prover_for(question)
-    if name in ("ensembles", "networks") and name != prover:
-        what = "a distance program" if program else f"a model of kind `{question.model.name}`"
-        raise MaceError(f"the oracle {name!r} does not take {what}", hint='Use oracle="auto".')
-    if name == "auto" and prover is not None or name == prover:
-        return _prover(question)
-    from mace.oracles.smt import SOLVERS, SmtOracle
-
-    return SmtOracle(question, solvers=[solver for solver in SOLVERS if name in (solver, "smt", "auto")])
-
-
-def _prover_for(question: Question) -> str | None:
-    if isinstance(question.model, Ensemble):
-        return "ensembles"
-    # Bins of a number before a network are steps, which only solvers take.
-    affine = all(column.values is not None or column.is_affine for column in question.columns)
-    return "networks" if isinstance(question.model, Network) and affine else None
-
-
-def _prover(question: Question) -> Oracle:
-    if isinstance(question.model, Ensemble):
-        from mace.oracles.ensembles import EnsembleOracle
-
-        return EnsembleOracle(question)
-    from mace.oracles.networks import NetworkOracle
-
-    return NetworkOracle(question)
-
-
 def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
     """The gap asked for; when nothing is said, what the oracle reaches as a matter of course."""
     if gap is None and rgap is None:
@@ -484,4 +469,4 @@ def _exclusion(question: Question, point: Point, diversity: object) -> Avoid:
     return AvoidNear(point, radius)
 
 
-__all__ = ["Answer", "Counterfactual", "Explainer", "choose", "explain", "read_distance", "read_model"]
+__all__ = ["Answer", "Counterfactual", "Explainer", "explain", "read_distance", "read_model"]

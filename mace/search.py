@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
 from mace.deadline import NEVER, Deadline
-from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
+from mace.diversity import Avoid
+from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
 from mace.plausibility import rule_of
 from mace.proof import Leaf, Proof
 from mace.question import Question
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mace.certificate import Certificate
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
-REFUSALS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,10 @@ class Asked:
 
 @dataclass(slots=True)
 class Bracket:
-    """lower <= true distance <= upper; `point` has the goal at distance upper (None when none is known)."""
+    """lower <= true distance <= upper; `point` has the goal at distance upper (None when none is known).
+
+    refused: points that rounding leaves in doubt, and that the deployed model refused: `lower` is about all others.
+    """
 
     lower: Fraction = Fraction(0)
     upper: Fraction | None = None
@@ -55,7 +58,7 @@ class Bracket:
     status: Status = "unknown"
     why: str = ""
     proof: Proof | None = None
-    refused: list[Point] = field(default_factory=list)
+    refused: tuple[Avoid, ...] = ()
     trace: list[Asked] = field(default_factory=list)
 
 
@@ -102,20 +105,15 @@ def _ask(
 ) -> Found | Refuted | Unknown:
     """One question; a witness is believed only when it obeys the question and the deployed model confirms it."""
     began = time.perf_counter()
-    while True:
-        reply = oracle.ask(radius, limits, strict=strict, best=bracket.point, gap=gap)
-        if not isinstance(reply, Found) or reply.point == bracket.point:
-            break
+    reply = oracle.ask(radius, limits, strict=strict, best=bracket.point, gap=gap, replay=Replay(confirm))
+    bracket.refused = tuple(oracle.refused)
+    if isinstance(reply, Found) and reply.point != bracket.point:
         if question.obeys(reply.point) and confirm(reply.point):
             distance = question.distance_of(reply.point)
             if bracket.upper is None or distance < bracket.upper:
                 bracket.point, bracket.upper = reply.point, distance
-            break
-        bracket.refused.append(reply.point)
-        oracle.forbid(reply.point)
-        if len(bracket.refused) >= REFUSALS or limits.deadline.over:
-            reply = Unknown(f"the deployed model refused {len(bracket.refused)} points that the oracle found")
-            break
+        else:
+            reply = Unknown("the oracle found a point that the deployed model refuses; please report this")
     verdict = {"Found": "found", "Refuted": "refuted", "Unknown": "unknown"}[type(reply).__name__]
     bracket.trace.append(Asked(radius, verdict, time.perf_counter() - began, bracket.lower, bracket.upper))
     return reply

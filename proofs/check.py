@@ -256,6 +256,10 @@ class Axis(ABC):
         """The index of a span that is nearest to the start."""
 
     @abstractmethod
+    def side(self, data: Any, where: str) -> Span:
+        """The side of a box that a certificate states: [lowest, highest] index, or a mask of levels."""
+
+    @abstractmethod
     def meet(self, one: Span, other: Span) -> Span: ...
 
     @abstractmethod
@@ -340,6 +344,10 @@ class Grid(Axis):
         low, high = span
         return int(low if low > self.start else high if high < self.start else self.start)
 
+    def side(self, data: Any, where: str) -> Span:
+        low, high = (integer(index, -(2**1200), 2**1200, where) for index in items(data, where, 2))
+        return (low, high)
+
     def meet(self, one: Span, other: Span) -> Span:
         return (one[0] if one[0] > other[0] else other[0], one[1] if one[1] < other[1] else other[1])
 
@@ -400,6 +408,9 @@ class Levels(Axis):
         if span not in self.near:
             self.near[span] = min(levels(span), key=lambda level: self.change(level, self.start))
         return self.near[span]
+
+    def side(self, data: Any, where: str) -> Span:
+        return integer(data, 0, (1 << self.count) - 1, where)
 
     def meet(self, one: Span, other: Span) -> Span:
         return one & other
@@ -555,7 +566,12 @@ class Region:
         self.point: list[int] | None = None
         self.radius: Fraction | None = None
         self.changes: list[int] = []
+        self.box: list[Span] | None = None
         keys = set(data) if type(data) is dict else set()
+        if "box" in keys:
+            sides = items(fields(data, ("box",), where)["box"], f"{where}: box", len(problem.axes))
+            self.box = [axis.side(side, f"{where}: box") for axis, side in zip(problem.axes, sides, strict=True)]
+            return
         if "changes" in keys:
             last = len(problem.axes) - 1
             data = fields(data, ("changes",), where)
@@ -568,6 +584,8 @@ class Region:
 
     def holds(self, problem: Problem, box: Sequence[Span]) -> bool:
         """Whether every point of a box that is not empty lies in the region."""
+        if self.box is not None:
+            return all(axis.meet(s, own) == s for axis, s, own in zip(problem.axes, box, self.box, strict=True))
         if self.point is None:
             return all(not problem.axes[j].has(box[j], problem.axes[j].start) for j in self.changes)
         if self.radius is None:
@@ -1624,9 +1642,11 @@ def check(data: Any) -> Verdict:
 
 def in_words(problem: Problem, witness: Any) -> str:
     """The claim, and what the witness adds to it."""
+    count = len(problem.avoid)
+    aside = f", {count} excluded region{'s' if count > 1 else ''} aside" if count else ""
     if problem.claim is None:
-        return "no allowed point has the goal"
-    words = f"no allowed point with the goal is closer than {decimal(problem.claim)}"
+        return f"no allowed point has the goal{aside}"
+    words = f"no allowed point with the goal is closer than {decimal(problem.claim)}{aside}"
     if witness is None:
         return words
     found = rational(witness["distance"], "witness: distance")

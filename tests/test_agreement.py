@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mace.certificate import certifiable, certificate
+from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits
 from mace.oracles.smt import SmtOracle
-from mace.recourse import choose
 from mace.search import Bracket, squeeze
 from tests.reference import nearest, random_question
 
@@ -33,7 +33,7 @@ def agrees(question, bracket: Bracket, best) -> None:
 def check_prover(seed: int) -> None:
     question = random_question(seed)
     best = nearest(question)
-    oracle = choose(question)
+    oracle, _ = choose(question)
     bracket = solve(question, oracle)
     agrees(question, bracket, best)
     if certifiable(question) is None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mace.axes import GridAxis, Point
+from mace.axes import GridAxis
 from mace.certificate import certifiable
 from mace.deadline import Deadline
 from mace.distance import DistanceError, norm
@@ -54,19 +54,17 @@ def test_what_is_no_distance_is_refused(spec, message):
 class Enumeration:
     """An oracle that enumerates, and answers honestly but with any witness inside the radius."""
 
-    name, optimises = "enumeration", False
+    name, optimises, refused = "enumeration", False, ()
 
     def __init__(self, question):
         self.known = [
             (question.distance_of(p), p) for p in points(question) if question.obeys(p) and question.has_goal(p)
         ]
 
-    def ask(self, radius, limits, *, strict=False, **known):  # noqa: ARG002
-        inside = [p for d, p in self.known if radius is None or d < radius or (d == radius and not strict)]
+    def ask(self, radius, limits, *, strict=False, replay, **known):  # noqa: ARG002
+        near = [p for d, p in self.known if radius is None or d < radius or (d == radius and not strict)]
+        inside = [p for p in near if replay.accepts(p)]
         return Found(inside[len(inside) // 2]) if inside else Refuted()
-
-    def forbid(self, point: Point) -> None:
-        self.known = [(d, p) for d, p in self.known if p != point]
 
     def close(self) -> None:
         pass

@@ -13,10 +13,10 @@ import mace
 from mace import rules
 from mace.certificate import certifiable, certificate
 from mace.errors import ProgramError, SpaceError
+from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits
 from mace.oracles.smt import SmtOracle
 from mace.plausibility import rule_of
-from mace.recourse import choose
 from mace.search import squeeze
 from mace.space import Feature, Space
 from tests.reference import nearest, points, random_question
@@ -165,14 +165,14 @@ def check(seed: int, oracle_of, gap: Fraction, kind: str | None = None) -> None:
 @pytest.mark.parametrize("kind", ["forest", "boosting", "linear", "network"])
 def test_provers_keep_rules_as_enumeration_does(kind):
     for seed in range(5000, 5012):
-        check(seed, choose, Fraction(1, 10**9), kind)
+        check(seed, lambda question: choose(question).oracle, Fraction(1, 10**9), kind)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("block", range(12))
 def test_provers_keep_more_rules(block):
     for seed in range(6000 + 10 * block, 6010 + 10 * block):
-        check(seed, choose, Fraction(1, 10**9))
+        check(seed, lambda question: choose(question).oracle, Fraction(1, 10**9))
 
 
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])

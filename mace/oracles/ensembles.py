@@ -18,18 +18,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mace.axes import Box as AnyBox
 from mace.axes import GridAxis, LevelAxis, Point
 from mace.deadline import Deadline
 from mace.distance import Norm
-from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
+from mace.diversity import Avoid
 from mace.errors import ModelError
-from mace.oracles.ensembles_cells import Grounded, ground, largest_delta, moved, with_cut
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.oracles.conditions import Closed, Cut, close_or_cut
+from mace.oracles.ensembles_cells import Grounded, ground, largest_delta, moved, refusal, with_cut
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.oracles.witnesses import Witnesses
 from mace.proof import Leaf, Node, Proof, Split
 from mace.question import Question
 
@@ -64,15 +66,20 @@ class _Bound:
 
 
 class EnsembleOracle:
-    """Answers one question about a tree ensemble; raises ModelError for what it does not take."""
+    """Answers one question about a tree ensemble; raises ModelError for what `accepts` gives a reason."""
 
     name = "ensembles"
     optimises = True
 
     def __init__(self, question: Question) -> None:
-        self.question = question
+        self.witnesses = Witnesses(question)
         self.grounded: Grounded = ground(question)
         self.statistics: dict[str, int] = {}
+
+    @staticmethod
+    def accepts(question: Question) -> str | None:
+        """Why this prover does not take a question; None if it does."""
+        return refusal(question)
 
     def ask(
         self,
@@ -82,8 +89,10 @@ class EnsembleOracle:
         strict: bool = False,
         best: Point | None = None,
         gap: Gap = Gap(),  # noqa: B008
+        replay: Replay | None = None,
     ) -> Reply:
         """The nearest point with the goal; within `radius` if one is given. See `mace.oracles.protocol.Oracle`."""
+        self.witnesses.replay = replay
         deadline = limits.deadline
         bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
         point = self._first(best, bound)
@@ -95,7 +104,7 @@ class EnsembleOracle:
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
                 ball = _Bound(largest / part, inclusive=True)
-                search = _Search(self.question, self.grounded, ball, None, gap, deadline, room)
+                search = _Search(self.witnesses, self.grounded, ball, None, gap, deadline, room)
                 reply = search.reply()
                 self._keep(search)
                 if isinstance(reply, Refuted):
@@ -107,16 +116,22 @@ class EnsembleOracle:
                     if search.why:
                         return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
                     break
-        search = _Search(self.question, self.grounded, bound, point, gap, deadline, room)
+        search = _Search(self.witnesses, self.grounded, bound, point, gap, deadline, room)
         reply = search.reply()
         self._keep(search)
         if isinstance(reply, Unknown):
             return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
         return reply
 
-    def forbid(self, point: Point) -> None:
-        """Exclude a point from all further answers."""
-        self.question = self.question.away(AvoidPoint(point))
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model refused among its exclusions."""
+        return self.witnesses.question
+
+    @property
+    def refused(self) -> list[Avoid]:
+        """What the deployed model refused."""
+        return self.witnesses.refused
 
     def close(self) -> None:
         """Nothing is held outside this object."""
@@ -130,19 +145,23 @@ class EnsembleOracle:
         from mace.oracles.ensembles_greedy import greedy
 
         question, grounded = self.question, self.grounded
-        points: list[Point] = []
+        known: Point | None = None
         given = np.zeros(0, np.int64)
         if best is not None and question.obeys(best):
-            points.append(best)
-            given = grounded.cells(best)
+            known, given = best, grounded.cells(best)
+            if not bound.excludes(question.distance_of(best)):
+                bound = _Bound(question.distance_of(best))
+            else:
+                known = None
         changes = -1 if question.most_changes is None else question.most_changes
         found, cells = greedy(grounded.ground, grounded.forest, grounded.aim, grounded.depth, changes, given)
         if found:
             low = np.where(grounded.ground.grid, cells, np.int64(1) << np.where(grounded.ground.grid, 0, cells))
-            points.append(grounded.nearest(low, cells))
-        allowed = [p for p in points if question.obeys(p) and not bound.excludes(question.distance_of(p))]
-        allowed = [p for p in allowed if question.has_goal(p)]
-        return min(allowed, key=lambda p: (question.distance_of(p), p), default=None)
+            point = grounded.nearest(low, cells)
+            near = question.obeys(point) and not bound.excludes(question.distance_of(point))
+            if near and question.has_goal(point) is not False and self.witnesses.counts(point):
+                return point
+        return known
 
 
 class _Search:
@@ -150,7 +169,7 @@ class _Search:
 
     def __init__(
         self,
-        question: Question,
+        witnesses: Witnesses,
         grounded: Grounded,
         bound: _Bound,
         point: Point | None,
@@ -161,7 +180,8 @@ class _Search:
         from mace.oracles import ensembles_search, ensembles_walk
 
         self.kernel, self.walk = ensembles_search, ensembles_walk
-        self.question, self.grounded = question, grounded
+        self.witnesses, self.grounded = witnesses, grounded
+        question = self.question
         self.bound = bound if point is None else _Bound(question.distance_of(point))
         self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
         self.why = ""
@@ -174,6 +194,11 @@ class _Search:
         self.forest = self.walk.shrink(axes, grounded.forest, self.box, bound_key(self.bound, grounded), self.stack)
         self.scratch: Scratch = self._scratch()
         self.book.key[0] = int(self.box.total.sum())
+
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model has refused by now among its exclusions."""
+        return self.witnesses.question
 
     def _scratch(self) -> Scratch:
         return self.kernel.new_scratch(self.forest, len(self.grounded.ground.at), len(self.question.axes))
@@ -198,7 +223,7 @@ class _Search:
         open_, why = [] if finished else [self._lower()], self.why
         if doubtful is not None:
             open_.append(doubtful)
-            why = why or f"at the distance {float(doubtful):.6g} the model's last bits decide, and are not known"
+            why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
         if self.point is None:
             return Unknown(why, min(open_))
         assert self.bound.distance is not None
@@ -285,9 +310,13 @@ class _Search:
             return
         distance = self.question.distance_of(point)
         if not self.bound.excludes(distance):
-            if not self.question.has_goal(point):
-                if not self.grounded.aim.fuzzy:
-                    raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
+            if not self.grounded.aim.fuzzy and not self.question.has_goal(point):
+                raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
+            counts = self.witnesses.counts(point)
+            if counts is False:  # it is excluded now
+                self._forbidden(node, point)
+                return
+            if counts is None:
                 self.book.settled[node] = self.kernel.DOUBTED
                 self.kernel.push(self.book, node)
                 return
@@ -299,134 +328,19 @@ class _Search:
 
     def _forbidden(self, node: int, point: Point) -> None:
         """Close a box by a rule or an exclusion that its nearest point breaks, or split it."""
-        box = self._intervals()
-        for number, avoid in enumerate(self.question.avoid):
-            if self.question.excluded(avoid, point):
-                if self._inside(number, box):
-                    self.book.state[node], self.book.note[node] = self.kernel.AVOID, number
-                else:
-                    self._divide(node, point, box, list(range(len(box))), partial(self._inside, number))
-                return
-        for number, rule in enumerate(self.question.rules):
-            if not rule.holds(self.question.axes, point):
-                if self._broken(number, box):
-                    self.book.state[node], self.book.note[node] = self.kernel.RULE, number
-                else:
-                    self._divide(node, point, box, sorted(set(rule.reads.values())), partial(self._broken, number))
-                return
-        raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
+        match close_or_cut(self.question, self._sides(), point):
+            case Closed(by=by, number=number):
+                self.book.state[node] = self.kernel.AVOID if by == "avoid" else self.kernel.RULE
+                self.book.note[node] = number
+            case Cut(axis=axis, at=at):
+                self._split(node, axis, at)
 
-    def _intervals(self) -> list[tuple[int, int]]:
-        """The box as intervals of indices; for a level axis (mask, 0)."""
-        return [
-            (int(low), 0) if isinstance(axis, LevelAxis) else self.grounded.interval(j, int(low), int(high))
+    def _sides(self) -> AnyBox:
+        """The box in indices of the axes."""
+        return tuple(
+            int(low) if isinstance(axis, LevelAxis) else self.grounded.interval(j, int(low), int(high))
             for j, (axis, low, high) in enumerate(zip(self.question.axes, self.box.low, self.box.high, strict=True))
-        ]
-
-    def _indices(self, axis: int, interval: tuple[int, int]) -> list[int]:
-        """The ends of an interval; all levels of a mask."""
-        if isinstance(self.question.axes[axis], LevelAxis):
-            return [level for level in range(interval[0].bit_length()) if interval[0] >> level & 1]
-        return list(interval)
-
-    def _inside(self, number: int, box: list[tuple[int, int]]) -> bool:
-        """Whether a box lies in an excluded region."""
-        question = self.question
-        match question.avoid[number]:
-            case AvoidPoint(point=other):
-                ends = [self._indices(j, interval) for j, interval in enumerate(box)]
-                return all(set(indices) == {other[j]} for j, indices in enumerate(ends))
-            case AvoidChanges(features=features):
-                return all(not self._holds_start(j, box[j]) for j in features)
-            case AvoidNear(point=other, radius=radius):
-                # Each change is largest at an end of the interval, and the norm grows with every change.
-                corner = []
-                for j, interval in enumerate(box):
-                    away = [self._between(j, other[j], i) for i in self._indices(j, interval)]
-                    corner.append(max(away))
-                assert isinstance(question.distance, Norm)
-                return question.distance.of(corner) < radius
-
-    def _between(self, axis: int, one: int, other: int) -> Fraction:
-        """The scaled change between two indices of an axis."""
-        from dataclasses import replace
-
-        return replace(self.question.axes[axis], start=one).delta(other)
-
-    def _holds_start(self, axis: int, interval: tuple[int, int]) -> bool:
-        one = self.question.axes[axis]
-        if isinstance(one, LevelAxis):
-            return bool(interval[0] >> one.start & 1)
-        return interval[0] <= one.start <= interval[1]
-
-    def _broken(self, number: int, box: list[tuple[int, int]]) -> bool:
-        """Whether no point of a box obeys a rule, by interval evaluation."""
-        rule = self.question.rules[number]
-        values: dict[str, tuple[Fraction, Fraction] | frozenset[int]] = {}
-        for name, j in rule.reads.items():
-            indices, axis = self._indices(j, box[j]), self.question.axes[j]
-            if isinstance(axis, LevelAxis):
-                values[name] = frozenset(indices)
-            else:
-                values[name] = (axis.value(indices[0]), axis.value(indices[1]))
-        return not rule.can_hold(values)
-
-    def _divide(self, node: int, point: Point, box: list[tuple[int, int]], axes: list[int], closed: Any) -> None:
-        """Split a box so that the largest slice around its nearest point that `closed` accepts is cut off.
-
-        If there is no such slice along any single axis, the widest axis is halved.
-        """
-        best: tuple[Fraction, int, int] | None = None
-        for j in axes:
-            axis, (first, last) = self.question.axes[j], box[j]
-            one = point[j]
-            if isinstance(axis, LevelAxis):
-                levels = self._indices(j, box[j])
-                if len(levels) == 1:
-                    continue
-                slice_ = sum(1 << k for k in levels if closed([*box[:j], (1 << k, 0), *box[j + 1 :]]))
-                if slice_ >> one & 1 and slice_ != box[j][0]:
-                    gain = min(axis.delta(k) for k in levels if not slice_ >> k & 1)
-                    best = max(best or (Fraction(-1), 0, 0), (gain, j, slice_))
-                continue
-            if first == last:
-                continue
-            if first < one < last:
-                continue  # the start lies inside: see below
-            end = last if one == first else first
-            low, high = one, end  # Invariant: the slice one..low closes (if it closes at all), one..high does not.
-            if not closed([*box[:j], (one, one), *box[j + 1 :]]):
-                continue
-            while abs(high - low) > 1:
-                middle = (low + high) // 2
-                part = (min(one, middle), max(one, middle))
-                low, high = (middle, high) if closed([*box[:j], part, *box[j + 1 :]]) else (low, middle)
-            best = max(best or (Fraction(-1), 0, 0), (axis.delta(high), j, min(low, high)))
-        if best is None:
-            best = (Fraction(0), *self._halves(point, box, axes))
-        self._split(node, best[1], best[2])
-
-    def _halves(self, point: Point, box: list[tuple[int, int]], axes: list[int]) -> tuple[int, int]:
-        """The widest of some axes and its middle, by value; an axis with the start inside is cut there first."""
-        widest, chosen = Fraction(-1), (-1, 0)
-        for j in axes:
-            axis, one = self.question.axes[j], point[j]
-            indices = self._indices(j, box[j])
-            if len(set(indices)) == 1:
-                continue
-            width = max(self._between(j, one, index) for index in indices)
-            if width <= widest:
-                continue
-            widest = width
-            if isinstance(axis, LevelAxis):
-                chosen = (j, 1 << one)
-                continue
-            assert isinstance(axis, GridAxis)
-            first, last = box[j]
-            at = one if first < one < last else axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
-            chosen = (j, min(max(at, first), last - 1))
-        assert chosen[0] >= 0, "a single point was not closed by what forbids it"
-        return chosen
+        )
 
     def _split(self, node: int, axis: int, at: int) -> None:
         """Split a node at an index (or mask) that may not be a cut of any tree; both children are open."""

@@ -28,7 +28,7 @@ from mace.distance import Norm
 from mace.errors import ModelError
 from mace.exact import exact, nearest
 from mace.margins import compare_slack, needed
-from mace.oracles.ensembles_cuts import Array, tests_of, values_of
+from mace.oracles.ensembles_cuts import Array, no_cut, tests_of, values_of
 from mace.question import Question
 from mace.tables import Compare, Ensemble
 
@@ -152,20 +152,39 @@ class Grounded:
 def ground(question: Question) -> Grounded:
     """The arrays of a question; raises ModelError for what this prover does not take."""
     model, norm = question.model, question.distance
-    if not isinstance(model, Ensemble) or not isinstance(norm, Norm):
-        raise ModelError("the prover for tree ensembles takes ensembles and norms", hint='Use oracle="smt".')
-    for axis in question.axes:
-        if isinstance(axis, LevelAxis) and axis.count > MOST_LEVELS:
-            raise ModelError(
-                f"feature `{axis.name}` has {axis.count} levels; this prover takes up to {MOST_LEVELS}",
-                hint='Use oracle="smt".',
-            )
+    reason = refusal(question)
+    if reason is not None:
+        raise ModelError(
+            f"the prover for tree ensembles does not take this question: {reason}", hint='Use oracle="smt".'
+        )
+    assert isinstance(model, Ensemble) and isinstance(norm, Norm)
     test, up, roots, value, depth, cuts = tests_of(question, model)
     scale, width = _scale(question.axes, norm)
     axes = _axes(question.axes, norm, cuts, scale)
     aim, gain = _aim(question, model, test, up, value, len(roots))
     forest = Forest(test, up, roots, gain, value, np.arange(len(test), dtype=np.int32))
     return Grounded(question.axes, axes, forest, aim, scale, width, depth)
+
+
+def refusal(question: Question) -> str | None:
+    """Why this prover does not take a question; None if it does."""
+    if not isinstance(question.model, Ensemble):
+        return f"it takes tree ensembles, and the model is a {question.model.name}"
+    if not isinstance(question.distance, Norm):
+        return "the distance is a program"
+    for axis in question.axes:
+        if isinstance(axis, LevelAxis) and axis.count > MOST_LEVELS:
+            return f"`{axis.name}` has {axis.count} levels, and it takes up to {MOST_LEVELS}"
+        if isinstance(axis, GridAxis) and not _finite(axis):
+            return f"the range of `{axis.name}` is too large for doubles"
+    return no_cut(question, question.model)
+
+
+def _finite(axis: GridAxis) -> bool:
+    """Whether the largest change of an axis, divided by its scale, is a finite double."""
+    scale, start = nearest(axis.scale), nearest(axis.start_value)
+    ends = [abs(nearest(axis.value(index)) - start) for index in (axis.lower, axis.upper)]
+    return scale > 0 and all(math.isfinite(end) and math.isfinite(end / scale) for end in ends)
 
 
 # ---------------------------------------------------------------------------------------------- costs
@@ -226,8 +245,6 @@ def costs_of(axis: Axis, norm: Norm, number: int, indices: Array, scale: int) ->
     # Differences of doubles, quotients and products: each operation errs by one part in 2^53.
     with np.errstate(over="ignore"):
         delta = np.abs(values_of(axis, indices) - nearest(axis.start_value)) / nearest(axis.scale)
-    if not np.isfinite(delta).all():
-        raise ModelError(f"the range of `{axis.name}` is too large", hint='Use oracle="smt".')
     alpha, beta, gamma = (nearest(weight * share) for share in (norm.alpha, norm.beta, norm.gamma))
     moved = delta > 0
     part = np.where(moved, np.floor((alpha + beta * delta) * float(scale) * _ROUNDED), 0.0)

@@ -25,7 +25,13 @@ Array: TypeAlias = NDArray[Any]
 
 
 def tests_of(question: Question, model: Ensemble) -> tuple[Array, Array, Array, Array, int, list[Array]]:
-    """All trees in one array of tests on axes, and the cuts of every axis."""
+    """All trees in one array of tests on axes, and the cuts of every axis.
+
+    Raises ModelError where a test is no cut of an axis (`no_cut`).
+    """
+    reason = no_cut(question, model)
+    if reason is not None:
+        raise ModelError(reason)
     sizes = np.array([tree.nodes for tree in model.trees], np.int64)
     roots = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
     shift = np.repeat(roots, sizes)
@@ -57,11 +63,6 @@ def tests_of(question: Question, model: Ensemble) -> tuple[Array, Array, Array, 
             continue
         if source.values is None:
             assert isinstance(axis, GridAxis)
-            if members and not members.keys().isdisjoint(here.tolist()):
-                raise ModelError(
-                    f"{model.name} tests `{axis.name}` for membership in a set, but the space declares it a number",
-                    hint='Declare the feature categorical, or use oracle="smt".',
-                )
             distinct, back = np.unique(threshold[here], return_inverse=True)
             answers[here] = _cut_indices(axis, source, distinct, model)[back]
             if _decreasing(source):  # the large values pass, those with index <= cut do not: the children change places
@@ -106,24 +107,34 @@ def _depth(test: Array, roots: Array) -> int:
     return depth
 
 
-def _decreasing(source: Column) -> bool:
-    """Whether the column falls where the feature rises.
+def no_cut(question: Question, model: Ensemble) -> str | None:
+    """Why some test of a tree does not cut its axis in two; None if all do."""
+    sets = {int(tree.column[node]) for tree in model.trees for node in tree.members}
+    for number, source in enumerate(question.columns):
+        if source.values is not None:
+            continue
+        if number in sets:
+            return f"{model.name} tests `{source.name}`, a number, for membership in a set"
+        if _turns(source):
+            return f"column `{source.name}` rises and falls with its feature"
+    return None
 
-    Raises ModelError when it does neither: then a test is no cut of the axis.
-    """
+
+def _turns(source: Column) -> bool:
+    """Whether the column neither only rises nor only falls with its feature."""
+    steps = [list(step[1][1]) for step in source.chain if step[0] == "steps"]
+    return any(values not in (sorted(values), sorted(values, reverse=True)) for values in steps)
+
+
+def _decreasing(source: Column) -> bool:
+    """Whether the column falls where the feature rises; it does one of the two."""
     falls = False
     for step in source.chain:
         if step[0] == "mul" or step[0] == "div":
             falls ^= step[1] < 0
         elif step[0] == "steps":
             values = list(step[1][1])
-            if values == sorted(values, reverse=True) and values[0] != values[-1]:
-                falls = not falls
-            elif values != sorted(values):
-                raise ModelError(
-                    f"column `{source.name}` rises and falls with its feature; this prover takes one direction only",
-                    hint='Use oracle="smt".',
-                )
+            falls ^= values[0] > values[-1]
     return falls
 
 

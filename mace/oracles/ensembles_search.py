@@ -448,7 +448,7 @@ def run(
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.
                 axis, cut = undecided(ground, whole, box, leaves)
                 if axis < 0:
-                    book.state[node] = DOUBTFUL if aim.fuzzy else CELL
+                    book.state[node] = DOUBTFUL if aim.fuzzy or book.settled[node] == DOUBTED else CELL
                     break
             if count[NODES] + 2 > len(book.key):
                 push(book, node)

@@ -18,38 +18,48 @@ from typing import TYPE_CHECKING
 
 from mace.axes import Point
 from mace.distance import Norm
-from mace.diversity import AvoidPoint
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.diversity import Avoid
+from mace.errors import ModelError
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.oracles.witnesses import Witnesses
 from mace.question import Question
 from mace.tables import Network
 
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Search
 
-_UNSETTLED = "some point lies so near to the boundary of the goal that rounding decides about it"
-
 
 class NetworkOracle:
-    """Answers about one question, see `mace.oracles.protocol`.
-
-    Raises TypeError for a model that is not a network and for a distance that is not a norm, ModelError for a column
-    that is not an affine function of its feature.
-    """
+    """Answers about one question, see `mace.oracles.protocol`; raises ModelError for what `accepts` gives a reason."""
 
     name = "networks"
     optimises = True
 
     def __init__(self, question: Question) -> None:
-        if not isinstance(question.model, Network) or not isinstance(question.distance, Norm):
-            raise TypeError("the networks oracle takes linear models and ReLU networks, with a norm as distance")
-        for column in question.columns:
-            if column.values is None:
-                column.affine()
-        self.question = question
+        reason = self.accepts(question)
+        if reason is not None:
+            raise ModelError(f"the prover for networks does not take this question: {reason}")
+        self.witnesses = Witnesses(question)
 
-    def forbid(self, point: Point) -> None:
-        """Exclude a point; proofs written later number it after the question's own exclusions."""
-        self.question = self.question.away(AvoidPoint(point))
+    @staticmethod
+    def accepts(question: Question) -> str | None:
+        """Why this prover does not take a question; None if it does."""
+        if not isinstance(question.model, Network):
+            return f"it takes linear models and ReLU networks, and the model is a {question.model.name}"
+        if not isinstance(question.distance, Norm):
+            return "the distance is a program"
+        bent = next((c for c in question.columns if c.values is None and not c.is_affine), None)
+        return None if bent is None else f"the column `{bent.name}` is not a linear function of its feature"
+
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model refused among its exclusions."""
+        return self.witnesses.question
+
+    @property
+    def refused(self) -> list[Avoid]:
+        """What the deployed model refused."""
+        return self.witnesses.refused
 
     def close(self) -> None:
         """Nothing to end: the search keeps no process."""
@@ -62,11 +72,13 @@ class NetworkOracle:
         strict: bool = False,
         best: Point | None = None,
         gap: Gap = Gap(),  # noqa: B008
+        replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
         from mace.oracles.networks_search import Search
 
-        search = Search(self.question, gap, limits, radius, strict)
+        self.witnesses.replay = replay
+        search = Search(self.witnesses, gap, limits, radius, strict)
         if best is not None:
             search.offer(best, trusted=True)
         return _reply(search)
@@ -83,11 +95,11 @@ def _reply(search: Search) -> Reply:
         return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower)
     lower, proof = prove(search)
     if found is not None and (radius is None or search.within(search.distance)):
-        why = search.why or _UNSETTLED
+        why = search.why or search.witnesses.why
         return Found(found, min(lower, search.distance), proof, why if lower < search.distance else "")
     if search.anywhere and proof is not None or radius is not None and lower >= radius:
         return Refuted(proof)
-    return Unknown(search.why or _UNSETTLED, lower)
+    return Unknown(search.why or search.witnesses.why, lower)
 
 
 __all__ = ["NetworkOracle"]

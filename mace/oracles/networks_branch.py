@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.axes import Axis, GridAxis
+from mace.axes import Axis, Box, GridAxis, Side, holds
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.exact import exact
-from mace.oracles.networks_exact import Box, Side, holds, levels, single
+from mace.oracles.conditions import ends
+from mace.oracles.networks_exact import single
 from mace.oracles.networks_kernels import INFINITY
 from mace.proof import Phase, Split
 
@@ -144,5 +145,5 @@ def middle(box: Box, j: int) -> Split:
     side = box[j]
     if isinstance(side, tuple):
         return Split(j, (side[0] + side[1]) // 2)
-    left = levels(side)
+    left = ends(side)
     return Split(j, sum(1 << level for level in left[: len(left) // 2]))

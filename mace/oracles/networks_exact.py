@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from operator import mul
-from typing import TypeAlias
 
 import numpy as np
 
-from mace.axes import GridAxis, Point
+from mace.axes import Box, GridAxis, Point, Side
 from mace.distance import Norm
 from mace.exact import exact
 from mace.margins import in_integers
@@ -25,9 +24,6 @@ from mace.tables import Compare, Network
 
 V = 200  # bits below the point in coefficients
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
-
-Side: TypeAlias = tuple[int, int] | int  # (lower, upper) indices of a grid, or a mask of levels
-Box: TypeAlias = tuple[Side, ...]
 
 
 def box_of(question: Question) -> Box:
@@ -247,21 +243,6 @@ def _down(value: float) -> int:
     return (top << ROOM) // bottom
 
 
-def holds(side: Side, index: int) -> bool:
-    """Whether a side has a value."""
-    return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)
-
-
-def only(side: Side, index: int) -> bool:
-    """Whether a side has this value and no other."""
-    return side == (index, index) if isinstance(side, tuple) else side == 1 << index
-
-
 def single(side: Side) -> bool:
     """Whether a side has one value."""
     return side[0] == side[1] if isinstance(side, tuple) else side.bit_count() == 1
-
-
-def levels(mask: int) -> list[int]:
-    """The levels of a mask, in order."""
-    return [level for level in range(mask.bit_length()) if mask >> level & 1]

@@ -51,6 +51,16 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
 
 def _whole(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
     """`prove`, up to a deadline; raises TimeOverError."""
+    while True:
+        known = search.distance
+        lower, proof = _attempt(search, until)
+        # Splitting a leaf once more may have found a nearer point.
+        if search.distance == known or lower >= search.distance:
+            return lower, proof
+
+
+def _attempt(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
+    """`prove`, at the distance that is known now."""
     if search.anywhere:
         try:
             return Fraction(0), write(search, None, until)
@@ -127,6 +137,9 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
             continue
         if not node.children:
             search.expand(node)
+            if node.closed == "avoid":  # a single point, that the deployed model refused
+                proof.append(Leaf("avoid", node.number))
+                continue
             if not node.children:
                 raise UnprovedError
         assert node.split is not None

@@ -7,23 +7,24 @@ Promise: see `mace.oracles.networks`.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from mace.axes import GridAxis, Point
+from mace.axes import Box, GridAxis, Point, Side, holds
 from mace.distance import Norm
-from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.exact import below, exact, nearest
+from mace.oracles.conditions import broken, inside
 from mace.oracles.networks_branch import TRIED, candidates
-from mace.oracles.networks_exact import Box, Exact, Side, box_of, holds, levels, only
+from mace.oracles.networks_exact import Exact, box_of, single
 from mace.oracles.networks_kernels import INFINITY, cut, derive, plain
 from mace.oracles.networks_model import Array, Hull, Part, Units, narrowed, numbers
 from mace.oracles.networks_relax import relax
 from mace.oracles.networks_start import greedy
 from mace.oracles.protocol import Gap, Limits
+from mace.oracles.witnesses import Witnesses
 from mace.proof import Phase, Split
 from mace.question import Question
 
@@ -59,9 +60,10 @@ class Node:
 class Search:
     """One run of branch and bound; see the module's docstring."""
 
-    def __init__(self, question: Question, gap: Gap, limits: Limits, radius: Fraction | None, strict: bool) -> None:
+    def __init__(self, witnesses: Witnesses, gap: Gap, limits: Limits, radius: Fraction | None, strict: bool) -> None:
+        question = witnesses.question
         assert isinstance(question.distance, Norm)
-        self.question, self.radius, self.strict = question, radius, strict
+        self.witnesses, self.radius, self.strict = witnesses, radius, strict
         self.gap = gap
         self.numbers = n = numbers(question)
         self.exact = Exact(question, n)
@@ -85,10 +87,20 @@ class Search:
         self.tried: set[Point] = set()
         self.root: Node | None = None
         self.seeds: set[Point] = set()
-        self.conditions = bool(question.rules or question.avoid or question.most_changes is not None)
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
         self.float_splits = 0
         self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
+
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model has refused by now among its exclusions."""
+        return self.witnesses.question
+
+    @property
+    def conditions(self) -> bool:
+        """Whether a box may be closed by anything but distance and model."""
+        question = self.question
+        return bool(question.rules or question.avoid or question.most_changes is not None)
 
     # ------------------------------------------------------------------------------------------ the target
 
@@ -261,34 +273,15 @@ class Search:
         if question.most_changes is not None and sum(moved) > question.most_changes:
             node.closed = "changes"
             return True
-        for k, avoid in enumerate(question.avoid):
-            match avoid:
-                case AvoidPoint(point=point):
-                    inside = all(only(side, i) for side, i in zip(node.box, point, strict=True))
-                case AvoidChanges(features=features):
-                    inside = all(moved[j] for j in features)
-                case AvoidNear(point=point, radius=radius):
-                    inside = self.farthest(node.box, point) < radius
-            if inside:
+        for k in range(len(question.avoid)):
+            if inside(question, k, node.box):
                 node.closed, node.number = "avoid", k
                 return True
-        for k, rule in enumerate(question.rules):
-            box = {name: _values(axes[j], node.box[j]) for name, j in rule.reads.items()}
-            if not rule.can_hold(box):
+        for k in range(len(question.rules)):
+            if broken(question, k, node.box):
                 node.closed, node.number = "rule", k
                 return True
         return False
-
-    def farthest(self, box: Box, point: Point) -> Fraction:
-        """At least the largest distance from a point to one of a box."""
-        deltas = []
-        for axis, side, index in zip(self.question.axes, box, point, strict=True):
-            around = replace(axis, start=index)
-            ends = side if isinstance(side, tuple) else levels(side)
-            deltas.append(max(around.delta(i) for i in ends))
-        norm = self.question.distance
-        assert isinstance(norm, Norm)
-        return norm.of(deltas)
 
     # ------------------------------------------------------------------------------------------ points
 
@@ -300,7 +293,7 @@ class Search:
         distance = self.question.distance_of(point)
         if distance >= self.distance or not self.question.obeys(point):
             return False
-        if not trusted and not self.exact.accepts(point):
+        if not trusted and not (self.exact.accepts(point) and self.witnesses.counts(point)):
             return False
         self.best, self.distance = point, distance
         return True
@@ -393,8 +386,7 @@ class Search:
         """Split a node where its relaxation loses most: the likeliest splits are tried, the best one is kept."""
         splits = candidates(self, node)
         if not splits:
-            self.settled = min(self.settled, node.bound)
-            node.closed = "dual"
+            self.settle(node)
             return
         most = -1.0
         for split in splits[:TRIED]:
@@ -413,6 +405,23 @@ class Search:
                 break
         for child in node.children:
             self.push(child)
+
+    def settle(self, node: Node) -> None:
+        """Close a node that cannot be split: where it is a single point, the deployed model is asked about it."""
+        node.closed = "dual"
+        if all(map(single, node.box)):
+            point = tuple(s[0] if isinstance(s, tuple) else s.bit_length() - 1 for s in node.box)
+            distance = self.question.distance_of(point)
+            if distance >= self.distance:
+                return
+            counts = self.witnesses.counts(point)
+            if counts:
+                self.best, self.distance = point, distance
+                return
+            if counts is False:  # it is excluded now
+                node.closed, node.number = "avoid", len(self.question.avoid) - 1
+                return
+        self.settled = min(self.settled, node.bound)
 
     def child(self, node: Node, split: Split | Phase, side: int) -> Node:
         """One half of a split node."""
@@ -434,10 +443,3 @@ def _side_of(axis: GridAxis, index: int) -> Side:
     if index == axis.start:
         return index, index
     return (axis.lower, axis.start - 1) if index < axis.start else (axis.start + 1, axis.upper)
-
-
-def _values(axis: Any, side: Side) -> tuple[Fraction, Fraction]:
-    if isinstance(side, tuple):
-        return axis.value(side[0]), axis.value(side[1])
-    left = levels(side)
-    return Fraction(left[0]), Fraction(left[-1])

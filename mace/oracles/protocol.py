@@ -1,18 +1,21 @@
 """What every oracle promises, and the three answers it may give.
 
 Promise: `Refuted` means that no allowed point with the goal, as far as the deployed floating-point model could accept
-it, lies within the radius asked; `Found` holds an allowed point that the exact reading of the model accepts, within
-the radius. A limit that was reached is `Unknown`, with the reason and whatever bound was proved before.
+it, lies within the radius asked, outside of what the deployed model itself refused when it was asked (`refused`);
+`Found` holds an allowed point within the radius that the deployed model accepted, or, where there is none to ask, that
+has the goal for certain. A limit that was reached is `Unknown`, with the reason and whatever bound was proved before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 from mace.axes import Point
 from mace.deadline import NEVER, Deadline
+from mace.diversity import Avoid
 from mace.proof import Proof
 
 
@@ -69,11 +72,30 @@ class Unknown:
 Reply: TypeAlias = Found | Refuted | Unknown
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The deployed model, asked about one point: whether it has the goal there.
+
+    by_leaves: whether what it says of a point of a tree ensemble holds for all points that reach the same leaves.
+    """
+
+    accepts: Callable[[Point], bool]
+    by_leaves: bool = True
+
+
 class Oracle(Protocol):
-    """Answers about one question; keeps its state (a solver, a compiled model) between calls."""
+    """Answers about one question; keeps its state (a solver, a compiled model) between calls.
+
+    optimises: whether ask(None) goes on to the proved optimum by itself.
+    """
 
     name: str
-    optimises: bool  # whether ask(None) goes on to the proved optimum by itself
+    optimises: bool
+
+    @property
+    def refused(self) -> Sequence[Avoid]:
+        """What the deployed model refused so far; excluded from the question after its own exclusions."""
+        ...
 
     def ask(
         self,
@@ -83,16 +105,14 @@ class Oracle(Protocol):
         strict: bool = False,
         best: Point | None = None,
         gap: Gap = Gap(),
+        replay: Replay | None = None,
     ) -> Reply:
         """Look for a point with the goal at distance <= radius (< radius if strict; anywhere if None).
 
-        best: a known point with the goal, to start from.
-        gap:  how far an oracle that optimises must go.
+        best:   a known point with the goal, to start from.
+        gap:    how far an oracle that optimises must go.
+        replay: asked about every point before it is called found; what it refuses is excluded.
         """
-        ...
-
-    def forbid(self, point: Point) -> None:
-        """Exclude a point that the deployed model refused; only what is near the decision boundary is ever refused."""
         ...
 
     def close(self) -> None:

@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.axes import Point
 from mace.deadline import NEVER, Deadline, TimeOverError
 from mace.distance import Norm
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.diversity import Avoid
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
+from mace.oracles.witnesses import Witnesses
 from mace.question import Question
 
 if TYPE_CHECKING:
@@ -50,11 +53,10 @@ class SmtOracle:
     def __init__(self, question: Question, solvers: Sequence[SolverName] = SOLVERS) -> None:
         if not solvers or any(solver not in SOLVERS for solver in solvers):
             raise ValueError(f"solvers must be some of z3 and cvc5, got {tuple(solvers)!r}")
-        self.question = question
+        self.witnesses = Witnesses(question)
         self.solvers: tuple[SolverName, ...] = tuple(dict.fromkeys(solvers))
         self._processes = [SolverProcess(solver) for solver in self.solvers]
         self._encoding: Encoding | None = None
-        self._forbidden: list[Point] = []
         self._bits: int | None = BITS
 
     def ask(
@@ -65,8 +67,11 @@ class SmtOracle:
         strict: bool = False,
         best: Point | None = None,
         gap: Gap = Gap(),  # noqa: ARG002, B008
+        replay: Replay | None = None,
     ) -> Reply:
         """See `Oracle.ask`; `best` also restricts the question to the ball of its distance."""
+        # What is refused is a point each: the solvers' record names points.
+        self.witnesses.replay = replay and replace(replay, by_leaves=False)
         try:
             return self._ask(radius, limits, strict=strict, best=best)
         except TimeOverError as over:
@@ -80,7 +85,7 @@ class SmtOracle:
             return Refuted()
         self._limit_memory(limits.memory)
         ball = radius
-        if best is not None and best not in self._forbidden:
+        if best is not None and self.question.obeys(best):
             known = self.question.distance_of(best)
             if radius is None or _inside(known, radius, strict=strict):
                 return Found(best)
@@ -92,11 +97,20 @@ class SmtOracle:
             # Rounded weights leave too many candidates: encode them exactly.
             self._bits, self._encoding = None, None
 
-    def forbid(self, point: Point) -> None:
-        """Exclude a point that the deployed model refused."""
-        self._forbidden.append(point)
-        if self._encoding is not None:
-            self._encoding.forbid(point)
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model refused among its exclusions."""
+        return self.witnesses.question
+
+    @property
+    def refused(self) -> list[Avoid]:
+        """What the deployed model refused."""
+        return self.witnesses.refused
+
+    @staticmethod
+    def accepts(question: Question) -> str | None:  # noqa: ARG004
+        """Solvers take every question."""
+        return None
 
     def close(self) -> None:
         """End the solvers' processes."""
@@ -124,8 +138,6 @@ class SmtOracle:
         for process in self._processes:
             process.reset()
         encoding = Encoding(self.question, ball, self._bits, deadline)
-        for point in self._forbidden:
-            encoding.forbid(point)
         self._encoding = encoding
         return encoding
 
@@ -144,12 +156,18 @@ class SmtOracle:
                     return Refuted()
                 if self._bits is not None and encoding.rounds:
                     return None
-                return Unknown("within the radius are only points that the rounding of the model's scores decides")
+                return Unknown(f"within the radius {self.witnesses.why}")
             point = encoding.point(answer.values)
             near = radius is None or _inside(self.question.distance_of(point), radius, strict=strict)
             goal = self.question.has_goal(point)
-            if near and goal and self.question.obeys(point):
-                return Found(point)
+            if near and goal is not False and self.question.obeys(point):
+                # Of a network over floats there would be no end of points that rounding leaves in doubt.
+                counts = self.witnesses.counts(point, exclude=encoding.finite or goal is True)
+                if counts:
+                    return Found(point)
+                if counts is False:
+                    encoding.forbid(point)
+                    continue
             candidates += 1
             if goal is False:
                 encoding.exclude(point)

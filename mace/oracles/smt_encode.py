@@ -17,10 +17,10 @@ from fractions import Fraction
 from io import StringIO
 from typing import Any, assert_never
 
-from mace.axes import Point
+from mace.axes import Point, Side
 from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
-from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.language import Program
 from mace.oracles.smt_axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
 from mace.oracles.smt_layers import NetworkTerms
@@ -227,8 +227,18 @@ class Encoding:
                 return terms.any([terms.no(self.axes[j].changed) for j in features])
             case AvoidNear(point=point, radius=radius):
                 return self._far_from(point, radius)
+            case AvoidBox(box=box):
+                return terms.any([self._outside(axis, side) for axis, side in zip(self.axes, box, strict=True)])
             case _:
                 assert_never(avoid)
+
+    def _outside(self, axis: GridTerm | LevelTerm, side: Side) -> Term:
+        """The value of an axis is outside of a box's side."""
+        if isinstance(axis, LevelTerm):
+            assert isinstance(side, int)
+            return self.terms.all([axis.differs(level) for level in axis.levels if side >> level & 1])
+        assert isinstance(side, tuple)
+        return self.terms.any([axis.at_most(side[0] - 1), self.terms.no(axis.at_most(side[1]))])
 
     def _far_from(self, point: Point, radius: Fraction) -> Term:
         """The distance from another point is at least `radius`."""

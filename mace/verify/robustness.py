@@ -48,28 +48,25 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
         return (said[0], said[1]) if said[0] != said[1] else None
 
     case = Case(question, rows, broken)
-    reply, name, refused, found = ask(case, given.radius, limits, lambda asked, pair: asked.broken(pair))
+    reply, found, question, _, name, note = ask(case, given.radius, limits, lambda asked, pair: asked.broken(pair))
+    notes: tuple[str, ...] = (note,) if note else ()
     if found is not None:
         decisions = broken(found)
         assert decisions is not None
         return Verdict("", "violated", "a nearer input gets another decision", Violation(found, decisions), asked=1,
-                       oracle=name)  # fmt: skip
+                       oracle=name, notes=notes)  # fmt: skip
     if isinstance(reply, Unknown):
         why = reply.why + (f" (proved up to {nearest(reply.lower):.6g})" if reply.lower else "")
-        return Verdict("", "unknown", why, asked=1, oracle=name)
+        return Verdict("", "unknown", why, asked=1, oracle=name, notes=notes)
     assert isinstance(reply, Refuted)
     certificates: tuple[Any, ...] = ()
-    notes: tuple[str, ...] = ()
     if reply.proof is not None:
         from mace.certificate import certificate
-        from mace.diversity import AvoidPoint
 
-        for point in refused:
-            question = question.away(AvoidPoint(point))
         try:
             certificates = (certificate(question, given.radius, None, reply.proof),)
         except CertificateError as error:
-            notes = (error.message,)
+            notes = (*notes, error.message)
     why = f"every input closer than {nearest(given.radius):.6g} gets {decision!r}"
     return Verdict("", "proved", why, certificates=certificates, asked=1, refuted=1, oracle=name, notes=notes)
 

@@ -9,21 +9,21 @@ Source: Karimi et al. 2020, section 3; pairs of inputs as one input of a product
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.axes import Point
 from mace.deadline import Deadline
-from mace.diversity import AvoidPoint
 from mace.errors import CertificateError, ModelError
-from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Unknown
+from mace.oracles.choice import choose
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.proof import Proof
 from mace.question import Question
 from mace.space import Space
-from mace.tables import Ensemble, Label, Network
+from mace.tables import Label
 from mace.verify import properties as kinds
 from mace.verify.cases import Attempt, Load, attempts
 from mace.verify.product import NoProduct
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from mace.certificate import Certificate
 
 ANYTHING = Gap(Fraction(10**12))  # the first point found will do: nobody asked for the nearest
-MOST_REFUSED = 1000
 
 
 def verify(
@@ -174,21 +173,23 @@ class _Run:
         if deadline.over:
             self.doubts.append(deadline.why)
             return None
-        reply, name, refused, accepted = ask(case, None, self.limits, self.breaks)
-        self.oracles.append(name)
-        if accepted is not None:
-            rows = shrink(accepted, lambda candidate: self.breaks(case, candidate) is not None, self.plain)
+        outcome = ask(case, None, self.limits, self.breaks)
+        self.oracles.append(outcome.oracle)
+        if outcome.note:
+            self.notes.append(outcome.note)
+        if outcome.rows is not None:
+            rows = shrink(outcome.rows, lambda candidate: self.breaks(case, candidate) is not None, self.plain)
             decisions = self.breaks(case, rows)
             assert decisions is not None
             return rows, decisions
-        match reply:
+        match outcome.reply:
             case Refuted(proof=proof):
                 self.refuted += 1
-                if refused:
+                if outcome.refused:
                     self.notes.append(
-                        f"the deployed model itself was asked about {len(refused)} points near a boundary"
+                        f"the deployed model itself was asked about {outcome.refused} points near a boundary"
                     )
-                self._certify(case.question, refused, proof)
+                self._certify(outcome.question, proof)
             case Unknown(why=why):
                 self.doubts.append(deadline.why if deadline.over else why)
         return None
@@ -197,17 +198,31 @@ class _Run:
         """What the deployed model says of allowed rows that break the property; None if they do not."""
         return case.broken(rows) if all(self.subject.allowed(row) for row in rows) else None
 
-    def _certify(self, question: Question, refused: Iterable[Point], proof: Proof | None) -> None:
+    def _certify(self, question: Question, proof: Proof | None) -> None:
         from mace.certificate import certificate
 
         if proof is None:
             return
-        for point in refused:
-            question = question.away(AvoidPoint(point))
         try:
             self.certificates.append(certificate(question, None, None, proof))
         except CertificateError as error:
             self.notes.append(error.message)
+
+
+class Outcome(NamedTuple):
+    """What came of one question.
+
+    rows:     rows that break the property, as the deployed model says; None if there are none, or none are known.
+    question: the question that was answered: without the points that the deployed model refused, `refused` of them.
+    note:     on the choice of the oracle, empty if there is nothing to say.
+    """
+
+    reply: Reply
+    rows: Rows | None
+    question: Question
+    refused: int = 0
+    oracle: str = "none"
+    note: str = ""
 
 
 def ask(
@@ -215,49 +230,32 @@ def ask(
     radius: Fraction | None,
     limits: Limits,
     breaks: Callable[[Case, Rows], tuple[Label, ...] | None],
-) -> tuple[Any, str, list[Point], Rows | None]:
-    """One question: the reply, the oracle's name, points that the replay refused, and the rows that it accepted."""
-    refused: list[Point] = []
+) -> Outcome:
+    """Put one question to an oracle; `breaks` replays what it finds."""
+
+    def accepts(point: Point) -> bool:
+        return breaks(case, case.rows(point)) is not None
+
     try:
-        oracle = oracle_for(case.question)
+        oracle, note = choose(case.question)
     except ModelError as error:
-        return Unknown(error.message), "none", refused, None
+        return Outcome(Unknown(error.message), None, case.question)
     try:
-        while True:
-            reply = oracle.ask(radius, limits, strict=radius is not None, gap=ANYTHING)
-            if not isinstance(reply, Found):
-                return reply, oracle.name, refused, None
-            rows = case.rows(reply.point)
-            if case.question.obeys(reply.point) and breaks(case, rows) is not None:
-                return reply, oracle.name, refused, rows
-            refused.append(reply.point)
-            if not case.exact:
-                why = "a point that the prover found breaks the property by no allowed rows"
-                return Unknown(why), oracle.name, refused, None
-            oracle.forbid(reply.point)
-            if limits.deadline.over or len(refused) >= MOST_REFUSED:
-                why = f"the deployed model refused {len(refused)} points that the oracle found"
-                return Unknown(why), oracle.name, refused, None
+        # A point that does not stand for its rows alone must not be excluded for their sake: it is replayed at the end.
+        replay = Replay(accepts, by_leaves=False) if case.exact else None
+        reply = oracle.ask(radius, limits, strict=radius is not None, gap=ANYTHING, replay=replay)
+        rows = None
+        if isinstance(reply, Found):
+            if case.question.obeys(reply.point) and accepts(reply.point):
+                rows = case.rows(reply.point)
+            else:
+                reply = Unknown("spurious counterexample: it fails the replay")
+        question = case.question
+        for avoid in oracle.refused:
+            question = question.away(avoid)
+        return Outcome(reply, rows, question, len(oracle.refused), oracle.name, note)
     finally:
         oracle.close()
-
-
-def oracle_for(question: Question) -> Oracle:
-    """A prover that takes the question, else the solvers."""
-    from mace.oracles.smt import SmtOracle
-
-    try:
-        if isinstance(question.model, Ensemble):
-            from mace.oracles.ensembles import EnsembleOracle
-
-            return EnsembleOracle(question)
-        if isinstance(question.model, Network) and all(c.values is not None or c.is_affine for c in question.columns):
-            from mace.oracles.networks import NetworkOracle
-
-            return NetworkOracle(question)
-    except (ModelError, TypeError):
-        pass  # more levels than the prover takes, or a column that rises and falls
-    return SmtOracle(question)
 
 
 def _broken_by(rows: Rows) -> str:

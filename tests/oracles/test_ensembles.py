@@ -13,9 +13,10 @@ from mace import answer, deadline
 from mace.certificate import certificate
 from mace.columns import Column, Step
 from mace.distance import norm
+from mace.diversity import AvoidBox, AvoidPoint
 from mace.errors import ModelError
 from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.plausibility import rule_of
 from mace.proof import Leaf
 from mace.question import Goal, Question
@@ -150,14 +151,17 @@ def test_without_time_the_bounds_are_sound() -> None:
     accepted(question, hasty)
 
 
-def test_a_forbidden_point_is_not_given_again() -> None:
+@pytest.mark.parametrize("by_leaves", [True, False])
+def test_a_point_that_the_deployed_model_refuses_is_excluded(by_leaves: bool) -> None:
     question, _ = forest()
-    oracle = EnsembleOracle(question)
-    first = oracle.ask(None, LIMITS)
+    first = EnsembleOracle(question).ask(None, LIMITS)
     assert isinstance(first, Found)
-    oracle.forbid(first.point)
-    second = oracle.ask(None, LIMITS)
+    oracle = EnsembleOracle(question)
+    second = oracle.ask(None, LIMITS, replay=Replay(lambda point: point != first.point, by_leaves))
     assert isinstance(second, Found)
+    assert len(oracle.refused) == 1
+    assert isinstance(oracle.refused[0], AvoidBox if by_leaves else AvoidPoint)
+    assert question.excluded(oracle.refused[0], first.point)
     assert second.point != first.point
     assert question.distance_of(second.point) >= question.distance_of(first.point)
     accepted(oracle.question, second)

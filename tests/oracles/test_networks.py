@@ -13,10 +13,11 @@ import pytest
 from mace.certificate import certificate
 from mace.deadline import Deadline
 from mace.distance import norm
+from mace.diversity import AvoidPoint
 from mace.oracles import networks_proof
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.networks_search import Search
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.proof import Proof
 from mace.proofs.check import check
 from mace.question import Goal, Question
@@ -114,14 +115,17 @@ def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:
     assert isinstance(NetworkOracle(question).ask(above, Limits.of(60)), Found)
 
 
-def test_a_forbidden_point_is_not_found_again() -> None:
+def test_a_point_that_the_deployed_model_refuses_is_excluded() -> None:
     question = random_question(3, "network", extras=False)
-    oracle = NetworkOracle(question)
-    first = oracle.ask(None, Limits.of(60))
+    first = NetworkOracle(question).ask(None, Limits.of(60))
     assert isinstance(first, Found)
-    oracle.forbid(first.point)
-    second = oracle.ask(None, Limits.of(60))
-    assert not isinstance(second, Found) or second.point != first.point
+    oracle = NetworkOracle(question)
+    second = oracle.ask(None, Limits.of(60), replay=Replay(lambda point: point != first.point))
+    assert AvoidPoint(first.point) in oracle.refused
+    assert isinstance(second, Found)
+    assert second.point != first.point
+    assert second.lower is not None and second.proof is not None
+    assert check(certificate(oracle.question, second.lower, second.point, second.proof).data).accepted
 
 
 def test_importing_the_oracle_loads_no_compiler_and_no_solver() -> None:

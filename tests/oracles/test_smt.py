@@ -17,11 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mace.axes import Point
 from mace.columns import Column
 from mace.deadline import Deadline, TimeOverError
 from mace.distance import DistanceProgram, norm
+from mace.diversity import AvoidPoint
 from mace.oracles import smt, smt_process
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Reply, Unknown
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.smt import SOLVERS, SmtOracle, cross_check, export
 from mace.oracles.smt_encode import Encoding
 from mace.oracles.smt_process import SolverName, SolverProcess, Text
@@ -181,14 +183,17 @@ def test_the_next_float_is_found_and_nothing_before_it(solver: SolverName) -> No
 def test_a_refused_point_is_not_found_again(solver: SolverName) -> None:
     question = program_question()
     oracle = SmtOracle(question, (solver,))
-    seen = set()
-    for _ in range(5):
-        reply = oracle.ask(Fraction(1, 2))
-        assert isinstance(reply, Found)
-        assert reply.point not in seen
-        seen.add(reply.point)
-        oracle.forbid(reply.point)
+    asked: list[Point] = []
+
+    def accepts(point: Point) -> bool:
+        assert point not in asked
+        asked.append(point)
+        return len(asked) > 4
+
+    reply = oracle.ask(Fraction(1, 2), replay=Replay(accepts))
     oracle.close()
+    assert isinstance(reply, Found)
+    assert [*oracle.refused, AvoidPoint(reply.point)] == [AvoidPoint(point) for point in asked]
 
 
 @pytest.mark.parametrize("solvers", [("z3",), ("cvc5",), ("z3", "cvc5")])

@@ -90,6 +90,11 @@ def allowed(statement: Json, point: tuple[int, ...]) -> bool:
             return False
         if "point" in region and tuple(region["point"]) == point:
             return False
+        if "box" in region and all(
+            side[0] <= i <= side[1] if isinstance(side, list) else side >> i & 1
+            for side, i in zip(region["box"], point, strict=True)
+        ):
+            return False
         if "near" in region and distance(statement, point, region["near"]) < Fraction(region["radius"]):
             return False
     values = [value(feature, i) for feature, i in zip(features, point, strict=True)]

@@ -134,6 +134,22 @@ claim(
     ),
 )
 claim(
+    "an excluded box that ends before the box",
+    certificate(AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]], avoid=[{"box": [[4, 9]]}]),
+    certificate(AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]], avoid=[{"box": [[4, 10]]}]),
+)
+claim(
+    "an excluded box that lacks a value of another feature",
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]],
+        features=[grid(0, 10, 0), grid(0, 1, 0)], avoid=[{"box": [[4, 10], [0, 0]]}],
+    ),
+    certificate(
+        AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["avoid", 0]],
+        features=[grid(0, 10, 0), grid(0, 1, 0)], avoid=[{"box": [[4, 10], [0, 1]]}],
+    ),
+)  # fmt: skip
+claim(
     "a rule that still holds at the end of a box",
     certificate(
         AT_3, at_least(1.0), None, [["split", 0, 3], ["trees"], ["rule", 0]], rules=[["<=", ["x", 0], ["c", "4"]]]

@@ -64,6 +64,11 @@ CASES: dict[str, tuple[str, Any, Any]] = {
         made(at(5, far="5"), avoid=[{"near": [7], "radius": "2000000001/1000000000"}]),
         made(at(5, far="5"), avoid=[{"near": [7], "radius": "2"}]),
     ),
+    "in an excluded box": (
+        "it lies in excluded region 0",
+        made(at(5, far="5"), avoid=[{"box": [[5, 7]]}]),
+        made(at(5, far="5"), avoid=[{"box": [[6, 7]]}]),
+    ),
     "an excluded set of changes": (
         "it lies in excluded region 0",
         made(at(4, 2, far="5"), avoid=[{"changes": [0, 1]}], **TWO),

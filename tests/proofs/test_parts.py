@@ -187,6 +187,15 @@ def random_tree(rng: np.random.Generator, features: list[Any], columns: list[Any
     return tree
 
 
+def side(rng: np.random.Generator, described: dict[str, Any]) -> Any:
+    """A side of an excluded box: an interval that may reach beyond the allowed values, or a mask of levels."""
+    if described["kind"] == "levels":
+        return int(rng.integers(0, 1 << described["count"]))
+    low, high = described["lower"], described["upper"]
+    ends = sorted(int(low + share * (high - low)) for share in rng.uniform(-0.3, 1.3, 2))
+    return [min(ends[0], low) if rng.random() < 0.5 else ends[0], max(ends[1], high) if rng.random() < 0.5 else ends[1]]
+
+
 def statement(seed: int, kind: str, hard: bool = True) -> dict[str, Any]:
     """A random statement; not `hard`: no chains, so that thresholds are near values."""
     rng = np.random.default_rng(seed)
@@ -200,6 +209,7 @@ def statement(seed: int, kind: str, hard: bool = True) -> dict[str, Any]:
     avoid: list[Any] = [{"changes": [0]}, {"changes": []}, {"changes": list(range(count))}]
     avoid += [{"point": list(p)} for p in points]
     avoid += [{"near": list(p), "radius": str(Fraction(int(rng.integers(0, 9)), 3))} for p in points]
+    avoid += [{"box": [side(rng, f) for f in features]} for _ in range(3)]
     if kind == "network":
         size = int(rng.integers(1, 4))
         weights = [rng.normal(size=(len(columns), size)), rng.normal(size=(size, size)), rng.normal(size=(size, 1))]

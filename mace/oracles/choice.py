@@ -1,0 +1,61 @@
+"""Which oracle answers a question, and why another one does not.
+
+In:  a question, and the name of an oracle or "auto".
+Out: a `Chosen`: the oracle, and a note where it is not the one made for such a model.
+Promise: `explain`, `verify` and `audit` all choose here. Each oracle says itself what it takes (`accepts`: the reason
+why not, or None); what no prover takes goes to the solvers, which take every question.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mace.errors import MaceError
+from mace.oracles.ensembles import EnsembleOracle
+from mace.oracles.networks import NetworkOracle
+from mace.oracles.protocol import Oracle
+from mace.question import Question
+from mace.tables import Ensemble, Formula
+
+ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
+PROVERS: dict[str, type[EnsembleOracle] | type[NetworkOracle]] = {
+    "ensembles": EnsembleOracle,
+    "networks": NetworkOracle,
+}
+
+
+class Chosen(NamedTuple):
+    """An oracle, and what an answer must say about the choice; empty if nothing."""
+
+    oracle: Oracle
+    note: str
+
+
+def choose(question: Question, name: str = "auto") -> Chosen:
+    """The oracle of a name; for "auto" the prover for the question's kind of model where it takes it, else the solvers.
+
+    Raises MaceError for an unknown name, and where a prover asked for by name does not take the question.
+    """
+    if name not in ORACLES:
+        raise MaceError(f"unknown oracle {name!r}", hint=f"Use one of {', '.join(ORACLES)}.")
+    prover = _made_for(question) if name == "auto" else name if name in PROVERS else None
+    reason = PROVERS[prover].accepts(question) if prover is not None else None
+    if prover is not None and reason is None:
+        return Chosen(PROVERS[prover](question), "")
+    if name in PROVERS:
+        raise MaceError(f"the oracle {name!r} does not take this question: {reason}", hint='Use oracle="auto".')
+    from mace.oracles.smt import SOLVERS, SmtOracle
+
+    solvers = [solver for solver in SOLVERS if name in (solver, "smt", "auto")]
+    note = "" if reason is None else f"answered by solvers, not by the prover {prover!r}: {reason}"
+    return Chosen(SmtOracle(question, solvers), note)
+
+
+def _made_for(question: Question) -> str | None:
+    """The prover for a kind of model; None for programs."""
+    if isinstance(question.model, Formula):
+        return None
+    return "ensembles" if isinstance(question.model, Ensemble) else "networks"
+
+
+__all__ = ["ORACLES", "PROVERS", "Chosen", "choose"]

@@ -1,0 +1,158 @@
+"""Rules and exclusions over boxes: which of them close a box, and where to cut one whose nearest point breaks them.
+
+In:  a question, a box of its axes.
+Out: `inside`, `broken`: whether every point of a box is excluded, or breaks a rule; `close_or_cut` for a box with a
+     nearest point that is not allowed.
+Promise: what closes here closes for a checker by the same rule of proofs/FORMAT.md (`avoid`, `rule`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Literal, NamedTuple
+
+from mace.axes import Box, GridAxis, Point, Side, holds
+from mace.distance import Norm
+from mace.diversity import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.question import Question
+
+
+class Closed(NamedTuple):
+    """A box that one exclusion or one rule closes."""
+
+    by: Literal["avoid", "rule"]
+    number: int
+
+
+class Cut(NamedTuple):
+    """Where to split a box, as `mace.proof.Split`."""
+
+    axis: int
+    at: int
+
+
+def inside(question: Question, number: int, box: Box) -> bool:
+    """Whether a box that is not empty lies in an excluded region."""
+    match question.avoid[number]:
+        case AvoidPoint(point=point):
+            return all(set(ends(side)) == {index} for side, index in zip(box, point, strict=True))
+        case AvoidChanges(features=features):
+            return not any(holds(box[j], question.axes[j].start) for j in features)
+        case AvoidNear(point=point, radius=radius):
+            # Each change is largest at an end of the side, and the norm grows with every change.
+            farthest = [max(_between(question, j, point[j], i) for i in ends(side)) for j, side in enumerate(box)]
+            assert isinstance(question.distance, Norm)
+            return question.distance.of(farthest) < radius
+        case AvoidBox(box=avoided):
+            return all(_border(side, mine) is None for side, mine in zip(avoided, box, strict=True))
+
+
+def broken(question: Question, number: int, box: Box) -> bool:
+    """Whether no point of a box that is not empty obeys a rule, by interval evaluation."""
+    rule = question.rules[number]
+    values: dict[str, tuple[Fraction, Fraction] | frozenset[int]] = {}
+    for name, j in rule.reads.items():
+        axis, side = question.axes[j], box[j]
+        if isinstance(side, tuple):
+            values[name] = (axis.value(side[0]), axis.value(side[1]))
+        else:
+            values[name] = frozenset(ends(side))
+    return not rule.can_hold(values)
+
+
+def close_or_cut(question: Question, box: Box, point: Point) -> Closed | Cut:
+    """What to do with a box whose nearest point, `point`, breaks a rule or is excluded."""
+    for number, avoid in enumerate(question.avoid):
+        if question.excluded(avoid, point):
+            if inside(question, number, box):
+                return Closed("avoid", number)
+            if isinstance(avoid, AvoidBox):
+                borders = (_border(side, mine) for side, mine in zip(avoid.box, box, strict=True))
+                return next(Cut(axis, at) for axis, at in enumerate(borders) if at is not None)
+            return _slice(question, box, point, range(len(box)), partial(inside, question, number))
+    for number, rule in enumerate(question.rules):
+        if not rule.holds(question.axes, point):
+            if broken(question, number, box):
+                return Closed("rule", number)
+            return _slice(question, box, point, sorted(set(rule.reads.values())), partial(broken, question, number))
+    raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
+
+
+def ends(side: Side) -> Sequence[int]:
+    """The ends of an interval; all levels of a mask."""
+    return side if isinstance(side, tuple) else [level for level in range(side.bit_length()) if side >> level & 1]
+
+
+def _between(question: Question, axis: int, one: int, other: int) -> Fraction:
+    """The scaled change between two indices of an axis."""
+    return replace(question.axes[axis], start=one).delta(other)
+
+
+def _border(avoided: Side, side: Side) -> int | None:
+    """Where to cut a side that reaches beyond an excluded one; None if it does not."""
+    if isinstance(avoided, int) or isinstance(side, int):
+        assert isinstance(avoided, int) and isinstance(side, int)
+        return avoided if side & ~avoided else None
+    if side[0] < avoided[0]:
+        return avoided[0] - 1
+    return avoided[1] if side[1] > avoided[1] else None
+
+
+def _put(box: Box, axis: int, side: Side) -> Box:
+    return (*box[:axis], side, *box[axis + 1 :])
+
+
+def _slice(question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]) -> Cut:
+    """The cut that takes away the largest slice around a box's nearest point that `closed` accepts.
+
+    If there is no such slice along any single axis, the widest axis is halved.
+    """
+    best: tuple[Fraction, int, int] | None = None
+    for j in axes:
+        axis, side, one = question.axes[j], box[j], point[j]
+        if isinstance(side, int):
+            levels = ends(side)
+            if len(levels) == 1:
+                continue
+            mask = sum(1 << k for k in levels if closed(_put(box, j, 1 << k)))
+            if mask >> one & 1 and mask != side:
+                gain = min(axis.delta(k) for k in levels if not mask >> k & 1)
+                best = max(best or (Fraction(-1), 0, 0), (gain, j, mask))
+            continue
+        first, last = side
+        # Where the start lies inside the side, the axis is cut there first: see `_halves`.
+        if first == last or first < one < last or not closed(_put(box, j, (one, one))):
+            continue
+        low, high = one, last if one == first else first  # Invariant: the slice one..low closes, one..high does not.
+        while abs(high - low) > 1:
+            middle = (low + high) // 2
+            part = (min(one, middle), max(one, middle))
+            low, high = (middle, high) if closed(_put(box, j, part)) else (low, middle)
+        best = max(best or (Fraction(-1), 0, 0), (axis.delta(high), j, min(low, high)))
+    return Cut(best[1], best[2]) if best is not None else _halves(question, box, point, axes)
+
+
+def _halves(question: Question, box: Box, point: Point, axes: Sequence[int]) -> Cut:
+    """The widest of some axes and its middle, by value; an axis with the start inside is cut there first."""
+    widest, chosen = Fraction(-1), Cut(-1, 0)
+    for j in axes:
+        axis, side, one = question.axes[j], box[j], point[j]
+        indices = ends(side)
+        if len(set(indices)) == 1:
+            continue
+        width = max(_between(question, j, one, index) for index in indices)
+        if width <= widest:
+            continue
+        widest = width
+        if isinstance(side, int):
+            chosen = Cut(j, 1 << one)
+            continue
+        assert isinstance(axis, GridAxis)
+        first, last = side
+        at = one if first < one < last else axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
+        chosen = Cut(j, min(max(at, first), last - 1))
+    assert chosen.axis >= 0, "a single point was not closed by what forbids it"
+    return chosen

@@ -1,0 +1,100 @@
+"""Which points an oracle may call found, and what becomes of those that rounding leaves in doubt.
+
+In:  a question, and a `Replay` that asks the deployed model about one point, where the caller has one.
+Out: `Witnesses.counts`; and the question with everything that the deployed model refused among its exclusions.
+Promise: with a replay, nothing counts that the deployed model did not accept. What it refuses is excluded from the
+question, so that a refutation holds for all other points, and is listed (`refused`): the claim of a certificate names
+each exclusion, and the answer says how many there are. A refused point of a tree ensemble stands for all points that
+reach the same leaf of every tree, for which the library computes the same numbers.
+"""
+
+from __future__ import annotations
+
+from mace.axes import Box, GridAxis, LevelAxis, Point, Side
+from mace.diversity import Avoid, AvoidBox, AvoidPoint
+from mace.exact import nearest
+from mace.oracles.protocol import Replay
+from mace.question import Question
+from mace.tables import Ensemble, Tree
+
+MOST_REFUSED = 1000
+
+
+class Witnesses:
+    """The points of one question that count as found."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.refused: list[Avoid] = []
+        self.replay: Replay | None = None
+
+    def counts(self, point: Point, *, exclude: bool = True) -> bool | None:
+        """Whether an allowed point has the goal.
+
+        exclude: whether a point that the deployed model refuses is excluded; then the answer is False, else None.
+        Returns None where nobody can tell: rounding decides, and there is no replay, or too much was refused already.
+        """
+        if self.replay is None:
+            return True if self.question.has_goal(point) else None
+        if len(self.refused) >= MOST_REFUSED:
+            return None
+        if self.replay.accepts(point):
+            return True
+        if not exclude:
+            return None
+        alike = self.replay.by_leaves and isinstance(self.question.model, Ensemble)
+        avoid = AvoidBox(same_leaves(self.question, point)) if alike else AvoidPoint(point)
+        self.question = self.question.away(avoid)
+        self.refused.append(avoid)
+        return False
+
+    @property
+    def why(self) -> str:
+        """What keeps a point in doubt."""
+        if len(self.refused) >= MOST_REFUSED:
+            return f"the deployed model refused {len(self.refused)} points near its boundary"
+        return "rounding decides about a point so near to the boundary of the goal, and nobody can tell how"
+
+
+def same_leaves(question: Question, point: Point) -> Box:
+    """A box around a point in which every tree answers each of its tests on the point's way alike."""
+    model, row = question.model, question.row(point)
+    assert isinstance(model, Ensemble)
+    box: list[Side] = [a.allowed if isinstance(a, LevelAxis) else (a.lower, a.upper) for a in question.axes]
+    for tree in model.trees:
+        node = 0
+        while tree.column[node] >= 0:
+            column = question.columns[tree.column[node]]
+            left = model.goes_left(tree, node, float(row[tree.column[node]]))
+            box[column.feature] = _alike(question, tree, node, box[column.feature], point[column.feature], left)
+            node = int(tree.left[node] if left else tree.right[node])
+    return tuple(box)
+
+
+def _alike(question: Question, tree: Tree, node: int, side: Side, index: int, left: bool) -> Side:
+    """The part of an axis's side, around an index, on which one test answers as it does there."""
+    model, column = question.model, question.columns[tree.column[node]]
+    assert isinstance(model, Ensemble)
+    axis = question.axes[column.feature]
+    if isinstance(side, int):
+        assert isinstance(axis, LevelAxis)
+        levels = (level for level in axis.levels() if side >> level & 1)
+        return sum(1 << level for level in levels if model.goes_left(tree, node, column.at(axis, level)) == left)
+    assert isinstance(axis, GridAxis)
+    if node in tree.members or any(step[0] == "steps" for step in column.chain):
+        return (index, index)  # The test may change its answer more than once along the axis.
+
+    def same(at: int) -> bool:
+        return model.goes_left(tree, node, column.of(nearest(axis.value(at)))) == left
+
+    def last(end: int) -> int:
+        """The index farthest from the point's towards an end that still answers alike; it changes once at most."""
+        if same(end):
+            return end
+        inside, outside = index, end  # Invariant: alike inside, otherwise outside.
+        while abs(outside - inside) > 1:
+            middle = (inside + outside) // 2
+            inside, outside = (middle, outside) if same(middle) else (inside, middle)
+        return inside
+
+    return last(side[0]), last(side[1])

@@ -10,11 +10,12 @@ The second half, table to program, is in `tree.py`, `forest.py`, `linear.py` and
 if __name__ != "mace.compilers":
     raise ImportError(f"import `mace.compilers`, not `{__name__}`", name=__name__)
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mace.compilers import read_lightgbm, read_onnx, read_xgboost
+from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.deployed import Deployed, deployed
 from mace.compilers.load import PickleWarning, load_model
 from mace.compilers.model_file import ModelFile
@@ -93,7 +94,7 @@ READERS: dict[str, Reader] = {
     ),
     "sklearn.ensemble.IsolationForest": Reader(read_isolation, "margin"),
     "sklearn.calibration.CalibratedClassifierCV": Reader(
-        lambda model: read_calibrated(read, model),
+        lambda model: read_calibrated(_read_matrix, model),
         "as the model inside; margin where a libm has a say",
         "means of several calibrated models (`ensemble=True`); more than two classes; pipelines inside",
     ),
@@ -137,13 +138,22 @@ _DECIDING = (
 )  # fmt: skip
 
 
-def read(model: object) -> Table:
-    """The table of a fitted model: plain numbers, validated.
+def read(model: object, known: Sequence[Sequence[float]] | None = None) -> Table:
+    """The table of a fitted model: plain numbers, validated, and compared with the model's own `predict`.
 
     model: an object of one of the classes in READERS, or of a subclass that decides in the same way.
-    Raises ModelError for any other class, an unfitted model, or a damaged one, and for a model that codes the
-    categories of a frame by itself: it is compiled over a space of its raw columns (`pipeline.compile_raw`).
+    known: for every column of the model, numbers that it holds in use, which are tried too.
+    Raises ModelError for any other class, an unfitted model, or a damaged one, for one whose library says otherwise
+    than its table, and for a model that codes the categories of a frame by itself: it is compiled over a space of its
+    raw columns (`pipeline.compile_raw`).
     """
+    table = _read_matrix(model)
+    cross_check_matrix(table, deployed(model), known)
+    return table
+
+
+def _read_matrix(model: object) -> Table:
+    """The table of a model that sees a matrix of numbers."""
     table = read_coded(model)
     if step_of(model) is not None:
         raise ModelError(

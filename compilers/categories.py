@@ -24,6 +24,7 @@ from mace.exact import nearest
 from mace.members import Members, among, are_whole, neighbour
 from mace.space import Feature
 from mace.tables import Ensemble, Tree
+from mace.validity import validate
 
 MOST_NODES = 200_000
 # column -> the thresholds between which its number lies, and whether NaN may come here
@@ -57,7 +58,7 @@ def on_thresholds(table: Ensemble, columns: Sequence[Column], features: Sequence
             return table
         trees.append(rebuilt)
         left -= rebuilt.nodes
-    return replace(table, trees=tuple(trees))
+    return validate(replace(table, trees=tuple(trees)), "thresholds in the place of categories")
 
 
 def _by_level(table: Ensemble, column: Column, place: int) -> bool:

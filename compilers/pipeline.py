@@ -22,19 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.columns import Column, Step
-from mace.compilers import read_coded
+from mace.compilers import adversarial, read_coded
+from mace.compilers.adversarial import OfFeature
 from mace.compilers.categories import on_thresholds
+from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, deployed, names_of, spelling_of
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
 from mace.compilers.pipeline_missing import without_nan
 from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
-from mace.compilers.pipeline_walk import Walk, frame_of, passes_on, quiet
+from mace.compilers.pipeline_walk import Walk, frame_of, passes_on
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
-from mace.decide import decides
 from mace.errors import ModelError
 from mace.exact import nearest
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Network, Table, decision_for
+from mace.tables import Ensemble, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,9 +157,9 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
             _compare_at(walk, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
         compiled = CompiledPipeline(model, space, *without_nan(raw, over, space.features), names, walk.markers, types)
-        _compare_decisions(compiled, walk.rows)
     else:
         raise ModelError(f"a pipeline may not end in {table.name}")
+    _cross_check(compiled)
     return compiled
 
 
@@ -251,25 +252,29 @@ def _compare_at(walk: Walk, places: Sequence[tuple[int, float]]) -> None:
         Walk(walk.space, walk.steps, walk.names, walk.types, walk.what, found).columns()
 
 
-def _compare_decisions(compiled: CompiledPipeline, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Let the table decide a few rows that the deployed pipeline decided: the last net under all of this."""
-    table = compiled.table
-    assert isinstance(table, Ensemble)
-    rows = list(rows[:50])
-    for column in compiled.columns:
-        feature = compiled.space.features[column.feature]
-        takes = column.missing is not None if column.values is None else len(column.values) == len(feature.levels)
-        if feature.missing and takes:
-            rows += [{**row, feature.name: None} for row in rows[:3]]
-    with quiet():
-        said = compiled.predict(compiled.frame(rows)).tolist()
-    for row, label in zip(rows, said, strict=True):
-        if not _may_say(table, compiled.row(row), label):
-            raise ModelError(f"the model says {label!r} for a row where its table does not: {row}")
+def _cross_check(compiled: CompiledPipeline) -> None:
+    """Compare table and deployed model on rows that are made to tell them apart, missing values included."""
+    table, space = compiled.table, compiled.space
+    assert isinstance(table, (Ensemble, Network))
+    if compiled.deployed.note:  # Without its library there is nothing to compare with.
+        return
+    features = space.features
+    found = adversarial.rows(table, compiled.columns, [OfFeature(feature) for feature in features])
+    taken = [
+        j for j, feature in enumerate(features) if feature.missing
+        and all(_takes_missing(column, feature) for column in compiled.columns if column.feature == j)
+    ]  # fmt: skip
+    lacking = [row.copy() for row in found[:LACKING]] if taken else []
+    for number, row in enumerate(lacking):
+        row[taken[number % len(taken)]] = None
+
+    def given(rows: Sequence[Sequence[Any]]) -> Rows:
+        named = [dict(zip(space.names, row, strict=True)) for row in rows]
+        matrix = np.array([compiled.row(row) for row in named]).reshape(len(named), table.columns)
+        return Rows(matrix, lambda places: compiled.frame([named[k] for k in places]), lambda place: named[place])
+
+    cross_check(table, compiled.deployed, given(found), given(lacking))
 
 
-def _may_say(table: Ensemble, row: NDArray[np.float64], label: Any) -> bool:
-    """Whether a library whose model is this table may return a label, or of a regressor a number."""
-    if not table.classes:
-        return not table.ordered or bool(table.error) or bool(table.scores(row)[0] == label)
-    return decides(table, decision_for(table, {label}), row) is not False
+def _takes_missing(column: Column, feature: Feature) -> bool:
+    return column.missing is not None if column.values is None else len(column.values) == len(feature.levels)

@@ -30,7 +30,7 @@ from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, RowError
-from mace.exact import as_written
+from mace.exact import as_written, nearest
 from mace.goals import Classes, Margin, Probability, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
 from mace.oracles.choice import choose
@@ -409,7 +409,7 @@ def read_model(model: object, space: Space) -> Table:
     from mace.compilers import deployed, read
     from mace.compilers.categories import on_thresholds
 
-    table = read(model)
+    table = read(model, _held(space))
     own = deployed(model)
     names, columns = own.names, [own.spelled(column.name) for column in space.columns]
     if names is not None and list(names) != columns:
@@ -424,6 +424,14 @@ def read_model(model: object, space: Space) -> Table:
             f"The space has: {', '.join(columns)}.",
         )
     return table if isinstance(table, (Network, Formula)) else on_thresholds(table, space.columns, space.features)
+
+
+def _held(space: Space) -> list[list[float]]:
+    """For every column that a space encodes, what its levels become, or the ends of its range."""
+    return [
+        list(column.values) if column.values is not None else [*map(nearest, space.features[column.feature].bounds())]
+        for column in space.columns
+    ]
 
 
 def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object] | None = None) -> Distance:

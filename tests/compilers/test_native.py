@@ -84,7 +84,7 @@ def test_categories_numbered_otherwise_than_by_the_library_do_not_pass(
     step = step_of(model)
     wrong = replace(step, lists=tuple(levels[1:] + levels[:1] for levels in step.lists))
     monkeypatch.setattr("mace.compilers.pipeline.step_of", lambda _: wrong)
-    with pytest.raises(ModelError, match="for a row where its table does not"):
+    with pytest.raises(ModelError, match="the model's own library says"):
         compile_raw(model, space_of(unseen=False))
 
 

@@ -80,7 +80,8 @@ def chain(*nodes: tuple[str, list[str], list[str]], **constants: Any) -> Any:
         [helper.make_tensor_value_info("y", numbers, None)],
         [onnx.numpy_helper.from_array(np.asarray(v, dtype=np.float32), k) for k, v in constants.items()],
     )
-    return helper.make_model(graph)
+    # What the oldest onnxruntime takes: reading a model asks its runtime too.
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
 
 
 def test_scaling_dense_layers_and_relu_compute_what_they_say() -> None:

@@ -36,7 +36,7 @@ def agrees(model: Any, space: Space) -> Explainer:
     for row, label in zip(rows, said.tolist(), strict=True):
         question, decision = explainer.question(row)
         assert decision == label
-        assert question.settled(question.start) is not True  # any other class is the goal
+        assert question.has_goal(question.start) is not True  # any other class is the goal
     return explainer
 
 

@@ -1,0 +1,97 @@
+"""Scores of many rows of an ensemble at once.
+
+In:  an Ensemble and a matrix of shape (rows, columns).    Out: `scores`, shape (rows, outputs).
+Promise: bit by bit what `Ensemble.scores` gives for every row (tests/compilers/test_crosscheck.py): the same casts and
+tests, the same sums in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mace.tables import Bools, Ensemble, Floats, Ints, Tree
+
+MOST_NODES = 2_000_000  # of trees that are walked together
+
+
+def scores(table: Ensemble, rows: Floats) -> Floats:
+    """The library's own float scores of rows of shape (rows, columns), as float64."""
+    seen = table.seen(np.asarray(rows, dtype=np.float64))
+    total = np.tile(table.start.astype(table.dtype), (len(seen), 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for trees in _together(table.trees):
+            walk = _Walk(table, trees)
+            reached = walk.leaves(seen)
+            for place in range(len(trees)):
+                total = total + walk.value[reached[:, place]].astype(table.dtype)
+        if table.divide != 1:
+            total = total / np.asarray(table.divide, dtype=table.dtype)
+    return total.astype(np.float64)
+
+
+def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
+    """The trees in order, so many at a time that their nodes fit into memory."""
+    some: list[Tree] = []
+    for tree in trees:
+        if some and sum(one.nodes for one in some) + tree.nodes > MOST_NODES:
+            yield some
+            some = []
+        some.append(tree)
+    if some:
+        yield some
+
+
+class _Walk:
+    """Some trees in one array, walked by all rows at once."""
+
+    def __init__(self, table: Ensemble, trees: Sequence[Tree]) -> None:
+        self.table = table
+        sizes = np.array([tree.nodes for tree in trees])
+        self.roots = np.cumsum(sizes) - sizes
+        shift = np.repeat(self.roots, sizes)
+        self.column = np.concatenate([tree.column for tree in trees])
+        self.threshold = np.concatenate([tree.threshold for tree in trees])
+        self.left = np.concatenate([tree.left for tree in trees]) + shift
+        self.right = np.concatenate([tree.right for tree in trees]) + shift
+        self.value = np.concatenate([tree.value for tree in trees])
+        self.missing = np.concatenate([_missing(tree) for tree in trees])
+        sets = {
+            int(root) + node: found
+            for root, tree in zip(self.roots, trees, strict=True)
+            for node, found in tree.members.items()
+        }
+        self.set_of = np.full(len(self.column), -1, dtype=np.int64)
+        self.set_of[list(sets)] = np.arange(len(sets))
+        most = max(map(len, sets.values()), default=0)
+        ends = np.full((len(sets), most, 2), np.nan)  # NaN bounds no number.
+        for place, found in enumerate(sets.values()):
+            ends[place, : len(found)] = np.array(found, dtype=np.float64).reshape(len(found), 2)
+        self.low, self.high = ends[:, :, 0], ends[:, :, 1]
+
+    def leaves(self, seen: Floats) -> Ints:
+        """The leaf that every row reaches in every tree, shape (rows, trees), as places in `value`."""
+        trees = len(self.roots)
+        node = np.tile(self.roots, len(seen))
+        row = np.repeat(np.arange(len(seen)), trees)
+        open_ = np.flatnonzero(self.column[node] >= 0)
+        while len(open_):
+            here = node[open_]
+            left = self._passes(here, seen[row[open_], self.column[here]])
+            node[open_] = np.where(left, self.left[here], self.right[here])
+            open_ = open_[self.column[node[open_]] >= 0]
+        return node.reshape(len(seen), trees)
+
+    def _passes(self, node: Ints, seen: Floats) -> Bools:
+        threshold = self.threshold[node]
+        passed = seen <= threshold if self.table.test == "<=" else seen < threshold
+        by_set = np.flatnonzero(self.set_of[node] >= 0)
+        if len(by_set):
+            place, number = self.set_of[node[by_set]], seen[by_set, None]
+            passed[by_set] = ((self.low[place] <= number) & (number <= self.high[place])).any(axis=1)
+        return np.asarray(np.where(np.isnan(seen), self.missing[node], passed), dtype=np.bool_)
+
+
+def _missing(tree: Tree) -> Bools:
+    return np.zeros(tree.nodes, dtype=np.bool_) if tree.missing_left is None else tree.missing_left

@@ -25,12 +25,14 @@ from mace.columns import Column, Step
 from mace.compilers import adversarial, read_coded
 from mace.compilers.adversarial import OfFeature
 from mace.compilers.categories import on_thresholds
+from mace.compilers.containers import Intake, as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, deployed, names_of, spelling_of
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
 from mace.compilers.pipeline_missing import without_nan
-from mace.compilers.pipeline_thresholds import edges_of, on_raw_numbers
-from mace.compilers.pipeline_walk import Walk, frame_of, passes_on
+from mace.compilers.pipeline_rows import frame_of
+from mace.compilers.pipeline_thresholds import on_raw_numbers, places_of
+from mace.compilers.pipeline_walk import Route, Walk, passes_on
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
 from mace.exact import nearest
@@ -139,26 +141,29 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
     names = _names(model, [step for _, step in steps], final, coding, space)
     if coding is not None:
         steps = [*steps, ("categories", coding)]
+    what = "pipeline" if is_pipeline(model) else "model"
     types = types_of(final, coding, space, behind=is_pipeline(model))
-    walk = Walk(space, steps, names, types, "pipeline" if is_pipeline(model) else "model")
-    columns = walk.columns()
+    route = Route(space, steps, names, types, what, Intake.of(final))
+    walk = Walk(route)
+    columns, stage = walk.columns()
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
     own = deployed(model, raw="array" if names is None else "frame")
     columns = walk.with_missing(None if own.note else own.predict, columns)
-    _compare_at(walk, edges_of(columns))
+    _compare_at(route, places_of(columns, space.features))
+    table = as_given(table, route.intake, stage, columns, space.features)
     if isinstance(table, Network):
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
-        compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
     elif isinstance(table, Ensemble):
         table = on_thresholds(table, columns, space.features)
-        raw, over = on_raw_numbers(table, columns)
+        raw, columns = on_raw_numbers(table, columns, space.features)
         if raw is not table:
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
-            _compare_at(walk, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
-        compiled = CompiledPipeline(model, space, *without_nan(raw, over, space.features), names, walk.markers, types)
+            _compare_at(route, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
+        table, columns = without_nan(raw, columns, space.features)
     else:
         raise ModelError(f"a pipeline may not end in {table.name}")
+    compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
     _cross_check(compiled)
     return compiled
 
@@ -236,20 +241,20 @@ def _for_network(column: Column, feature: Feature) -> Column:
     )
 
 
-def _compare_at(walk: Walk, places: Sequence[tuple[int, float]]) -> None:
+def _compare_at(route: Route, places: Sequence[tuple[int, float]]) -> None:
     """Run the real steps again on both sides of the numbers where a test or a bin changes: (feature, number) each."""
     critical: dict[int, set[float]] = {}
     for j, number in places:
-        feature = walk.space.features[j]
-        if not feature.numeric:
+        feature = route.space.features[j]
+        if not feature.numeric or not math.isfinite(number):
             continue
-        low, high = map(nearest, feature.bounds())
-        sides = (math.floor(number), math.floor(number) + 1) if feature.kind == "integer" and abs(number) < 2**53 else (
-            math.nextafter(number, -math.inf), number, math.nextafter(number, math.inf))  # fmt: skip
+        low, high = feature.bounds()
+        sides = [math.nextafter(number, -math.inf), number, math.nextafter(number, math.inf)]
+        if feature.kind == "integer":
+            sides = [math.floor(number), math.floor(number) + 1]
         critical.setdefault(j, set()).update(side for side in sides if low <= side <= high)
     if any(critical.values()):
-        found = {j: sorted(numbers) for j, numbers in critical.items()}
-        Walk(walk.space, walk.steps, walk.names, walk.types, walk.what, found).columns()
+        Walk(route, {j: sorted(numbers) for j, numbers in critical.items()}).columns()
 
 
 def _cross_check(compiled: CompiledPipeline) -> None:

@@ -2,8 +2,9 @@
 
 In:  an Ensemble, its columns as functions of one feature each, and the features.
 Out: the same for every row of the space. Where a level becomes NaN, the column holds the level's place instead, and
-     each of its tests asks whether the place is among those that go left. A number's column becomes two: one in which
-     a missing number is very small, for the tests that send it left, and one in which it is very large.
+     each of its tests asks whether the place is among those that go left. A missing number becomes one that goes the
+     same ways; if there is none, its column becomes two: one in which a missing number is very small, for the tests
+     that send it left, and one in which it is very large.
 Promise: every row of the space takes the same way through every tree; a column for which this cannot be done stays.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from mace.columns import Column
 from mace.compilers.pipeline_thresholds import LARGEST, TOP
-from mace.members import equal_to
+from mace.members import equal_to, neighbour
 from mace.space import Feature
 from mace.tables import Ensemble, Tree
 from mace.validity import validate
@@ -36,8 +37,45 @@ def without_nan(
     for k, column in enumerate(columns):
         within = not features[column.feature].numeric or max(map(abs, features[column.feature].bounds())) <= TOP
         if column.values is None and column.missing is not None and np.isnan(column.missing) and within:
-            table = _by_side(table, found, k)
+            number = _alike(table, k)
+            if number is None:
+                table = _by_side(table, found, k)
+            else:
+                table, found[k] = _never_missing(table, k), replace(column, missing=number)
     return validate(table, "tests without NaN"), tuple(found)
+
+
+def _alike(table: Ensemble, place: int) -> float | None:
+    """A number that goes the way of NaN at every test of a column; None if there is none."""
+    left, right = _sides(table, place)
+    highest = float(np.finfo(table.cast).max)
+    number = left[0] if left else highest
+    if left and table.test == "<":
+        number = neighbour(number, table.cast, up=False)
+    if any(tree.column[node] == place for tree in table.trees for node in tree.members) or abs(number) > highest:
+        return None
+    passed = table.passes(np.array([number]), np.array([*left, *right]))
+    return number if passed.tolist() == [True] * len(left) + [False] * len(right) else None
+
+
+def _sides(table: Ensemble, place: int) -> tuple[list[float], list[float]]:
+    """The thresholds at which NaN in a column goes left, and those at which it goes right."""
+    left: set[float] = set()
+    right: set[float] = set()
+    for tree in table.trees:
+        for node in np.flatnonzero(tree.column == place).tolist():
+            goes = tree.missing_left is not None and bool(tree.missing_left[node])
+            (left if goes else right).add(float(tree.threshold[node]))
+    return sorted(left), sorted(right)
+
+
+def _never_missing(table: Ensemble, place: int) -> Ensemble:
+    """The table whose nodes say nothing about NaN in a column that never holds it."""
+    trees = [
+        tree if tree.missing_left is None else replace(tree, missing_left=tree.missing_left & (tree.column != place))
+        for tree in table.trees
+    ]
+    return replace(table, trees=tuple(trees))
 
 
 def _by_place(table: Ensemble, tree: Tree, lacking: dict[int, tuple[float, ...]]) -> Tree:

@@ -16,32 +16,57 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.columns import Step, apply
+from mace.columns import Column, Step, apply
 from mace.errors import ModelError
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A column on its way: the feature it comes from, and for a number what has happened to it."""
+    """A column on its way: the feature it comes from, and for a number what has happened to it.
+
+    stored: after how many operations it entered the sparse matrix that holds it, which stores no zero that enters; None
+            outside of one.
+    """
 
     feature: int
     name: str
     numeric: bool
     chain: tuple[Step, ...] = ()
+    stored: int | None = None
 
     def then(self, *steps: Step) -> Traced:
-        """The column after more operations; those after `steps` act on its few values."""
-        if not self.numeric:
-            return self
+        """The column after more operations."""
+        return replace(self, chain=(*self.chain, *steps)) if self.numeric else self
+
+    def zero(self) -> Traced:
+        """A new column that is 0 wherever this one is a number."""
+        return replace(self, stored=None).then(("mul", 0.0), ("add", 0.0))  # -0.0 + 0.0 is 0.0
+
+    def inside(self, *, sparse: bool, before: bool) -> Traced:
+        """The column in what a step gives: in a sparse matrix or not, and so it was before."""
+        if not sparse:
+            return replace(self, stored=None)
+        return self if before and self.stored is not None else replace(self, stored=len(self.chain))
+
+    def column(self, name: str, *, absent_is_missing: bool = False) -> Column:
+        """What the model is given: a number that its matrix does not store is missing, or 0."""
         chain = list(self.chain)
-        for step in steps:
-            if chain and chain[-1][0] == "steps":
-                edges, values = chain[-1][1]
-                with np.errstate(all="ignore"):
-                    chain[-1] = ("steps", (edges, tuple(apply(step, np.array(values)).tolist())))
-            else:
-                chain.append(step)
-        return replace(self, chain=tuple(chain))
+        if absent_is_missing and self.stored is not None:
+            chain.insert(self.stored, ("nonzero", None))
+        return Column(name, self.feature, None, _folded(chain))
+
+
+def _folded(chain: Sequence[Step]) -> tuple[Step, ...]:
+    """The same operations; those after bins are done to the few values of the bins."""
+    out: list[Step] = []
+    for step in chain:
+        if out and out[-1][0] == "steps":
+            edges, values = out[-1][1]
+            with np.errstate(all="ignore"):
+                out[-1] = ("steps", (edges, tuple(apply(step, np.array(values)).tolist())))
+        else:
+            out.append(step)
+    return tuple(out)
 
 
 @dataclass(frozen=True)
@@ -62,10 +87,6 @@ class At:
 
 
 Handler: TypeAlias = Callable[[At], list[Traced]]
-
-
-def _constant() -> tuple[Step, Step]:
-    return ("mul", 0.0), ("add", 0.0)  # -0.0 + 0.0 is 0.0
 
 
 def _divided(at: At, scale: Any, place: int) -> list[Step]:
@@ -157,14 +178,14 @@ def simple_imputer(at: At) -> list[Traced]:
     every = at.step.keep_empty_features
     out = [column for k, column in enumerate(at.columns) if every or not _is_nan(at.step.statistics_[k])]
     if at.step.add_indicator:
-        out += [at.columns[k].then(*_constant()) for k in at.step.indicator_.features_]
+        out += [at.columns[k].zero() for k in at.step.indicator_.features_]
     return out
 
 
 def missing_indicator(at: At) -> list[Traced]:
     """1 where the value is missing: 0 for every number that is there."""
     _marks_nothing_present(at)
-    return [at.columns[k].then(*_constant()) for k in at.step.features_]
+    return [at.columns[k].zero() for k in at.step.features_]
 
 
 def _marks_nothing_present(at: At) -> None:

@@ -16,6 +16,7 @@ the leaves from zero in float64, in order; class 1 is
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,16 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         # The rule's own slack is for a sigmoid of steepness 1; a flatter one is in doubt further from its middle.
         error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep,
     )
+
+
+def of_sparse_rows(table: Ensemble) -> Ensemble:
+    """The table for rows of a sparse matrix, which keep numbers up to 1e-35.
+
+    The only thresholds among these that the library writes are -_ZERO and _ZERO (bin.cpp, FindBinWithZeroAsOneBin).
+    """
+    moved = np.nextafter(-_ZERO, -np.inf)
+    trees = [replace(tree, threshold=np.where(tree.threshold == moved, -_ZERO, tree.threshold)) for tree in table.trees]
+    return replace(table, trees=tuple(trees))
 
 
 def _tree(number: int, given: dict[str, str], columns: int, output: int, outputs: int) -> Tree:

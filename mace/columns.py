@@ -20,11 +20,12 @@ from mace.axes import Axis, LevelAxis
 from mace.errors import ModelError, RowError
 from mace.exact import UNIT_ROUNDOFF, exact, nearest
 
+# "nonzero": 0 becomes NaN, as in a sparse matrix whose reader takes what is not stored for missing.
 # (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.
 Steps: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 Step: TypeAlias = (
     tuple[Literal["add", "sub", "mul", "div"], float]
-    | tuple[Literal["log1p", "sqrt"], None]
+    | tuple[Literal["log1p", "sqrt", "nonzero"], None]
     | tuple[Literal["clip"], tuple[float, float]]
     | tuple[Literal["steps"], Steps]
 )
@@ -158,6 +159,8 @@ def apply(step: Step, numbers: Floats) -> Floats:
         return np.log1p(numbers)
     if step[0] == "sqrt":
         return np.sqrt(numbers)
+    if step[0] == "nonzero":
+        return np.where(numbers == 0, np.nan, numbers)
     if step[0] == "clip":
         return np.clip(numbers, *step[1])
     edges, values = step[1]

@@ -192,7 +192,7 @@ def numbers_only_of(frame: pd.DataFrame, decision: NDArray[np.int64]) -> Any:
         (lambda: numbers_only(FunctionTransformer(np.cbrt)), r"`functiontransformer` .*applies `cbrt`, which is not"),
         (lambda: numbers_only(OneHotEncoder(handle_unknown="ignore")), "encodes `age`, which the space declares"),
         (lambda: numbers_only(SimpleImputer(missing_values=0)), "takes the number 0 of `age` for a missing value"),
-        (lambda: numbers_only(KBinsDiscretizer(3, dtype=np.float32)), r"`kbinsdiscretizer` .* makes"),
+        (lambda: numbers_only(KBinsDiscretizer(3, dtype=np.float32)), r"`kbinsdiscretizer` .* gives `age` in float32"),
         (
             lambda: make_pipeline(FunctionTransformer(np.log1p), MODELS["logistic"]()).fit(
                 people(missing=False)[0][["income"]], people()[1]

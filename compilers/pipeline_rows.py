@@ -1,0 +1,92 @@
+"""Rows of a space as the raw frame that a pipeline is given, and rows on which its steps are tried.
+
+In:  a space, the raw columns that the model was fitted on, what stands for a missing value in each of them.
+Out: `frame_of`: a frame with one column a feature; `probes`: rows that hold every level and many numbers.
+Promise: the type of a column depends on its feature alone, never on the rows: integers are int64 and other numbers
+float64 (integers too where one may be missing, or is beyond 64 bits); levels keep their own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mace.exact import nearest
+from mace.space import Feature, Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = 400  # rows on which the real steps are compared with what is said about them
+
+
+def frame_of(
+    space: Space,
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str] | None,
+    markers: Mapping[str, object],
+    types: Mapping[str, str],
+) -> pd.DataFrame:
+    """Rows of the space as the raw frame that a pipeline takes; see `CompiledPipeline.frame`."""
+    import pandas as pd
+
+    features = [f for f in space.features if names is None] or [space[n] for n in names or () if n in space.names]
+    return pd.DataFrame(
+        {
+            f.name: _series(f, [row[f.name] for row in rows], markers.get(f.name, float("nan")), types.get(f.name))
+            for f in features
+        }
+    )
+
+
+def _series(feature: Feature, values: list[Any], marker: object, kind: str | None) -> pd.Series[Any]:
+    import pandas as pd
+
+    if kind is not None and kind != "object":
+        known = pd.Index([level for level in feature.levels if level is not None])
+        return pd.Series(pd.Categorical(values, known if kind == "category" else known.astype(kind)))
+    # By what may be missing, not by what is: a column that had gaps when the pipeline was fitted was float64 then.
+    absent = feature.missing
+    if feature.numeric:
+        if feature.kind == "integer" and not absent and max(map(abs, feature.bounds())) < 2**63:
+            return pd.Series(values, dtype=np.int64)
+        return pd.Series([float("nan") if value is None else float(value) for value in values], dtype=np.float64)
+    kinds = {type(level) for level in feature.levels if level is not None} if kind is None else {str}
+    if kinds == {bool} and not absent:
+        return pd.Series(values, dtype=np.bool_)
+    if kinds == {int} and not absent:
+        return pd.Series(values, dtype=np.int64)
+    if kinds <= {int, float} and marker != marker:
+        return pd.Series([marker if value is None else float(value) for value in values], dtype=np.float64)
+    return pd.Series([marker if value is None else value for value in values], dtype=object)
+
+
+def probes(space: Space, critical: Mapping[int, Sequence[float]]) -> list[dict[str, Any]]:
+    """Rows of the space without missing values: every level in turn, ends of ranges and random numbers.
+
+    critical: per feature numbers of its range to try as well.
+    """
+    rng = np.random.default_rng(0)
+    count = max(ROWS, *(2 * len(f.levels) for f in space.features), *map(len, critical.values()), 1)
+    values: dict[str, list[Any]] = {}
+    for j, feature in enumerate(space.features):
+        if not feature.numeric:
+            levels = [level for level in feature.levels if level is not None]
+            values[feature.name] = [levels[k % len(levels)] for k in range(count)]
+            continue
+        lower, upper = feature.bounds()
+        shares = [Fraction(0), Fraction(1), *(Fraction(x) for x in rng.random(count - 2).tolist())]
+        numbers = [lower + (upper - lower) * share for share in shares]
+        if feature.kind == "integer":
+            values[feature.name] = [int(number) for number in numbers]
+        else:
+            # Half of them short decimals, where sums and quotients are most often exact.
+            low, high = nearest(lower), nearest(upper)
+            values[feature.name] = [
+                min(max(nearest(x) if k % 2 else float(f"{nearest(x):.3g}"), low), high) for k, x in enumerate(numbers)
+            ]
+        values[feature.name][: len(critical.get(j, ()))] = critical.get(j, ())
+    return [{name: column[k] for name, column in values.items()} for k in range(count)]

@@ -16,6 +16,7 @@ The compiled parts are imported on the first question: `import mace` does not pa
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from mace.oracles.ensembles_search import Book, Scratch
 
 _NO_LIMIT = 2**62
-_WALKS_BETWEEN_LOOKS_AT_THE_CLOCK = 100_000
+_FIRST_BUDGET, _LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
+_SECONDS_BETWEEN_LOOKS = 0.05
 _FIRST_ROOM = 4096  # nodes
 _BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 _MEMORY = 3 * 2**30
@@ -95,7 +97,7 @@ class EnsembleOracle:
         self.witnesses.replay = replay
         deadline = limits.deadline
         bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
-        point = self._first(best, bound)
+        point = self._first(best, bound, deadline)
         room = min(limits.memory or _MEMORY, _MEMORY)
         refuted = Fraction(0)
         if point is None and bound.distance is None:
@@ -140,7 +142,7 @@ class EnsembleOracle:
         self.grounded = search.grounded
         self.statistics = search.statistics()
 
-    def _first(self, best: Point | None, bound: _Bound) -> Point | None:
+    def _first(self, best: Point | None, bound: _Bound, deadline: Deadline) -> Point | None:
         """The best point known before the search: the given one and a greedy one, whichever is nearer."""
         from mace.oracles.ensembles_greedy import greedy
 
@@ -154,8 +156,8 @@ class EnsembleOracle:
             else:
                 known = None
         changes = -1 if question.most_changes is None else question.most_changes
-        found, cells = greedy(grounded.ground, grounded.forest, grounded.aim, grounded.depth, changes, given)
-        if found:
+        cells = greedy(grounded, changes, given, deadline)
+        if cells is not None:
             low = np.where(grounded.ground.grid, cells, np.int64(1) << np.where(grounded.ground.grid, 0, cells))
             point = grounded.nearest(low, cells)
             near = question.obeys(point) and not bound.excludes(question.distance_of(point))
@@ -240,14 +242,19 @@ class _Search:
         """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met)."""
         kernel, count = self.kernel, self.book.count
         most = -1 if self.question.most_changes is None else self.question.most_changes
+        budget = _FIRST_BUDGET
         # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
         while True:
+            began = time.perf_counter()
             limit = bound_key(self.bound, self.grounded)
             ended = kernel.run(
                 self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
                 self.scratch, self.stack, limit, self.grounded.width, self._enough(limit), most,
-                _WALKS_BETWEEN_LOOKS_AT_THE_CLOCK,
+                budget,
             )  # fmt: skip
+            # Where the search pauses changes nothing in what it does; only how soon it notices the deadline.
+            quick = time.perf_counter() - began < _SECONDS_BETWEEN_LOOKS
+            budget = min(2 * budget, _LARGEST_BUDGET) if quick else max(budget // 2, 1)
             if ended == kernel.GOAL:
                 self._witness(int(count[kernel.WITNESS]))
             elif ended == kernel.FULL:

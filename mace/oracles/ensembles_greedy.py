@@ -12,10 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from mace.deadline import Deadline
 from mace.oracles.compiled import compiled
-from mace.oracles.ensembles_cells import Aim, Forest, Ground
+from mace.oracles.ensembles_cells import Aim, Forest, Ground, Grounded
 from mace.oracles.ensembles_cuts import Array
 from mace.oracles.ensembles_walk import has_goal, leaf_of
+
+STUCK, GOING, REACHED = 0, 1, 2
+ROUNDS = 8  # steps of a climb between two looks at the clock
+POWERS = (1.0, 0.6, 0.2, None)  # of the cost against the gain; None: pull back from the given point
 
 
 @compiled
@@ -124,43 +129,41 @@ def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
 
 
 @compiled
-def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array) -> None:
-    """Move one feature after the other to its cheapest cell that keeps the goal, until none moves."""
+def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array) -> bool:
+    """Move one feature after the other, once, to its cheapest cell that keeps the goal; whether any moved."""
     leaves = np.zeros(len(forest.roots), np.int64)
-    again = True
-    while again:
-        again = False
-        for axis in range(len(point)):
-            before = point[axis]
-            if before == ground.start[axis]:
+    moved = False
+    for axis in range(len(point)):
+        before = point[axis]
+        if before == ground.start[axis]:
+            continue
+        cells = sweep(ground, forest, aim, part, point, axis, rows, total)
+        best = cost_of(ground, point)
+        chosen = before
+        for cell in range(cells):
+            if not allowed(ground, axis, cell):
                 continue
-            cells = sweep(ground, forest, aim, part, point, axis, rows, total)
-            best = cost_of(ground, point)
-            chosen = before
-            for cell in range(cells):
-                if not allowed(ground, axis, cell):
-                    continue
-                if missing(aim, part, total, cell) > 0.0:
-                    continue
-                point[axis] = cell
-                price = cost_of(ground, point)
-                if price < best and accepted(ground, forest, aim, point, leaves):
-                    best, chosen = price, cell
-            point[axis] = chosen
-            again = again or chosen != before
+            if missing(aim, part, total, cell) > 0.0:
+                continue
+            point[axis] = cell
+            price = cost_of(ground, point)
+            if price < best and accepted(ground, forest, aim, point, leaves):
+                best, chosen = price, cell
+        point[axis] = chosen
+        moved = moved or chosen != before
+    return moved
 
 
 @compiled
 def climb(
     ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, rows: Array, total: Array,
-    point: Array,
-) -> bool:  # fmt: skip
-    """Raise the sums from the start towards one part of the goal; whether `point` reached it."""
+    point: Array, rounds: int,
+) -> int:  # fmt: skip
+    """Raise the sums at `point` towards one part of the goal, in so many steps at most: STUCK, GOING or REACHED."""
     leaves = np.zeros(len(forest.roots), np.int64)
     axes = len(point)
-    point[:] = ground.start
     lack = -1.0
-    for _ in range(6 * axes + 6):
+    for _ in range(rounds):
         base = cost_of(ground, point)
         changed = 0
         for j in range(axes):
@@ -191,40 +194,46 @@ def climb(
                         highest, chosen_axis, chosen_cell, left = value, axis, cell, here
                 point[axis] = before
         if chosen_axis < 0:
-            return False
+            return STUCK
         point[chosen_axis] = chosen_cell
         lack = left
         if done:
-            return True
-    return False
+            return REACHED
+    return GOING
 
 
-@compiled
-def greedy(ground: Ground, forest: Forest, aim: Aim, depth: int, most_changes: int, given: Array) -> tuple[bool, Array]:
-    """The cheapest point found by climbing with several weights of cost against gain, and from a given point."""
-    widest = max(ground.order.shape[1], 2) + 2
-    for axis in range(len(ground.grid)):
-        stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
-        widest = max(widest, stop - ground.base[axis] + 3)
+def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadline) -> Array | None:
+    """The cheapest point found by climbing with several weights of cost against gain, and from a given point.
+
+    most_changes: -1 for any number. given: cells of a point with the goal, empty where none is known.
+    Returns cells; None if no point was found before the deadline.
+    """
+    ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
+    ends = [*ground.base[1:].tolist(), len(ground.at)]
+    widest = max([ground.order.shape[1] + 2, 4, *(end - base + 3 for base, end in zip(ground.base, ends, strict=True))])
     total = np.zeros((len(aim.need), widest), np.int64)
-    rows = np.zeros((depth + 4, 3), np.int64)
-    best = np.zeros(len(ground.grid), np.int64)
-    point = np.zeros(len(ground.grid), np.int64)
-    found = False
-    price: Any = np.int64(0)
+    rows = np.zeros((grounded.depth + 4, 3), np.int64)
+    best: Array | None = None
+
+    def reach(part: int, power: float) -> Array | None:
+        point = ground.start.copy()
+        most = 6 * len(point) + 6
+        for first in range(0, most, ROUNDS):
+            if deadline.over:
+                return None
+            left = min(ROUNDS, most - first)
+            ended = climb(ground, forest, aim, part, power, most_changes, rows, total, point, left)
+            if ended != GOING:
+                return point if ended == REACHED else None
+        return None
+
     for part in range(len(aim.begin) - 1):
-        for attempt in range(4):
-            if attempt == 3:
-                if len(given) == 0:
-                    continue
-                point[:] = given
-            elif not climb(
-                ground, forest, aim, part, 1.0 if attempt == 0 else 0.6 if attempt == 1 else 0.2, most_changes, rows,
-                total, point,
-            ):  # fmt: skip
+        for power in POWERS:
+            point = given.copy() if power is None and len(given) else None if power is None else reach(part, power)
+            if point is None:
                 continue
-            pull_back(ground, forest, aim, part, point, rows, total)
-            if not found or cost_of(ground, point) < price:
-                found, price = True, cost_of(ground, point)
-                best[:] = point
-    return found, best
+            while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total):
+                pass
+            if best is None or cost_of(ground, point) < cost_of(ground, best):
+                best = point
+    return best

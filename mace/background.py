@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import GridAxis, LevelAxis, Point
+from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.exact import as_written, exact, nearest
 from mace.question import Question
@@ -24,22 +25,39 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CANDIDATES = 50
+CHUNK = 2000  # rows read between two looks at the clock
 
 
 class Background:
-    """Rows of a frame as numbers (a value, or a level's index), with the model's decision on each."""
+    """Rows of a frame as numbers (a value, or a level's index), with the model's decision on each.
+
+    values, decisions: of the rows read so far; None before the first.
+    """
 
     def __init__(self, space: Space, frame: pd.DataFrame, decide: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
-        self.values = np.empty((len(frame), len(space.features)))
-        for j, cells in enumerate(space.read(frame)):
-            self.values[:, j] = [np.nan if cell is None else nearest(Fraction(cell)) for cell in cells]
-        self.decisions = decide(frame[space.names])
+        self.space, self.frame, self.decide = space, frame, decide
+        self.values = np.empty((0, len(space.features)))
+        self.decisions: NDArray[Any] | None = None
+
+    def read(self, deadline: Deadline = NEVER) -> Background:
+        """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
+        while (done := len(self.values)) < len(self.frame) and not deadline.over:
+            part = self.frame.iloc[done : done + CHUNK]
+            values = np.empty((len(part), len(self.space.features)))
+            for j, cells in enumerate(self.space.read(part)):
+                values[:, j] = [np.nan if cell is None else nearest(Fraction(cell)) for cell in cells]
+            decisions = self.decide(part[self.space.names])
+            self.decisions = decisions if self.decisions is None else np.concatenate([self.decisions, decisions])
+            self.values = np.concatenate([self.values, values])
+        return self
 
     def nearest(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Iterator[Point]:
-        """Points of rows that the model gives a wanted decision and the question allows, nearest first.
+        """Points of the rows read so far that the model gives a wanted decision and the question allows, nearest first.
 
         wanted: from decisions, shape (rows,), to booleans. Yields at most a few candidates.
         """
+        if self.decisions is None:
+            return
         rows = np.flatnonzero(wanted(self.decisions))
         if not len(rows):
             return

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 GoalSpec = Label | Iterable[Label] | Wanted | None
 DistanceSpec = str | Mapping[str, object] | Path
+HEAD_START = 0.3  # of the time allowed, for a first upper bound
 IN_DOUBT = "rounding leaves in doubt"
 
 
@@ -147,14 +148,14 @@ class Explainer:
 
     @cached_property
     def background(self) -> Background | None:
-        """The background rows, encoded, with the model's decision on each."""
+        """The background rows with the model's decision on each; read by whoever needs them."""
         if self._frame is None or isinstance(self.table, Formula):
             return None
         return Background(self.space, self._frame, self.decisions)
 
     @cached_property
     def probable(self) -> Background | None:
-        """The background rows, encoded, with the model's probabilities for each."""
+        """The background rows with the model's probabilities for each; read by whoever needs them."""
         if self._frame is None or isinstance(self.table, Formula):
             return None
         own = self.judge
@@ -279,7 +280,7 @@ class Explainer:
             return _Found(done, question, "none (the row has the goal already)", "")
         oracle, note = choose(question, oracle_name)
         try:
-            best = self._first(question, oracle, confirm)
+            best = self._first(question, oracle, confirm, limits.deadline.share(HEAD_START))
             bracket = squeeze(
                 question,
                 oracle,
@@ -311,7 +312,9 @@ class Explainer:
             "this. No bound is given.",
         )
 
-    def _first(self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool]) -> Point | None:
+    def _first(
+        self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool], deadline: Deadline
+    ) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
         goal = question.goal.wanted
         # A margin in score is judged by scores, which rows do not carry: the class leads there, at least.
@@ -323,9 +326,11 @@ class Explainer:
         def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
             return self.judge.met(rough, said)
 
-        for point in known.nearest(question, has_goal):
+        for point in known.read(deadline).nearest(question, has_goal):
+            if deadline.over:
+                break
             if confirm(point):
-                return point if oracle.optimises else pull_back(question, point, confirm)
+                return point if oracle.optimises else pull_back(question, point, confirm, deadline)
         return None
 
     def _answer(self, question: Question, decision: Label, found: list[_Found], count: int) -> Answer:

@@ -210,15 +210,21 @@ def _conclude(bracket: Bracket, gap: Gap) -> None:
             bracket.status = "bounded"
 
 
-def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]) -> Point:
+def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool], deadline: Deadline = NEVER) -> Point:
     """Walk a point with the goal towards the start, feature by feature, as long as it keeps the goal.
 
     Each pass tries to undo a change completely, the costliest first; what cannot be undone is halved towards the
     start, which finds a nearest value when the model is monotone on the way, and a nearer one in any case.
+    At the deadline it stays where it is.
     """
 
     def works(candidate: Point) -> bool:
-        return question.obeys(candidate) and question.has_goal(candidate) is not False and confirm(candidate)
+        return (
+            not deadline.over
+            and question.obeys(candidate)
+            and question.has_goal(candidate) is not False
+            and confirm(candidate)
+        )
 
     def put(base: Point, feature: int, index: int) -> Point:
         return (*base[:feature], index, *base[feature + 1 :])

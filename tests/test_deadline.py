@@ -10,20 +10,14 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace import deadline
+from mace import background, deadline
+from mace.axes import Point
 from mace.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
 from mace.oracles import warm
-
-
-class Hand:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from mace.question import Question
+from mace.search import pull_back
+from tests.clocks import Hand, Ticking, Time
 
 
 def test_a_deadline_is_over_at_its_end_and_not_before() -> None:
@@ -66,13 +60,6 @@ def test_nobody_else_reads_a_clock_to_decide_when_to_stop() -> None:
     assert readers == {"deadline.py"}
 
 
-class Time:
-    """In place of the module `time` in `mace.deadline`."""
-
-    def __init__(self, clock: Hand) -> None:
-        self.monotonic = clock
-
-
 def stump() -> tuple[DecisionTreeClassifier, mace.Space, dict[str, int]]:
     frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
     space = mace.Space.from_frame(frame)
@@ -101,3 +88,51 @@ def test_a_timeout_is_a_number_of_seconds(timeout: object) -> None:
         mace.explain(model, space, row, goal=True, timeout=timeout)  # type: ignore[arg-type]
     with pytest.raises(MaceError, match=r"^timeout must be a number of seconds > 0"):
         mace.verify(model, space, "reachable(True)", timeout=timeout)  # type: ignore[arg-type]
+
+
+def test_background_rows_are_read_up_to_the_deadline_and_later_from_there_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "CHUNK", 10)
+    frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
+    space = mace.Space.from_frame(frame)
+    rows = background.Background(space, frame, lambda part: (part["age"] >= 40).to_numpy())
+    assert len(rows.read(Deadline.after(0.0, Hand())).values) == 0
+    assert list(rows.nearest(question(), lambda said: said)) == []
+    assert len(rows.read(Deadline.after(2.5, Ticking())).values) == 20
+    assert rows.read().decisions.tolist() == [False] * 20 + [True] * 20  # type: ignore[union-attr]
+    assert rows.values[:, 0].tolist() == list(range(20, 60))
+
+
+def question() -> Question:
+    model, space, row = stump()
+    return mace.Explainer(model, space).question(row, True)[0]
+
+
+def test_a_first_bound_is_pulled_back_up_to_the_deadline() -> None:
+    asked = question()
+    far = (asked.axes[0].upper, 1)  # type: ignore[union-attr]
+    assert pull_back(asked, far, lambda point: True) == (40, 0)
+    clock = Hand()
+    calls: list[Point] = []
+
+    def confirm(point: Point) -> bool:
+        calls.append(point)
+        clock.now += 1.0
+        return True
+
+    stopped = pull_back(asked, far, confirm, Deadline.after(2.0, clock))
+    assert len(calls) == 2 and stopped in calls
+
+
+@pytest.mark.parametrize("oracle", ["ensembles", "z3"])
+@pytest.mark.parametrize("seconds", [1, 5, 20, 60])
+def test_an_answer_in_too_little_time_claims_no_more_than_is_proved(
+    oracle: str, seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, space, row = stump()
+    explainer = mace.Explainer(model, space)
+    best = explainer.explain(row, goal=True)
+    monkeypatch.setattr(deadline, "time", Time(Ticking()))
+    answer = explainer.explain(row, goal=True, oracle=oracle, timeout=seconds)
+    assert answer.exact_lower_bound <= best.exact_lower_bound
+    if answer.status != "optimal":
+        assert f"time limit ({seconds} s)" in answer.why

@@ -17,20 +17,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mace.axes import Box as AnyBox
 from mace.axes import GridAxis, LevelAxis, Point
-from mace.deadline import Deadline
+from mace.deadline import Deadline, TimeOverError
 from mace.distance import Norm
 from mace.diversity import Avoid
 from mace.errors import ModelError
 from mace.oracles.conditions import Closed, Cut, close_or_cut
 from mace.oracles.ensembles_cells import Grounded, ground, largest_delta, moved, refusal, with_cut
+from mace.oracles.ensembles_cuts import Array
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.witnesses import Witnesses
 from mace.proof import Leaf, Node, Proof, Split
@@ -74,8 +76,12 @@ class EnsembleOracle:
     optimises = True
 
     def __init__(self, question: Question) -> None:
+        if (reason := refusal(question)) is not None:
+            raise ModelError(
+                f"the prover for tree ensembles does not take this question: {reason}", hint='Use oracle="smt".'
+            )
         self.witnesses = Witnesses(question)
-        self.grounded: Grounded = ground(question)
+        self._grounded: Grounded | None = None  # made when something is asked, in the time of that
         self.statistics: dict[str, int] = {}
 
     @staticmethod
@@ -95,9 +101,17 @@ class EnsembleOracle:
     ) -> Reply:
         """The nearest point with the goal; within `radius` if one is given. See `mace.oracles.protocol.Oracle`."""
         self.witnesses.replay = replay
+        try:
+            return self._ask(radius, limits, strict=strict, best=best, gap=gap)
+        except TimeOverError as over:
+            return Unknown(str(over))
+
+    def _ask(self, radius: Fraction | None, limits: Limits, *, strict: bool, best: Point | None, gap: Gap) -> Reply:
         deadline = limits.deadline
+        if self._grounded is None:
+            self._grounded = ground(self.question, deadline)
         bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
-        point = self._first(best, bound, deadline)
+        point = self._first(self._grounded, best, bound, deadline)
         room = min(limits.memory or _MEMORY, _MEMORY)
         refuted = Fraction(0)
         if point is None and bound.distance is None:
@@ -106,7 +120,7 @@ class EnsembleOracle:
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
                 ball = _Bound(largest / part, inclusive=True)
-                search = _Search(self.witnesses, self.grounded, ball, None, gap, deadline, room)
+                search = _Search(self.witnesses, self._grounded, ball, None, gap, deadline, room)
                 reply = search.reply()
                 self._keep(search)
                 if isinstance(reply, Refuted):
@@ -118,7 +132,7 @@ class EnsembleOracle:
                     if search.why:
                         return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
                     break
-        search = _Search(self.witnesses, self.grounded, bound, point, gap, deadline, room)
+        search = _Search(self.witnesses, self._grounded, bound, point, gap, deadline, room)
         reply = search.reply()
         self._keep(search)
         if isinstance(reply, Unknown):
@@ -139,14 +153,14 @@ class EnsembleOracle:
         """Nothing is held outside this object."""
 
     def _keep(self, search: _Search) -> None:
-        self.grounded = search.grounded
+        self._grounded = search.grounded
         self.statistics = search.statistics()
 
-    def _first(self, best: Point | None, bound: _Bound, deadline: Deadline) -> Point | None:
+    def _first(self, grounded: Grounded, best: Point | None, bound: _Bound, deadline: Deadline) -> Point | None:
         """The best point known before the search: the given one and a greedy one, whichever is nearer."""
         from mace.oracles.ensembles_greedy import greedy
 
-        question, grounded = self.question, self.grounded
+        question = self.question
         known: Point | None = None
         given = np.zeros(0, np.int64)
         if best is not None and question.obeys(best):
@@ -245,6 +259,9 @@ class _Search:
         budget = _FIRST_BUDGET
         # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
         while True:
+            if self.deadline.over:
+                self.why = self.deadline.why
+                return False
             began = time.perf_counter()
             limit = bound_key(self.bound, self.grounded)
             ended = kernel.run(
@@ -268,9 +285,6 @@ class _Search:
             elif ended == kernel.DONE:
                 return True
             elif ended == kernel.GAP:
-                return False
-            if self.deadline.over:
-                self.why = self.deadline.why
                 return False
 
     def _enough(self, limit: int) -> int:
@@ -382,28 +396,25 @@ class _Search:
         rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
         rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
         used = int(book.count[kernel.NODES])
-        child, state, note = (array[:used].tolist() for array in (book.child, book.state, book.note))
-        axis, cut = book.axis[:used].tolist(), book.cut[:used].tolist()
-        base, at = self.grounded.ground.base.tolist(), self.grounded.ground.at
-        leaves: dict[tuple[int, int], Node] = {}
-        splits: dict[tuple[int, int], Node] = {}
-        proof: Proof = []
-        stack = [0]
-        while stack:
-            node = stack.pop()
-            first = child[node]
-            if first < 0:
-                key = (state[node], note[node])
-                if key not in leaves:
-                    leaves[key] = Leaf(rules[key[0]], key[1])  # type: ignore[arg-type]
-                proof.append(leaves[key])
-                continue
-            place = (axis[first], cut[first])
-            if place not in splits:
-                splits[place] = Split(place[0], int(at[base[place[0]] + place[1]]))
-            proof.append(splits[place])
-            stack += [first + 1, first]
-        return proof
+        child, state, note = book.child[:used], book.state[:used], book.note[:used]
+        base, at = self.grounded.ground.base, self.grounded.ground.at
+        nodes = np.empty(used, object)
+        inner = child >= 0
+        first = child[inner]
+        # Few are different, so that millions of nodes are made of few objects.
+        places, back = np.unique(np.stack([book.axis[first], book.cut[first]]), axis=1, return_inverse=True)
+        nodes[inner] = _objects(Split(j, int(at[base[j] + c])) for j, c in places.T.tolist())[back.ravel()]
+        kinds, back = np.unique(np.stack([state[~inner], note[~inner]]), axis=1, return_inverse=True)
+        nodes[~inner] = _objects(Leaf(rules[kind], number) for kind, number in kinds.T.tolist())[back.ravel()]  # type: ignore[arg-type]
+        return cast(Proof, nodes[kernel.preorder(child)].tolist())
+
+
+def _objects(nodes: Iterable[Node]) -> Array:
+    """An array of nodes, which numpy would otherwise take for arrays themselves."""
+    found = list(nodes)
+    array = np.empty(len(found), object)
+    array[:] = found
+    return array
 
 
 def bound_key(bound: _Bound, grounded: Grounded) -> int:

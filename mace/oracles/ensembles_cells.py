@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.axes import Axis, GridAxis, LevelAxis, Point
+from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
-from mace.errors import ModelError
 from mace.exact import exact, nearest
 from mace.margins import compare_slack, needed
 from mace.oracles.ensembles_cuts import Array, no_cut, tests_of, values_of
@@ -149,18 +149,19 @@ class Grounded:
         return found
 
 
-def ground(question: Question) -> Grounded:
-    """The arrays of a question; raises ModelError for what this prover does not take."""
+def ground(question: Question, deadline: Deadline = NEVER) -> Grounded:
+    """The arrays of a question that `refusal` has nothing against; raises TimeOverError."""
     model, norm = question.model, question.distance
-    reason = refusal(question)
-    if reason is not None:
-        raise ModelError(
-            f"the prover for tree ensembles does not take this question: {reason}", hint='Use oracle="smt".'
-        )
     assert isinstance(model, Ensemble) and isinstance(norm, Norm)
-    test, up, roots, value, depth, cuts = tests_of(question, model)
+
+    def look() -> None:
+        deadline.look("preparing the trees")
+
+    test, up, roots, value, depth, cuts = tests_of(question, model, look)
     scale, width = _scale(question.axes, norm)
+    look()
     axes = _axes(question.axes, norm, cuts, scale)
+    look()
     aim, gain = _aim(question, model, test, up, value, len(roots))
     forest = Forest(test, up, roots, gain, value, np.arange(len(test), dtype=np.int32))
     return Grounded(question.axes, axes, forest, aim, scale, width, depth)

@@ -8,6 +8,7 @@ threshold and the cast, only saves time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,9 +25,12 @@ from mace.tables import Ensemble, Tree
 Array: TypeAlias = NDArray[Any]
 
 
-def tests_of(question: Question, model: Ensemble) -> tuple[Array, Array, Array, Array, int, list[Array]]:
+def tests_of(
+    question: Question, model: Ensemble, look: Callable[[], None]
+) -> tuple[Array, Array, Array, Array, int, list[Array]]:
     """All trees in one array of tests on axes, and the cuts of every axis.
 
+    look: called before every column, and may raise.
     Raises ModelError where a test is no cut of an axis (`no_cut`).
     """
     reason = no_cut(question, model)
@@ -57,6 +61,7 @@ def tests_of(question: Question, model: Ensemble) -> tuple[Array, Array, Array, 
         int(r) + node: cell for r, tree in zip(roots, model.trees, strict=True) for node, cell in tree.members.items()
     }
     for number, source in enumerate(question.columns):
+        look()
         here = np.flatnonzero(column == number)
         axis = question.axes[source.feature]
         if not len(here):
@@ -81,6 +86,7 @@ def tests_of(question: Question, model: Ensemble) -> tuple[Array, Array, Array, 
 
     cuts: list[Array] = []
     for j, axis in enumerate(question.axes):
+        look()
         here = np.flatnonzero(test[:, 0] == j)
         found = np.unique(answers[here])
         if isinstance(axis, GridAxis):

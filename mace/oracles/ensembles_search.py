@@ -212,6 +212,24 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
 
 
 @compiled
+def preorder(child: Array) -> Array:
+    """All nodes, each followed by its first child's tree and then its second child's; child: as in `Book`."""
+    order = np.empty(len(child), np.int64)
+    stack = np.empty(len(child) + 1, np.int64)
+    stack[0] = 0
+    waiting, count = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        order[count] = node
+        count += 1
+        if child[node] >= 0:
+            stack[waiting], stack[waiting + 1] = child[node] + 1, child[node]
+            waiting += 2
+    return order[:count]
+
+
+@compiled
 def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     """Whether the sums of these leaves, with all their rounding slack, allow the goal."""
     for p in range(len(aim.begin) - 1):

@@ -285,7 +285,7 @@ def _steps(subject: Subject, axes: tuple[Axis, ...], j: int) -> list[tuple[int, 
         return list(itertools.pairwise(level for level in axis.levels() if known and known[level] is not None))
     assert isinstance(table, Ensemble)
     question = question_of(subject.space, axes, table, subject.columns, Goal("", frozenset(), ()), ())
-    return [(int(cut), int(cut) + 1) for cut in tests_of(question, table)[5][j]]
+    return [(int(cut), int(cut) + 1) for cut in tests_of(question, table, lambda: None)[5][j]]
 
 
 def _chunks(steps: list[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:

@@ -85,7 +85,8 @@ def main() -> None:
             rejected = dataset.X[model.predict(matrix) != dataset.goal].iloc[: arguments.rows]
             for norm in arguments.norms:
                 explainer = Explainer(model, space, background=dataset.X, distance=norm)
-                _ = explainer.background
+                assert explainer.background is not None
+                explainer.background.read()
                 seconds, answers = [], []
                 for place in range(len(rejected)):
                     before = cpu()

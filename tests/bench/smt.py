@@ -44,7 +44,8 @@ def main() -> None:
         model = train(kind, matrix, dataset.y)
         rejected = dataset.X[model.predict(matrix) != dataset.goal].iloc[: arguments.rows]
         explainer = Explainer(model, space, background=dataset.X, distance="l1")
-        _ = explainer.background
+        assert explainer.background is not None
+        explainer.background.read()
         seconds, questions, statuses = [], [], Counter[str]()
         for place in range(len(rejected)):
             before = cpu()

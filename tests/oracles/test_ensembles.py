@@ -12,6 +12,7 @@ import pytest
 from mace import answer, deadline
 from mace.certificate import certificate
 from mace.columns import Column, Step
+from mace.deadline import Deadline
 from mace.distance import norm
 from mace.diversity import AvoidBox, AvoidPoint
 from mace.errors import ModelError
@@ -24,6 +25,7 @@ from mace.recourse import explain
 from mace.space import Feature, Space
 from mace.tables import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
+from tests.clocks import Ticking
 from tests.oracles.small_ensembles import bounds, random_question, random_tree
 
 LIMITS = Limits()
@@ -143,12 +145,19 @@ def test_a_gap_ends_the_search_with_a_sound_bound() -> None:
 def test_without_time_the_bounds_are_sound() -> None:
     question, _ = forest()
     best = EnsembleOracle(question).ask(None, LIMITS)
-    hasty = EnsembleOracle(question).ask(None, Limits.of(seconds=0.0))
     assert isinstance(best, Found)
-    assert isinstance(hasty, Found)
-    assert hasty.lower is not None
-    assert hasty.lower <= question.distance_of(best.point) <= question.distance_of(hasty.point)
-    accepted(question, hasty)
+    ended = set()
+    for looks in range(0, 80, 4):  # each look at the clock takes a second
+        hasty = EnsembleOracle(question).ask(None, Limits(Deadline.after(looks, Ticking())))
+        ended.add(type(hasty))
+        assert not isinstance(hasty, Refuted)
+        assert (hasty.lower or 0) <= question.distance_of(best.point)
+        if isinstance(hasty, Found):
+            assert question.distance_of(best.point) <= question.distance_of(hasty.point)
+            accepted(question, hasty)
+        if hasty.why:
+            assert hasty.why.startswith(f"time limit ({looks} s)")
+    assert ended == {Unknown, Found}
 
 
 @pytest.mark.parametrize("by_leaves", [True, False])

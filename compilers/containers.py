@@ -107,31 +107,52 @@ class Intake:
 
 
 def as_given(
-    table: Table, intake: Intake, stage: Stage, columns: Sequence[Column], features: Sequence[Feature]
-) -> Table:
-    """The table of a model as it reads this stage; it was read for dense rows of float64.
+    table: Table, intake: Intake, stage: Stage, columns: tuple[Column, ...], features: Sequence[Feature]
+) -> tuple[Table, tuple[Column, ...]]:
+    """The table of a model and its columns as it reads this stage; they are for dense rows of float64.
 
     Raises ModelError for integers that the library rounds in a way that is not followed.
     """
     if not isinstance(table, Ensemble):
-        return table
-    if intake.library == "lightgbm":
-        if stage.container == "sparse":
-            return of_sparse_rows(table)
-        if stage.container == "array" and stage.common == "integer" and _beyond(columns, features, 2**24):
-            if any(tree.members for tree in table.trees):
-                raise ModelError(
-                    "LightGBM is given integers beyond 2^24 together with categories, which is not supported",
-                    hint='Give it a frame: set_output(transform="pandas").',
-                )
-            return replace(table, cast="float32")
-    return table
+        return table, columns
+    if intake.library == "lightgbm" and stage.container == "sparse":
+        table = of_sparse_rows(table)
+    integers = {
+        place for place, column in enumerate(columns)
+        if column.values is None and not column.chain and _integer(intake, stage, place)
+    }  # fmt: skip
+    large = {columns[place].feature for place in integers if _beyond(features[columns[place].feature], 2**24)}
+    if intake.library == "lightgbm" and stage.container == "array" and large:
+        if any(tree.members for tree in table.trees):
+            raise ModelError(
+                "LightGBM is given integers beyond 2^24 together with categories, which is not supported",
+                hint='Give it a frame: set_output(transform="pandas").',
+            )
+        table = replace(table, cast="float32")
+    if table.cast == "float64":
+        return table, columns
+    huge = {feature for feature in large if _beyond(features[feature], 2**53)}
+    for place, column in enumerate(columns):
+        if column.feature in huge and place not in integers:
+            raise ModelError(
+                f"`{features[column.feature].name}` reaches the model as integers, and in `{column.name}` as float64: "
+                "beyond 2^53 these are rounded differently, which is not supported",
+                hint="Narrow its range in the space.",
+            )
+    return table, tuple(
+        replace(column, rounded_to="float32") if column.feature in huge else column for column in columns
+    )
 
 
-def _beyond(columns: Sequence[Column], features: Sequence[Feature], limit: int) -> bool:
-    """Whether a column is a number whose range goes beyond a limit."""
-    found = (features[column.feature] for column in columns if column.values is None)
-    return any(max(map(abs, feature.bounds())) > limit for feature in found)
+def _integer(intake: Intake, stage: Stage, place: int) -> bool:
+    """Whether a library itself makes floats of a column's integers."""
+    alone = intake.library == "xgboost" and stage.container == "frame"
+    return (stage.dtypes[place] if alone else stage.common) == "integer"
+
+
+def _beyond(feature: Feature, limit: int) -> bool:
+    """Whether the range of a feature goes beyond a limit."""
+    return max(map(abs, feature.bounds())) > limit
 
 
 def column_of(data: Any, place: int) -> Floats:

@@ -35,7 +35,7 @@ from mace.compilers.pipeline_thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline_walk import Route, Walk, passes_on
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
-from mace.exact import nearest
+from mace.exact import exact, nearest
 from mace.space import Feature, Space
 from mace.tables import Ensemble, Network, Table
 
@@ -88,7 +88,7 @@ class CompiledPipeline:
                 out.append(column.values[feature.levels.index(value)])
             else:
                 out.append(
-                    column.of(float(value))
+                    column.of(column.given(exact(value)))
                     if value is not None
                     else float("nan" if column.missing is None else column.missing)
                 )
@@ -151,7 +151,7 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
     own = deployed(model, raw="array" if names is None else "frame")
     columns = walk.with_missing(None if own.note else own.predict, columns)
     _compare_at(route, places_of(columns, space.features))
-    table = as_given(table, route.intake, stage, columns, space.features)
+    table, columns = as_given(table, route.intake, stage, columns, space.features)
     if isinstance(table, Network):
         columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
     elif isinstance(table, Ensemble):

@@ -28,6 +28,7 @@ from mace.exact import (
     float32_to_rank,
     float_to_rank,
     nearest,
+    nearest_float32,
     rank_to_float,
     rank_to_float32,
     to_float32,
@@ -42,11 +43,14 @@ class Grid:
 
     kind:  "step" for the multiples of `step` (integers have step 1), "float64" or "float32" for all finite floats.
     extra: one more value, off the multiples, for a start point that does not lie on them; None if there is none.
+    rounded_to: the type of the float that the model is given, in one rounding: float32 where a library makes it of
+            64-bit integers by itself.
     """
 
     kind: GridKind
     step: Fraction = Fraction(1)
     extra: Fraction | None = None
+    rounded_to: Literal["float64", "float32"] = "float64"
 
     def value(self, index: int) -> Fraction:
         """The exact value with this index."""
@@ -60,6 +64,10 @@ class Grid:
         if index == place:
             return self.extra
         return (index if index < place else index - 1) * self.step
+
+    def given(self, index: int) -> float:
+        """The float that the model is given for the value with this index."""
+        return nearest(self.value(index)) if self.rounded_to == "float64" else nearest_float32(self.value(index))
 
     def floor(self, value: Fraction) -> int:
         """The index of the largest grid value that is <= `value`."""
@@ -105,6 +113,10 @@ class GridAxis:
         """The exact value with this index, in the unit of the feature."""
         return self.grid.value(index)
 
+    def given(self, index: int) -> float:
+        """The float that the model is given for the value with this index."""
+        return self.grid.given(index)
+
     def delta(self, index: int) -> Fraction:
         """|value - start value| / scale, exact; in [0, 1]."""
         return abs(self.grid.value(index) - self.start_value) / self.scale if index != self.start else Fraction(0)
@@ -126,13 +138,13 @@ class GridAxis:
     def cut(self, passes: Callable[[float], bool], threshold: float) -> int:
         """The largest index whose value passes a test that small values pass and large ones do not.
 
-        passes:    the model's own test on the float64 that it is given, for instance `to_float32(x) <= t`.
+        passes:    the model's own test on the float that it is given, for instance `to_float32(x) <= t`.
         threshold: about where the answer changes; only the speed of the search depends on it.
         The answer may be lower - 1 (no allowed value passes) and is at most upper.
         """
 
         def at(index: int) -> bool:
-            return passes(nearest(self.grid.value(index)))
+            return passes(self.grid.given(index))
 
         if not at(self.lower):
             return self.lower - 1

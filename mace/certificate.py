@@ -113,7 +113,11 @@ def certifiable(question: Question) -> str | None:
                 values = question.columns[tree.column[node]].values
                 if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
                     return "a tree tests a number as if it were a category"
-    for column in question.columns:
+    for column, axis in ((column, question.axes[column.feature]) for column in question.columns):
+        if isinstance(axis, GridAxis) and axis.grid.rounded_to != "float64":
+            return (
+                f"`{axis.name}` goes from 64-bit integers to float32 in one rounding, which the checker does not know"
+            )
         for step in column.chain:
             if step[0] not in ("add", "sub", "mul", "div"):
                 return f"the column `{column.name}` is computed by {step[0]!r}, which the checker does not know"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mace.axes import Axis, LevelAxis
 from mace.errors import ModelError, RowError
-from mace.exact import UNIT_ROUNDOFF, exact, nearest
+from mace.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
 
 # "nonzero": 0 becomes NaN, as in a sparse matrix whose reader takes what is not stored for missing.
 # (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.
@@ -43,6 +43,7 @@ class Column:
     chain:   what happens to a number before the model sees it: float64 operations in this order, each rounded once
              (a scaler in a pipeline is `sub` then `div`). Empty: the number as it is.
     missing: what a missing number becomes; None if the model cannot take one.
+    rounded_to: see `mace.axes.Grid`.
     """
 
     name: str
@@ -50,9 +51,14 @@ class Column:
     values: tuple[float, ...] | None
     chain: tuple[Step, ...] = ()
     missing: float | None = None
+    rounded_to: Literal["float64", "float32"] = "float64"
+
+    def given(self, number: Fraction) -> float:
+        """The float that enters the chain for an exact number."""
+        return nearest(number) if self.rounded_to == "float64" else nearest_float32(number)
 
     def of(self, number: float) -> float:
-        """The column's value for a number."""
+        """The column's value for a float that enters its chain."""
         for step in self.chain:
             if step[0] == "add":
                 number = number + step[1]
@@ -75,7 +81,7 @@ class Column:
 
     def at(self, axis: Axis, index: int) -> float:
         """The column's value at an index of its feature's axis."""
-        return self.of(nearest(axis.value(index))) if self.values is None else self.values[index]
+        return self.of(self.given(axis.value(index))) if self.values is None else self.values[index]
 
     def on(self, axis: Axis) -> Column:
         """The column in a question whose row lacks this number: its axis has one level, "missing"."""
@@ -124,7 +130,7 @@ class Column:
 
 
 def usable_axes(columns: Sequence[Column], axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """The axes without the level "missing" where the model cannot take it.
+    """The axes as the model is given their values: without the level "missing" where it cannot take that.
 
     columns: one entry a column of the model; a column of levels may lack the last one.
     Raises RowError when the row itself lacks what the model cannot do without.
@@ -133,6 +139,7 @@ def usable_axes(columns: Sequence[Column], axes: Sequence[Axis]) -> tuple[Axis, 
     for column in columns:
         axis = usable[column.feature]
         if not isinstance(axis, LevelAxis):
+            usable[column.feature] = replace(axis, grid=replace(axis.grid, rounded_to=column.rounded_to))
             continue
         known = len(column.values) if column.values is not None else 0 if column.missing is None else 1
         if axis.start >= known:

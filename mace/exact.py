@@ -85,6 +85,19 @@ def to_float32(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
+def nearest_float32(number: Fraction) -> float:
+    """The closest float32 to an exact number, in one rounding (ties to even), as a double."""
+    value = to_float32(nearest(number))
+    if not math.isfinite(value) or Fraction(value) == number:
+        return value
+    rank = float32_to_rank(value)
+    # Through the closest double it may be the neighbour of the closest one.
+    around = [rank_to_float32(rank + k) for k in (-1, 0, 1)]
+    near = min(abs(Fraction(x) - number) for x in around if math.isfinite(x))
+    found = [x for x in around if math.isfinite(x) and abs(Fraction(x) - number) == near]
+    return next(x for x in found if len(found) == 1 or float32_to_rank(x) % 2 == 0)
+
+
 def next_float32(value: float) -> float:
     """The next float32 above `value`, which is itself a float32."""
     bits = int(struct.unpack("<i", struct.pack("<f", value + 0.0))[0])

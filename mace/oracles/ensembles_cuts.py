@@ -152,7 +152,7 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
     flip = _decreasing(source)
 
     def low_side(indices: Array, which: Array) -> Array:
-        return model.passes(source.of_many(values_of(axis, indices)), thresholds[which]) ^ flip
+        return model.passes(source.of_many(_given(axis, indices)), thresholds[which]) ^ flip
 
     found = np.full(len(thresholds), axis.lower - 1, np.int64)
     every = np.arange(len(thresholds))
@@ -220,8 +220,15 @@ def _guess(axis: GridAxis, last: Array) -> Array:
         return np.asarray(np.clip(np.nan_to_num(places), -(2.0**62), 2.0**62).astype(np.int64))
 
 
+def _given(axis: GridAxis, indices: Array) -> Array:
+    """The float that the model is given for each index."""
+    if axis.grid.rounded_to == "float64":
+        return values_of(axis, indices)
+    return np.array([axis.given(int(index)) for index in indices])
+
+
 def values_of(axis: GridAxis, indices: Array) -> Array:
-    """The float64 that the model is given for each index."""
+    """The float64 nearest to the value with each index."""
     if axis.grid.kind == "float64":
         size = np.abs(indices).view(np.float64)
         return np.where(indices >= 0, size, -size)

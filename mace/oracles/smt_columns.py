@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from mace.axes import GridAxis
 from mace.columns import Column
-from mace.exact import exact, nearest
+from mace.exact import exact
 from mace.oracles.smt_axes import GridTerm, Term, Terms
 
 ZERO = Fraction(0)
@@ -41,7 +41,7 @@ class GridColumns:
         found = []
         for column, (a, b) in zip(self.columns, self.forms, strict=True):
             if _stepped(column):
-                values = [exact(column.of(nearest(self.axis.axis.value(index)))) for index in self._ends]
+                values = [exact(column.at(self.axis.axis, index)) for index in self._ends]
                 found.append((max(map(abs, values)), ZERO))
                 continue
             error = column.error(bound, ZERO if whole else gap)
@@ -78,7 +78,7 @@ class GridColumns:
         return straight + self._stepped(weights, index)
 
     def _stepped(self, weights: Sequence[Fraction], index: int) -> Fraction:
-        number = nearest(self.axis.axis.value(index))
+        number = self.axis.axis.given(index)
         stepped = [(w, c) for w, c in zip(weights, self.columns, strict=True) if w and _stepped(c)]
         return sum((w * exact(c.of(number)) for w, c in stepped), ZERO)
 

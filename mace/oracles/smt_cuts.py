@@ -76,9 +76,7 @@ class Cuts:
 
 def _where(passes: Callable[[float], bool], piece: GridAxis, guess: float) -> list[Interval]:
     """Where a test holds that changes its answer once at most."""
-    from mace.exact import nearest
-
-    first, last = (passes(nearest(piece.value(index))) for index in (piece.lower, piece.upper))
+    first, last = (passes(piece.given(index)) for index in (piece.lower, piece.upper))
     if first and last:
         return [(piece.lower, piece.upper)]
     if first:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from mace.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.diversity import Avoid, AvoidBox, AvoidPoint
-from mace.exact import nearest
 from mace.oracles.protocol import Replay
 from mace.question import Question
 from mace.tables import Ensemble, Tree
@@ -85,7 +84,7 @@ def _alike(question: Question, tree: Tree, node: int, side: Side, index: int, le
         return (index, index)  # The test may change its answer more than once along the axis.
 
     def same(at: int) -> bool:
-        return model.goes_left(tree, node, column.of(nearest(axis.value(at)))) == left
+        return model.goes_left(tree, node, column.at(axis, at)) == left
 
     def last(end: int) -> int:
         """The index farthest from the point's towards an end that still answers alike; it changes once at most."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from mace.compilers.containers import Stage
 from mace.compilers.pipeline import compile_pipeline
 from mace.compilers.read_lightgbm import of_sparse_rows, read_wrapper
 from mace.decide import decides
-from mace.errors import ModelError
+from mace.errors import CertificateError, ModelError
+from mace.exact import nearest_float32
 from mace.recourse import Explainer
 from mace.space import Feature, Space
 from mace.tables import Ensemble, decision_for
@@ -155,6 +157,25 @@ def test_a_zero_that_arises_inside_a_sparse_matrix_is_stored_and_no_missing_one(
     space = Space([Feature("town", "categorical", levels=TOWNS), Feature("x", "real", lower=-1e6, upper=1e6)])
     numbers = [0.0, -0.0, 5e-324, -5e-324, 1e-320, -1e-320, 1e-300, -1e-300, 1.0, -1.0, 1e6, -1e6]
     agrees(model, space, [{"town": "c1", "x": x} for x in numbers])
+
+
+def test_integers_beyond_2_53_go_to_float32_in_one_rounding() -> None:
+    frame = pd.DataFrame({"n": np.array([BEYOND + i * 2**36 for i in range(9)] * 3, dtype=np.int64)})
+    steps = [("nothing", "passthrough"), ("model", DecisionTreeClassifier())]
+    model = Pipeline(steps).fit(frame, (frame["n"] > BEYOND + 2**36).astype(int))
+    space = Space([Feature("n", "integer", lower=BEYOND, upper=BEYOND + 2**39)])
+    for oracle in ("z3", "auto"):
+        answer = Explainer(model, space).explain({"n": BEYOND}, goal=1, oracle=oracle)
+        found = answer.counterfactuals[0].values["n"]
+        asked = pd.DataFrame({"n": np.array([found - 1, found], dtype=np.int64)})
+        assert model.predict(asked).tolist() == [0, 1]
+    with pytest.raises(CertificateError, match="in one rounding, which the checker does not know"):
+        _ = answer.certificate
+
+
+@pytest.mark.parametrize("number", [BEYOND + 2**36, BEYOND + 2**36 + 1, BEYOND + 2**36 - 1, 2**24 + 1, 3, -(2**60) - 1])
+def test_the_nearest_float32_is_that_of_the_processor(number: int) -> None:
+    assert nearest_float32(Fraction(number)) == float(np.float32(np.int64(number)))
 
 
 def test_integers_that_reach_lightgbm_in_an_array_are_rounded_to_float32() -> None:

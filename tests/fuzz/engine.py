@@ -51,11 +51,12 @@ def batches(only: str) -> list[str]:
     """The names of all kinds and families that begin so."""
     from tests.fuzz.models import FAMILIES
     from tests.fuzz.pipelines import LAST
+    from tests.fuzz.verify_questions import verify_names
 
     known = [*(f"explain/{name}" for name in FAMILIES), *(f"pipeline/{name}" for name in LAST)]
-    for kind, file in (("verify", "verify_questions"), ("files", "model_files")):
-        if importlib.util.find_spec(f"tests.fuzz.{file}"):
-            known.append(kind)
+    known += [f"verify/{name}" for name in verify_names()]
+    if importlib.util.find_spec("tests.fuzz.model_files"):
+        known.append("files")
     return [name for name in known if name.startswith(only)]
 
 
@@ -70,6 +71,10 @@ def problems(name: str) -> Callable[[Draw], Counter[str]]:
         from tests.fuzz.pipelines import pipeline_questions
 
         return lambda draw: pipeline_questions(draw, family)
+    if kind == "verify":
+        from tests.fuzz.verify_questions import verify_questions
+
+        return lambda draw: verify_questions(draw, family)
     raise ValueError(name)
 
 

@@ -60,6 +60,11 @@ class Certificate:
         return hashlib.sha256(canonical(self.data["statement"])).hexdigest()
 
     @property
+    def length(self) -> int:
+        """Characters of the whole certificate."""
+        return len(canonical(self.data))
+
+    @property
     def size(self) -> int:
         """Bytes of the whole certificate, gzipped; most of it is the model."""
         return len(zipped(canonical(self.data)))

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mace.certificate import Certificate
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
+SHORT = 300_000
+"""Certificates of fewer characters are checked at once: starting a process takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,16 +270,16 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     why = certifiable(question) or ""
     if not why:
         lower = None if bracket.status == "infeasible" else bracket.lower
-        why = _objection(certificate(question, lower, None, bracket.proof), deadline)
+        why = objection(certificate(question, lower, None, bracket.proof), deadline)
     if why:
         bracket.proof, bracket.lower, bracket.why = None, Fraction(0), why
         bracket.status = "unknown" if bracket.point is None else "bounded"
 
 
-def _objection(made: Certificate, deadline: Deadline) -> str:
-    """Why a certificate is not accepted, empty if it is; with a limit the checker is a process of its own."""
+def objection(made: Certificate, deadline: Deadline) -> str:
+    """Why a certificate is not accepted, empty if it is; with a limit, the checker of a long one is a process."""
     refused = "the checker refused the prover's proof ({}); please report this"
-    if deadline.left() is None:
+    if deadline.left() is None or made.length < SHORT:
         verdict = made.check()
         return "" if verdict.accepted else refused.format(verdict.reason)
     from mace.proofs import check

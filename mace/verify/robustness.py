@@ -10,12 +10,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mace.errors import CertificateError, RowError
+from mace.errors import RowError
 from mace.exact import below, nearest
 from mace.oracles.protocol import Limits, Refuted, Unknown
 from mace.space import Space
 from mace.tables import Label
 from mace.verify.properties import Robust
+from mace.verify.proved import Kept, kept, kept_of
 from mace.verify.questions import Case, Rows
 from mace.verify.subject import Subject
 from mace.verify.verdict import Verdict, Violation
@@ -59,14 +60,12 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
         why = reply.why + (f" (proved up to {nearest(reply.lower):.6g})" if reply.lower else "")
         return Verdict("", "unknown", why, asked=1, oracle=name, notes=notes)
     assert isinstance(reply, Refuted)
-    certificates: tuple[Any, ...] = ()
-    if reply.proof is not None:
-        from mace.certificate import certificate
-
-        try:
-            certificates = (certificate(question, given.radius, None, reply.proof),)
-        except CertificateError as error:
-            notes = (*notes, error.message)
+    found_proof = kept(question, reply.proof, given.radius, limits.deadline)
+    if found_proof.note:
+        notes = (*notes, found_proof.note)
+    if found_proof.doubt:
+        return Verdict("", "unknown", found_proof.doubt, asked=1, oracle=name, notes=notes)
+    certificates = () if found_proof.certificate is None else (found_proof.certificate,)
     why = f"every input closer than {nearest(given.radius):.6g} gets {decision!r}"
     return Verdict("", "proved", why, certificates=certificates, asked=1, refuted=1, oracle=name, notes=notes)
 
@@ -74,12 +73,12 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
 def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits: Limits) -> Verdict:
     memory = None if limits.memory is None else limits.memory // 2**20
     answer = explainer.explain(row, timeout=limits.deadline, memory=memory)
-    certificates: tuple[Any, ...] = ()
-    notes = list(answer.notes)
-    try:
-        certificates = (answer.certificate,)
-    except CertificateError as error:
-        notes.append(error.message)
+    bounded = answer.status == "infeasible" or answer.exact_lower_bound > 0
+    found = kept_of(answer, limits.deadline) if bounded else Kept()
+    notes = [*answer.notes, *([found.note] if found.note else [])]
+    if found.doubt:
+        return Verdict("", "unknown", found.doubt, asked=1, oracle=answer.oracle, notes=tuple(notes))
+    certificates = () if found.certificate is None else (found.certificate,)
     witness = None
     if answer.counterfactuals:
         other = answer.counterfactuals[0].values

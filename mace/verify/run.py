@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.axes import Point
 from mace.deadline import Deadline
-from mace.errors import CertificateError, ModelError
+from mace.errors import ModelError
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.proof import Proof
 from mace.question import Question
 from mace.space import Space
 from mace.tables import Label
@@ -28,6 +27,7 @@ from mace.verify import properties as kinds
 from mace.verify.cases import Attempt, Load, attempts
 from mace.verify.product import NoProduct
 from mace.verify.properties import Property, text_of
+from mace.verify.proved import Kept, kept
 from mace.verify.questions import Case, Rows
 from mace.verify.shrink import shrink
 from mace.verify.structure import follows
@@ -159,10 +159,18 @@ class _Run:
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
         notes = [*self.subject.left_out, *self.notes]
+        complete = len(self.certificates) == self.refuted
         return Verdict(
-            "", status, why, certificates=tuple(self.certificates), asked=self.asked, refuted=self.refuted,
-            oracle=", ".join(dict.fromkeys(self.oracles)), notes=tuple(dict.fromkeys(notes)), **more,
-        )  # fmt: skip
+            "",
+            status,
+            why,
+            certificates=tuple(self.certificates) if complete else (),
+            asked=self.asked,
+            refuted=self.refuted,
+            oracle=", ".join(dict.fromkeys(self.oracles)),
+            notes=tuple(dict.fromkeys(notes)),
+            **more,
+        )
 
     # ------------------------------------------------------------------------------------------ answers
 
@@ -189,7 +197,7 @@ class _Run:
                     self.notes.append(
                         f"the deployed model itself was asked about {outcome.refused} points near a boundary"
                     )
-                self._certify(outcome.question, proof)
+                self._keep(kept(outcome.question, proof, None, deadline))
             case Unknown(why=why):
                 self.doubts.append(deadline.why if deadline.over else why)
         return None
@@ -198,15 +206,14 @@ class _Run:
         """What the deployed model says of allowed rows that break the property; None if they do not."""
         return case.broken(rows) if all(self.subject.allowed(row) for row in rows) else None
 
-    def _certify(self, question: Question, proof: Proof | None) -> None:
-        from mace.certificate import certificate
-
-        if proof is None:
-            return
-        try:
-            self.certificates.append(certificate(question, None, None, proof))
-        except CertificateError as error:
-            self.notes.append(error.message)
+    def _keep(self, found: Kept) -> None:
+        if found.doubt:
+            self.refuted -= 1
+            self.doubts.append(found.doubt)
+        if found.note:
+            self.notes.append(found.note)
+        if found.certificate is not None:
+            self.certificates.append(found.certificate)
 
 
 class Outcome(NamedTuple):
@@ -242,7 +249,7 @@ def ask(
         return Outcome(Unknown(error.message), None, case.question)
     try:
         # A point that does not stand for its rows alone must not be excluded for their sake: it is replayed at the end.
-        replay = Replay(accepts, by_leaves=False) if case.exact else None
+        replay = Replay(accepts) if case.exact else None
         reply = oracle.ask(radius, limits, strict=radius is not None, gap=ANYTHING, replay=replay)
         rows = None
         if isinstance(reply, Found):

@@ -26,14 +26,22 @@ def follows(subject: Subject, given: Property) -> str | None:
         read = [number for number, column in enumerate(subject.columns) if column.feature in features]
         if not table.layers[0].weights[read].any():
             return "every weight of these features is 0"
-    if isinstance(given, Monotone) and given.feature in names and table.rule in ("positive", "nonnegative"):
+    if isinstance(given, Monotone) and given.feature in names and _by_one_score(table):
         signs = _signs(table, subject.columns, names.index(given.feature))
-        good = given.favourable is None or given.favourable == (subject.classes[1],)
+        good = not table.classes or given.favourable in (None, (subject.classes[1],))
         wanted = 1.0 if given.direction == "increasing" else -1.0
         levels = subject.space[given.feature].levels
         if good and signs is not None and not (levels and None in levels) and (signs * wanted >= 0).all():
             return "every path of weights from the feature to the score has the right sign"
     return None
+
+
+def _by_one_score(table: Network) -> bool:
+    """Whether the answer rises with the only score, to the last bit: it is that score, or class 1 where it is > 0.
+
+    A sigmoid rises too, but nobody knows it of the floats of every libm.
+    """
+    return table.outputs == 1 and table.decisions is None and table.rule in ("positive", "nonnegative", "value")
 
 
 def _signs(table: Network, columns: tuple[Column, ...], feature: int) -> Floats | None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -111,3 +111,34 @@ def test_a_model_with_one_decision_everywhere_is_settled() -> None:
     assert set(model.predict(space.encode(X))) == {0}
     for given in (fair("a"), monotone("a"), reachable(0), holds("a == other_a or f == other_f")):
         assert mace.verify(model, space, given).status == "proved"
+
+
+def test_a_proof_that_the_checker_refuses_is_no_verdict(monkeypatch) -> None:
+    space, X = square(0, 3)
+    model = DecisionTreeClassifier().fit(space.encode(X), X["b"] > 1)
+    assert mace.verify(model, space, fair("a")).status == "proved"
+    monkeypatch.setattr("mace.verify.proved.objection", lambda *_: "the checker refused the prover's proof (..)")
+    for given in (fair("a"), mace.verify.robust({"a": 0, "b": 0}, "1/9"), mace.verify.robust({"a": 0, "b": 0})):
+        verdict = mace.verify(model, space, given)
+        assert verdict.status == "unknown" and verdict.why.startswith("the checker refused the prover's proof")
+
+
+def test_a_verdict_without_certificates_says_why() -> None:
+    space, X = square(0, 3)
+    program = "if b > 1:\n    return 1\nreturn 0\n"
+    line = LogisticRegression().fit(space.encode(X), X["b"] > 1)
+    for model, given, why in (
+        (program, fair("a"), "no certificate: the model is a program"),
+        (line, monotone("b"), "no certificate: it follows from the shape of the model"),
+    ):
+        verdict = mace.verify(model, space, given)
+        assert verdict.status == "proved" and not verdict.certificates
+        assert any(note.startswith(why) for note in verdict.notes)
+
+
+def test_the_sign_of_a_weight_settles_monotone_for_numbers() -> None:
+    """Between equal numbers no bound on scores tells 0 from rounding."""
+    space, X = square(0, 3)
+    model = LinearRegression().fit(space.encode(X), X["b"] > 1)
+    assert mace.verify(model, space, monotone("b")).status == "proved"
+    assert mace.verify(model, space, monotone("b", "decreasing")).status == "violated"

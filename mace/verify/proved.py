@@ -1,0 +1,85 @@
+"""What a refutation leaves behind: a certificate that the checker has read, or a line that says why there is none.
+
+In:  the question that was refuted, and the proof of it.
+Out: a `Kept`. A proof that the checker refuses is no proof: then there is a doubt, and no verdict rests on it.
+Promise: a certificate that is returned was accepted, or the time limit was over before the checker had read it, which
+`note` says.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from mace.deadline import Deadline
+from mace.errors import CertificateError
+from mace.proof import Proof
+from mace.question import Question
+from mace.search import Bracket, objection, recheck
+
+if TYPE_CHECKING:
+    from mace.answer import Answer
+    from mace.certificate import Certificate
+
+UNREAD = "the time limit was over before the checker had read every certificate"
+
+
+class Kept(NamedTuple):
+    """A certificate if there is one; a note for the verdict, and why the refutation cannot count: empty if it does."""
+
+    certificate: Certificate | None = None
+    note: str = ""
+    doubt: str = ""
+
+
+def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadline: Deadline) -> Kept:
+    """Write the certificate of a refutation, and let the checker read it.
+
+    lower: nothing with the goal is closer; None: there is nothing with the goal at all.
+    """
+    from mace.certificate import certifiable, certificate
+
+    if proof is None:
+        why = certifiable(question) or "the solvers refuted a question, and their refutations are no certificates"
+        return Kept(note=_without(why))
+    # Proofs that rest on floats alone at some place are read by the checker, whether they can be written down or not.
+    read = Bracket(lower=lower or Fraction(0), status="infeasible" if lower is None else "bounded", proof=proof)
+    recheck(read, question, deadline)
+    if read.proof is None:
+        return Kept(doubt=read.why)
+    try:
+        made = certificate(question, lower, None, proof)
+    except CertificateError as error:
+        return Kept(note=_without(error.message.removeprefix("no certificate can be written: ")))
+    return _read(made, deadline)
+
+
+def kept_of(answer: Answer, deadline: Deadline) -> Kept:
+    """The same for the bound of an answer."""
+    from mace.certificate import Certificate, certifiable
+
+    assert answer.question is not None
+    if answer.proof is None:
+        why = certifiable(answer.question) or answer.why or f"the oracle {answer.oracle!r} writes none"
+        return Kept(note=_without(why))
+    try:
+        made = answer.certificate
+    except CertificateError as error:
+        return Kept(note=_without(error.message.removeprefix("no certificate can be written: ")))
+    assert isinstance(made, Certificate)
+    return _read(made, deadline)
+
+
+def _read(made: Certificate, deadline: Deadline) -> Kept:
+    """The certificate, if the checker accepts it."""
+    why = objection(made, deadline)
+    if not why:
+        return Kept(made)
+    return Kept(made, UNREAD) if deadline.over else Kept(doubt=why)
+
+
+def _without(why: str) -> str:
+    return f"no certificate: {why}"
+
+
+__all__ = ["Kept", "kept", "kept_of"]

@@ -131,6 +131,10 @@ class Search:
         """Whether a distance is within the radius asked."""
         return self.radius is None or distance < self.radius or distance == self.radius and not self.strict
 
+    def nearer(self, distance: Fraction) -> bool:
+        """Whether a point at a distance would be a better one: within the radius, which the ball exceeds a little."""
+        return distance < self.distance and self.within(distance)
+
     def lower(self) -> Fraction:
         """What the search has shown so far, not verified in exact arithmetic."""
         least = min([self.settled, self.target, *(entry[3].bound for entry in self.heap)])
@@ -291,7 +295,7 @@ class Search:
             return False
         self.tried.add(point)
         distance = self.question.distance_of(point)
-        if distance >= self.distance or not self.question.obeys(point):
+        if not self.nearer(distance) or not self.question.obeys(point):
             return False
         if not trusted and not (self.exact.accepts(point) and self.witnesses.counts(point)):
             return False
@@ -412,7 +416,7 @@ class Search:
         if all(map(single, node.box)):
             point = tuple(s[0] if isinstance(s, tuple) else s.bit_length() - 1 for s in node.box)
             distance = self.question.distance_of(point)
-            if distance >= self.distance:
+            if not self.nearer(distance):
                 return
             counts = self.witnesses.counts(point)
             if counts:

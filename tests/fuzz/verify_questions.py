@@ -95,7 +95,7 @@ def classes_of(asked: Asked) -> list[Any]:
     known = getattr(asked.world.model, "classes_", None)
     if known is not None:
         return [label.item() for label in np.asarray(known)]
-    return [-1, 1] if -1 in asked.world.said else list(range(asked.family.classes))
+    return [-1, 1] if asked.family.name == "isolation" else list(range(asked.family.classes))
 
 
 def second(draw: Draw, asked: Asked) -> tuple[Any, Said, str] | None:

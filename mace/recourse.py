@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.answer import Answer, Counterfactual
+from mace.answer import LONG_PROOF, Answer, Counterfactual
 from mace.axes import Axis, LevelAxis, Point
 from mace.background import Background
 from mace.columns import usable_axes
@@ -374,6 +374,8 @@ class Explainer:
             ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
             notes.append(f"{len(points)} of {count} answers found ({ending})")
         notes += dict.fromkeys(one.note for one in found if one.note)
+        if len(found[0].bracket.proof or ()) >= LONG_PROOF:
+            notes.append("the certificate is written when it is asked for, which the time limit does not count")
         if not isinstance(self.table, Formula) and self.judge.deployed.note:
             notes.append(self.judge.deployed.note)
         if any(question.has_goal(point) is None for point in points):

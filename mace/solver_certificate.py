@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from mace.axes import Point
-from mace.deadline import Deadline
+from mace.deadline import NEVER, Deadline
 from mace.diversity import AvoidPoint
 from mace.errors import CertificateError
 from mace.exact import text as exact_text
@@ -180,18 +180,23 @@ def in_words(data: dict[str, Any]) -> str:
 
 
 def solver_certificate(
-    question: Question, lower: Fraction | None, seconds: float = SECONDS, memory: int | None = MEMORY
+    question: Question,
+    lower: Fraction | None,
+    seconds: float = SECONDS,
+    memory: int | None = MEMORY,
+    deadline: Deadline = NEVER,
 ) -> SolverCertificate:
     """The record for "nothing is closer than `lower`" (None: nothing at all has the goal).
 
-    seconds, memory: for each of three questions to a solver; MB.
+    seconds, memory: for each of three questions to a solver; MB. Raises TimeOverError when the text cannot be written
+    before the deadline.
     Raises SolversDisagreeError when a solver finds a point after all; CertificateError for a question that excludes
     more than single points.
     """
     points = [list(avoid.point) for avoid in question.avoid if isinstance(avoid, AvoidPoint)]
     if len(points) != len(question.avoid):
         raise CertificateError("the solvers' record is for a first answer, not for one that must differ from others")
-    script = _script(question, points, lower)
+    script = _script(question, points, lower, deadline)
     replies = {solver: _ask(solver, script, seconds, memory) for solver in SOLVERS}
     if any(reply.verdict == "sat" for reply in replies.values()):
         raise SolversDisagreeError("a solver satisfies the question that was refuted; please report this")
@@ -267,12 +272,12 @@ def _closer_than(claim: dict[str, Any]) -> Fraction | None:
     return None if "anywhere" in claim else Fraction(claim["closer_than"])
 
 
-def _script(question: Question, points: list[list[int]], lower: Fraction | None) -> str:
+def _script(question: Question, points: list[list[int]], lower: Fraction | None, deadline: Deadline = NEVER) -> str:
     """The text that asks for a point nearer than `lower`, or for any, outside of the excluded points."""
     from mace.oracles.smt import export
 
     avoid = tuple(AvoidPoint(tuple(point)) for point in points)
-    return export(replace(question, avoid=avoid), lower, strict=True)
+    return export(replace(question, avoid=avoid), lower, strict=True, deadline=deadline)
 
 
 def _versions(wrote: str) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.certificate import Certificate, canonical, certificate, model_part, zipped
+from mace.deadline import Deadline
 from mace.errors import CertificateError
 from mace.files import write_whole
 from mace.proofs.check import MODEL
@@ -77,17 +78,20 @@ class Writer:
         write_whole(path, raw)
         return len(raw)
 
-    def check(self, short: Certificate, seconds: float | None) -> tuple[str, str]:
+    def check(self, short: Certificate, deadline: Deadline) -> tuple[str, str]:
         """The checker's verdict: "accepted", "refused" or "unchecked", and its words."""
         from mace.proofs.check import check
 
+        late = f"{deadline.why}, reached before the checker had read it; `mace check` reads it at any time"
+        if deadline.over:
+            return "unchecked", late
         data = json.loads(canonical(short.data))
         data["statement"]["model"] = self._parsed
         try:
-            with _alarm(seconds):
+            with _alarm(deadline.left()):
                 verdict = check(data)
         except _TooLongError:
-            return "unchecked", f"the checker was stopped after {seconds:g} s"
+            return "unchecked", late
         return ("accepted" if verdict.accepted else "refused"), str(verdict)
 
 
@@ -125,7 +129,7 @@ def _alarm(seconds: float | None) -> Iterator[None]:
         raise _TooLongError
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))  # 0 would be no alarm at all
     try:
         yield
     finally:

@@ -18,13 +18,17 @@ from mace.audit.record import Record
 
 if TYPE_CHECKING:
     from mace.audit.task import Query, Task
+    from mace.deadline import Deadline
     from mace.recourse import Explainer
 
 Reply = Literal["blocked", "open", "unknown"]
 
 
-def core_of(explainer: Explainer, query: Query, task: Task, blank: Record) -> Record:
-    """The core of one row, as a record whose status is "infeasible" if the row is blocked at all."""
+def core_of(explainer: Explainer, query: Query, task: Task, blank: Record, deadline: Deadline) -> Record:
+    """The core of one row, as a record whose status is "infeasible" if the row is blocked at all.
+
+    What is not decided at the deadline stays in the core, which is then not called minimal.
+    """
     rules = {f"rule: {rule.source}": rule for rule in explainer.rules}
     restricted = {
         f"{feature.name} is {feature.change}"
@@ -45,7 +49,7 @@ def core_of(explainer: Explainer, query: Query, task: Task, blank: Record) -> Re
             goal=task.goal,
             rgap=1,
             oracle=task.oracle,
-            timeout=task.timeout,
+            timeout=deadline,
             memory=task.memory,
         )
         if answer.counterfactuals:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Proof, Record
+from mace.deadline import Deadline, TimeOverError
 from mace.errors import CertificateError, FileError, MaceError
 from mace.exact import text
 from mace.goals import Wanted
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mace.space import Space
     from mace.tables import Table
 
+SEARCHING = 0.7  # of the time allowed, where a certificate is to be checked in the rest
 FORMAT = 1  # of the records; a checkpoint of another format is refused
 
 
@@ -143,29 +145,31 @@ class Worker:
     def answer(self, query: Query) -> Record:
         """The record of one query."""
         began = time.perf_counter()
+        deadline = Deadline.after(self.task.timeout)
         blank = Record(query.row, query.label, query.part, query.key)
         try:
             if query.core:
                 from mace.audit.cores import core_of
 
-                record = core_of(self.explainer, query, self.task, blank)
+                record = core_of(self.explainer, query, self.task, blank, deadline)
             else:
-                record = self._explain(query, blank)
+                record = self._explain(query, blank, deadline)
         except MemoryError:
             record = replace(blank, failure="memory", why=f"it wanted more than {self.task.memory} MB")
         except MaceError as error:
             record = replace(blank, failure="error", why=str(error))
         return replace(record, seconds=round(time.perf_counter() - began, 6))
 
-    def _explain(self, query: Query, blank: Record) -> Record:
+    def _explain(self, query: Query, blank: Record, deadline: Deadline) -> Record:
         task = self.task
+        checked = task.certificates is not None and task.check and query.part == MAIN
         answer = self._variant(query).explain(
             query.values,
             goal=None if query.any_goal else task.goal,
             gap=task.gap,
             rgap=task.rgap,
             oracle=task.oracle,
-            timeout=task.timeout,
+            timeout=deadline.share(SEARCHING) if checked else deadline,
             memory=task.memory,
         )
         nearest = answer.counterfactuals[0] if answer.counterfactuals else None
@@ -182,13 +186,13 @@ class Worker:
             changes={n: [for_json(a), for_json(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
             oracle=answer.oracle,
         )
-        return self._certify(answer, record)
+        return self._certify(answer, record, deadline)
 
-    def _certify(self, answer: Answer, record: Record) -> Record:
+    def _certify(self, answer: Answer, record: Record, deadline: Deadline) -> Record:
         """Write and check the certificate of the main question; for the others say that there is a proof."""
         if answer.proof is None:
             if self.task.certificates is not None and record.part == MAIN and answer.by_solvers:
-                return self._record_solvers(answer, record, self.task.certificates)
+                return self._record_solvers(answer, record, self.task.certificates, deadline)
             return replace(record, proof_why=answer.why or f"the oracle {answer.oracle!r} gave none that stands alone")
         if self.task.certificates is None or record.part != MAIN:
             return replace(record, proof="kept")
@@ -202,24 +206,27 @@ class Worker:
             return replace(record, proof_why=error.message)
         proof, words = "unchecked", ""
         if self.task.check:
-            proof, words = writer.check(short, self.task.timeout)
+            proof, words = writer.check(short, deadline)
         made = replace(record, certificate=name, certificate_bytes=size, proof=cast(Proof, proof), proof_why=words)
         return _doubted(made) if proof == "refused" else made
 
-    def _record_solvers(self, answer: Answer, record: Record, folder: Path) -> Record:
+    def _record_solvers(self, answer: Answer, record: Record, folder: Path, deadline: Deadline) -> Record:
         """Write what the solvers refuted, where the verdict rests on them, and what both say of it when asked again."""
         from mace.solver_certificate import SECONDS, SUFFIX, SolversDisagreeError, solver_certificate
 
         assert answer.question is not None
         lower = None if answer.status == "infeasible" else answer.exact_lower_bound
         # Three questions, one after the other, in the time that checking a certificate may take.
-        seconds = SECONDS if self.task.timeout is None else self.task.timeout / 3
+        left = deadline.left()
+        seconds = SECONDS if left is None else left / 3
         try:
-            made = solver_certificate(answer.question, lower, seconds, self.task.memory)
+            made = solver_certificate(answer.question, lower, seconds, self.task.memory, deadline)
             said = ", ".join(f"{solver} says {verdict}" for solver, verdict in made.data["verdicts"].items())
             if "unsat" not in made.data["verdicts"].values():
                 return replace(record, proof_why=f"the question was not refuted once more: {said}")
             path = made.save(folder / f"{record.key[:20]}{SUFFIX}")
+        except TimeOverError as over:
+            return replace(record, proof_why=f"what the solvers refuted is not written: {over}")
         except SolversDisagreeError as error:
             return _doubted(replace(record, proof="refused", proof_why=error.message))
         except (CertificateError, FileError) as error:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-TABLES = ("ensembles", "networks", "against_z3", "smt", "boosters", "real_data", "audit")
+TABLES = ("ensembles", "networks", "against_z3", "smt", "boosters", "real_data", "audit", "limits")
 
 
 def main() -> None:

@@ -119,6 +119,8 @@ class _Run:
                 return self._found(*found)
             if not self.doubts:
                 return self._held() if self.asked else self._structural(attempt.empty)
+            if self.limits.deadline.over:
+                break
         settled = f"{self.refuted} of {self.asked} questions were refuted"
         return self._done("unknown", f"{self.doubts[0]} ({settled})")
 
@@ -126,6 +128,9 @@ class _Run:
         """The first rows that some question of an attempt finds, with what the deployed model says of them."""
         try:
             for case in attempt.cases:
+                if self.limits.deadline.over:  # what is left would be made, and not asked
+                    self.doubts.append(self.limits.deadline.why)
+                    return None
                 found = self.decide(case)
                 if found is not None:
                     return found

@@ -169,12 +169,24 @@ def read_coded(model: object) -> Table:
         path = _registered(base)
         if path is not None:
             _refuse_other_decision(model, base)
-            return validate(READERS[path].read(model))
+            return validate(_table(path, model))
     kind = type(model)
     hint = "Supported are " + ", ".join(sorted(READERS)) + "."
     if isinstance(model, type):
         raise ModelError(f"{model.__qualname__} is a class, not a trained model", hint=hint)
     raise ModelError(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
+
+
+def _table(path: str, model: object) -> Table:
+    """What a reader makes of a model; raises ModelError for one that `fit` cannot have left so."""
+    try:
+        return READERS[path].read(model)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # A reader looks at dozens of attributes, and each may be missing or of another type in a damaged model.
+        name = path.rpartition(".")[2]
+        raise ModelError(
+            f"this {name} cannot be read ({type(error).__name__}: {error})", hint="Fit it again."
+        ) from error
 
 
 def _registered(kind: type) -> str | None:

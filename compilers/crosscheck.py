@@ -93,7 +93,14 @@ def cross_check(table: Ensemble | Network, deployed: Deployed, given: Rows, lack
         for place in places[:: max(1, len(places) // ALONE)][:ALONE]:
             said.compare([place], _asked(table, deployed.predict(given.frame([place])), 1))
         if deployed.probabilities is not None and (some := places[:PROBABLE]):
-            said.compare_probabilities(some, np.asarray(deployed.probabilities(given.frame(some))))
+            try:
+                found = np.asarray(deployed.probabilities(given.frame(some)))
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                raise ModelError(
+                    f"{table.name} was read, but the model's own `predict_proba` fails ({reason})"
+                ) from error
+            said.compare_probabilities(some, found)
         if lacking is not None and len(lacking.matrix):
             every = list(range(len(lacking.matrix)))
             try:
@@ -165,6 +172,8 @@ class _Said:
         ours = self._probabilities(self.scores[list(places)])
         if ours is None or self.error is None:
             return
+        if answers.shape != ours.shape or answers.dtype.kind not in "fiu":
+            raise ModelError(f"{self.table.name} gives probabilities of shape {answers.shape}, expected {ours.shape}")
         link = self.table.link
         coarse = "float32" in (self.table.dtype, link.dtype if link else "")
         steep = abs(link.slope) if link else 1.0

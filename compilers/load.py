@@ -4,21 +4,25 @@ In:  the path of a model file, and whether its maker is trusted.
 Out: the object in it: of .skops a model of scikit-learn, of .json, .ubj (XGBoost), .txt (LightGBM) and .onnx a
      `ModelFile`, of anything else what joblib or pickle wrote.
 Promise: nothing in a file runs unless `trust_pickle` says so: reading a pickle runs whatever code it names. Of a skops
-file only plain types are made, and the arrays inside trees, which skops does not vouch for, are checked here before
-anything uses them. Each way to fail has its own message: absent, not trusted, damaged, of another version, not a model.
+file only models and steps that mace reads are made, of values that were checked before skops or anything else used
+them. Each way to fail has its own message: absent, not trusted, damaged, of another version, not a model.
 """
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
+from mace.compilers.formats import skops_file
 from mace.compilers.model_file import FORMATS, open_file
 from mace.errors import FileError, ModelError
+from mace.files import read_bytes
 
-# Types that skops does not vouch for, because their native code trusts the arrays in them. They are made from arrays
-# alone, and `read` checks these (indices in range, acyclic, shapes) before the model may predict.
+# Types that skops does not vouch for. They are made from arrays alone, which `formats/skops_file.py` has checked.
 CHECKED = (
+    "numpy.dtype",
+    "sklearn.utils._bunch.Bunch",
     "sklearn.tree._tree.Tree",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.calibration._CalibratedClassifier",
@@ -31,6 +35,16 @@ CHECKED = (
     "functools.partial",
     "sklearn.utils.validation.check_array",
 )
+# What models and steps are made of, beside the classes that are read (READERS) or followed (STEPS).
+PARTS_OF_MODELS = (
+    "sklearn._loss.link", "sklearn._loss.loss", "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration", "sklearn.calibration._TemperatureScaling",
+    "sklearn.compose._column_transformer._RemainderColsList", "sklearn.dummy.DummyClassifier",
+    "sklearn.dummy.DummyRegressor", "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.frozen.FrozenEstimator",
+    "sklearn.isotonic.IsotonicRegression", "sklearn.neural_network._stochastic_optimizers",
+    "sklearn.preprocessing.LabelBinarizer", "sklearn.preprocessing.LabelEncoder",
+)  # fmt: skip
 
 
 class PickleWarning(UserWarning):
@@ -74,32 +88,52 @@ def _skops(path: Path) -> object:
         import skops.io
     except ImportError:
         raise ModelError(f"reading {path} needs the package skops", hint="pip install 'mace-smt[skops]'") from None
+    data = skops_file.checked(read_bytes(path, skops_file.LARGEST_FILE), str(path), _known)
     try:
-        unknown = list(skops.io.get_untrusted_types(file=path))
-    except Exception as error:  # a damaged archive raises anything at all
-        raise _damaged(path, "skops", error) from error
-    if refused := [name for name in unknown if name not in CHECKED]:
-        raise ModelError(
-            f"{path} holds types that are not trusted: {', '.join(refused)}",
-            hint="Save XGBoost and LightGBM models in their own format; a file you trust may also be a pickle.",
-        )
-    try:
-        model: object = skops.io.load(path, trusted=unknown)
-    except Exception as error:
-        raise _damaged(path, "skops", error) from error
-    if unknown:
-        from mace.compilers import read_coded
+        unknown = list(skops.io.get_untrusted_types(data=data))
+        if refused := [name for name in unknown if name not in CHECKED]:
+            raise ModelError(
+                f"{path} holds types that are not trusted: {', '.join(refused)}",
+                hint="Save XGBoost and LightGBM models in their own format; a file you trust may also be a pickle.",
+            )
+        model: object = skops.io.loads(data, trusted=unknown)
+    except ModelError:
+        raise
+    except Exception as error:  # What is made of arrays that do not fit raises anything at all.
+        raise FileError(
+            f"{path} cannot be read as skops ({type(error).__name__}: {error})",
+            hint="It is damaged, or written by a version that this one cannot read.",
+        ) from error
+    from mace.compilers import read_coded
 
-        steps = getattr(model, "steps", None)
-        read_coded(steps[-1][1] if steps else model)  # Refuses trees whose arrays would lead native code astray.
+    read_coded(_last(model, path))  # Refuses what native code would be led astray by, before anything predicts.
     return model
 
 
-def _damaged(path: Path, what: str, error: Exception) -> FileError:
-    return FileError(
-        f"{path} cannot be read as {what} ({type(error).__name__}: {error})",
-        hint="It is damaged, or written by a version that this one cannot read.",
-    )
+def _known(module: str, name: str) -> bool:
+    """Whether objects of a class may be made of a skops file: models, steps and parts of them; a class may live
+    anywhere inside the named package."""
+    from mace.compilers import READERS
+    from mace.compilers.pipeline_steps import PARTS, STEPS
+
+    return module.startswith("sklearn.") and any(
+        f"{module}.{name}".startswith(path) if path == f"{module}.{name}" or path == module else
+        path.rpartition(".")[2] == name and f"{module}.".startswith(f"{path.rpartition('.')[0]}.")
+        for path in (*READERS, *STEPS, *PARTS, *PARTS_OF_MODELS)
+    )  # fmt: skip
+
+
+def _last(model: Any, path: Path) -> object:
+    """The model itself, or the last step of a pipeline."""
+    for _ in range(skops_file.DEEPEST):
+        steps = getattr(model, "steps", None)
+        if steps is None:
+            return model
+        try:
+            model = steps[-1][1]
+        except (TypeError, IndexError, KeyError):
+            break
+    raise ModelError(f"{path} holds a pipeline whose steps are damaged")
 
 
 def _unpickle(path: Path) -> object:

@@ -64,6 +64,7 @@ def read_hist_boosting(model: Any) -> Ensemble:
             hint='Use loss="squared_error", or predict the logarithm.',
         )
     source, known = _categories(model, columns)
+    _refuse_other_bins(model, columns)
     trees = []
     for number, one in enumerate(predictor for stage in stages for predictor in stage):
         tree = _hist_tree(f"{name_of(model)} is damaged: tree {number}", one, columns, source, known)
@@ -108,7 +109,9 @@ def _start(model: Any, columns: int, outputs: int) -> Floats:
             f"{name_of(model)} starts from a {type(init).__name__}, which is not supported",
             hint="Fit it with init=None or init='zero'.",
         )
-    start = model._raw_predict_init(np.zeros((1, columns), dtype=np.float32))
+    start = np.asarray(model._raw_predict_init(np.zeros((1, columns), dtype=np.float32)))
+    if start.shape != (1, outputs):  # Native code adds the trees to it, and looks at no sizes.
+        raise ModelError(f"{name_of(model)} is damaged: init_ gives scores of shape {start.shape}")
     return numbers(model, "init_", start, (outputs,))
 
 
@@ -153,10 +156,22 @@ def _categories(model: Any, columns: int) -> tuple[list[int], dict[int, list[int
     return source, {place: whole(values) or [] for place, values in enumerate(_known(encoder))}
 
 
+def _refuse_other_bins(model: Any, columns: int) -> None:
+    """Raise unless the columns that are categories for the trees are so for what hands rows to native code."""
+    bins = getattr(fitted(model, "_bin_mapper"), "is_categorical_", None)
+    own = getattr(model, "is_categorical_", None)
+    categorical = np.zeros(columns, dtype=bool) if own is None else np.sort(np.asarray(own, dtype=bool))[::-1]
+    # The library moves them to the front.
+    if not np.array_equal(np.asarray(bins), categorical):
+        raise ModelError(f"{name_of(model)} is damaged: its bins are those of other columns")
+
+
 def _hist_tree(where: str, predictor: Any, columns: int, source: list[int], known: dict[int, list[int]]) -> Tree:
     """One tree of a histogram booster."""
     try:
         nodes, sets = predictor.nodes, np.asarray(predictor.raw_left_cat_bitsets, dtype=np.uint32)
+        if sets.ndim != 2 or sets.shape[1] != 8 or nodes.ndim != 1:
+            raise ValueError(f"sets of shape {sets.shape}")
         leaf = nodes["is_leaf"].astype(bool)
         left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
         column, threshold = nodes["feature_idx"].astype(np.int64), nodes["num_threshold"].astype(np.float64)

@@ -152,7 +152,10 @@ def read_isolation(model: Any) -> Ensemble:
         for name in ("estimators_features_", "_decision_path_lengths", "_average_path_length_per_tree")
     )
     trees = []
+    whole = fitted(model, "_max_features") == columns  # Then its trees are given the rows as they are.
     for number, member in enumerate(members):
+        if whole and np.asarray(parts[number]).tolist() != list(range(columns)):
+            raise ModelError(f"{name_of(model)} is damaged: member {number} has other columns than the whole")
         depth = np.asarray(lengths[number], dtype=np.float64) + np.asarray(paths[number], dtype=np.float64) - 1.0
         part = np.asarray(parts[number]).tolist()
         tree = fitted(member, "tree_")

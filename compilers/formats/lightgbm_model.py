@@ -16,6 +16,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def checked(text: str) -> str:
     if len(places) % outputs:
         raise ModelError(f"{_DAMAGED} {len(places)} trees for {outputs} outputs")
     trees, sizes = [], list[int]()
-    for number, (start, stop) in enumerate(zip(places, [*places[1:], end], strict=True)):
+    for number, (start, stop) in enumerate(pairwise([*places, end])):
         if lines[start] != f"Tree={number}":
             raise ModelError(f"{_DAMAGED} tree {number} has another number than its place")
         where = f"{_DAMAGED} tree {number}"

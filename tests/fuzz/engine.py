@@ -5,7 +5,6 @@ Hypothesis draws the problems, in an order that the seed alone decides, and shri
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import time
 import warnings
@@ -22,6 +21,10 @@ from tests.fuzz.spaces import Draw
 
 HANGS = 900.0
 """Seconds after which a batch counts as hanging: a hundred times what it takes."""
+
+
+FILES = 20
+"""Mutated files of an example."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +52,14 @@ class Outcome:
 
 def batches(only: str) -> list[str]:
     """The names of all kinds and families that begin so."""
+    from tests.fuzz.model_files import FORMATS
     from tests.fuzz.models import FAMILIES
     from tests.fuzz.pipelines import LAST
     from tests.fuzz.verify_questions import verify_names
 
     known = [*(f"explain/{name}" for name in FAMILIES), *(f"pipeline/{name}" for name in LAST)]
     known += [f"verify/{name}" for name in verify_names()]
-    if importlib.util.find_spec("tests.fuzz.model_files"):
-        known.append("files")
+    known += [f"files/{kind}" for kind in FORMATS]
     return [name for name in known if name.startswith(only)]
 
 
@@ -75,6 +78,10 @@ def problems(name: str) -> Callable[[Draw], Counter[str]]:
         from tests.fuzz.verify_questions import verify_questions
 
         return lambda draw: verify_questions(draw, family)
+    if kind == "files":
+        from tests.fuzz.model_files import endings
+
+        return lambda draw: endings(family, draw(st.integers(0, 10**9)), FILES)
     raise ValueError(name)
 
 

@@ -1,0 +1,195 @@
+"""Honest small models in files of every native format, each with a space, some rows and a goal."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mace.space import Feature, Space
+
+
+@dataclass(frozen=True, eq=False)
+class Honest:
+    """A file that loads, and what is asked of its model."""
+
+    name: str
+    data: bytes
+    space: Space
+    rows: pd.DataFrame
+    goal: Any
+
+
+NUMBERS = Space(
+    [Feature("a", "integer", 0, 4), Feature("b", "integer", 0, 4), Feature("c", "real", 0.0, 1.0, step=0.25)]
+)
+LEVELS = Space(
+    [Feature("a", "integer", 0, 4), Feature("b", "real", 0.0, 1.0, step=0.5, missing=True),
+     Feature("k", "categorical", levels=["red", "green", "blue"])]
+)  # fmt: skip
+
+
+def plain() -> tuple[pd.DataFrame, Any]:
+    """Rows of numbers, and a score."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.integers(0, 5, 120), "b": rng.integers(0, 5, 120), "c": rng.integers(0, 5, 120) / 4})
+    return frame, (frame["a"] - frame["b"] * (frame["c"] > 0.4)).to_numpy(dtype=float)
+
+
+def mixed() -> tuple[pd.DataFrame, Any]:
+    """Rows with categories and missing numbers, and a score."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "a": rng.integers(0, 5, 120),
+            "b": np.where(rng.random(120) < 0.2, np.nan, rng.integers(0, 3, 120) / 2),
+            "k": pd.Categorical(rng.choice(["red", "green", "blue"], 120), ["red", "green", "blue"]),
+        }
+    )
+    return frame, frame["a"].to_numpy(dtype=float) - 2 * (frame["k"] == "red") + frame["b"].fillna(1)
+
+
+def target(score: Any, classes: int) -> Any:
+    """The score itself, or its class."""
+    if not classes:
+        return score
+    return np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+
+
+def honest_files(kind: str) -> list[Honest]:
+    """The models of a format; those whose library is missing are left out."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [*MAKERS[kind](Path(folder) / f"model.{kind}")]
+
+
+def _asked(name: str, path: Path, frame: pd.DataFrame, classes: int) -> Honest:
+    space = LEVELS if "k" in frame else NUMBERS
+    return Honest(name, path.read_bytes(), space, frame.iloc[:8], "0 <= y <= 1" if not classes else None)
+
+
+def _xgboost(path: Path) -> Iterator[Honest]:
+    import xgboost
+
+    cases: list[tuple[str, int, bool, dict[str, Any]]] = [
+        ("binary", 2, False, {"objective": "binary:logistic"}),
+        ("classes", 3, False, {"objective": "multi:softprob", "num_class": 3}),
+        ("labels", 3, False, {"objective": "multi:softmax", "num_class": 3, "num_parallel_tree": 2}),
+        ("number", 0, False, {"objective": "reg:squarederror"}),
+        ("pruned", 2, False, {"objective": "binary:logistic", "tree_method": "exact", "gamma": 1.0}),
+        ("categories", 2, True, {"objective": "binary:logistic"}),
+        ("sets", 2, True, {"objective": "binary:logistic", "max_cat_to_onehot": 1}),
+    ]
+    for name, classes, raw, options in cases:
+        frame, score = mixed() if raw else plain()
+        data = xgboost.DMatrix(frame, target(score, classes), enable_categorical=raw)
+        xgboost.train({"max_depth": 3, "nthread": 1, **options}, data, 2).save_model(path)
+        yield _asked(name, path, frame, classes)
+
+
+def _lightgbm(path: Path) -> Iterator[Honest]:
+    import lightgbm
+
+    cases: list[tuple[str, int, bool, dict[str, Any]]] = [
+        ("binary", 2, False, {"objective": "binary"}),
+        ("steep", 2, False, {"objective": "binary", "sigmoid": 0.5}),
+        ("classes", 3, False, {"objective": "multiclass", "num_class": 3}),
+        ("number", 0, False, {"objective": "regression"}),
+        ("categories", 2, True, {"objective": "binary"}),
+        ("stump", 2, False, {"objective": "binary", "min_child_samples": 1000}),
+    ]
+    common = {"num_leaves": 5, "min_child_samples": 3, "min_data_per_group": 2, "cat_smooth": 1, "verbose": -1}
+    for name, classes, raw, options in cases:
+        frame, score = mixed() if raw else plain()
+        data = lightgbm.Dataset(frame, target(score, classes))
+        lightgbm.train({**common, "num_threads": 1, **options}, data, 3).save_model(path)
+        yield _asked(name, path, frame, classes)
+
+
+def _onnx(path: Path) -> Iterator[Honest]:
+    import skl2onnx
+    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    cases: list[tuple[str, int, Any, bool]] = [
+        ("forest", 2, RandomForestClassifier(3, max_depth=3, random_state=0), False),
+        ("forest with maps", 3, RandomForestClassifier(3, max_depth=3, random_state=0), True),
+        ("boosting", 2, GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0), False),
+        ("boosting, a number", 0, GradientBoostingRegressor(n_estimators=3, max_depth=2, random_state=0), False),
+        ("logistic", 2, make_pipeline(StandardScaler(), LogisticRegression()), False),
+        ("logistic with maps", 3, LogisticRegression(), True),
+        ("network", 2, MLPClassifier((3,), random_state=0, max_iter=60), False),
+        ("network of three classes", 3, MLPClassifier((3, 2), random_state=0, max_iter=60), True),
+        ("network, a number", 0, MLPRegressor(hidden_layer_sizes=(3,), random_state=0, max_iter=60), False),
+    ]
+    frame, score = plain()
+    matrix = frame.to_numpy(dtype=np.float32)
+    for name, classes, model, maps in cases:
+        model.fit(matrix, target(score, classes))
+        options = {"zipmap": maps} if classes else None
+        path.write_bytes(skl2onnx.to_onnx(model, matrix[:1], options=options).SerializeToString())
+        yield _asked(name, path, frame, classes)
+
+
+def _skops(path: Path) -> Iterator[Honest]:
+    import skops.io
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import (
+        AdaBoostClassifier,
+        BaggingClassifier,
+        GradientBoostingClassifier,
+        HistGradientBoostingClassifier,
+        IsolationForest,
+        RandomForestRegressor,
+        VotingClassifier,
+    )
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    columns = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "b"]), (OneHotEncoder(), ["k"])
+    )
+    bins = make_column_transformer(
+        (make_pipeline(SimpleImputer(), KBinsDiscretizer(2, encode="onehot-dense")), ["a", "b"]),
+        (OneHotEncoder(sparse_output=False), ["k"]),
+    )
+    cases: list[tuple[str, int, bool, Any]] = [
+        ("tree", 3, False, tree),
+        ("forest", 0, False, RandomForestRegressor(3, max_depth=3, random_state=0)),
+        ("boosting", 2, False, GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0)),
+        ("ada", 2, False, AdaBoostClassifier(n_estimators=3, random_state=0)),
+        ("bagging", 2, False, BaggingClassifier(tree, 3, max_features=2, random_state=0)),
+        ("voting", 2, False, VotingClassifier([("one", tree), ("two", DecisionTreeClassifier(max_depth=2))])),
+        ("isolation", 2, False, IsolationForest(n_estimators=3, random_state=0)),
+        ("logistic", 2, False, LogisticRegression()),
+        ("network", 2, False, MLPClassifier((3,), random_state=0, max_iter=60)),
+        ("calibrated", 2, False, CalibratedClassifierCV(tree, ensemble=False, cv=2)),
+        ("histograms", 2, False, HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4)),
+        ("categories", 2, True, HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4)),
+        ("pipeline", 2, True, make_pipeline(columns, LogisticRegression())),
+        ("bins", 2, True, make_pipeline(bins, tree)),
+    ]
+    for name, classes, raw, model in cases:
+        frame, score = mixed() if raw else plain()
+        skops.io.dump(model.fit(frame, target(score, classes)), path)
+        yield _asked(name, path, frame, classes)
+
+
+MAKERS: dict[str, Callable[[Path], Iterator[Honest]]] = {
+    "json": _xgboost, "ubj": _xgboost, "txt": _lightgbm, "onnx": _onnx, "skops": _skops,
+}  # fmt: skip

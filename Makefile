@@ -39,8 +39,9 @@ test: $(STAMP)  ## all tests, quick ones first
 exhaustive: $(STAMP)  ## the same truths on many more cases; takes an hour or so
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m exhaustive
 
-fuzz: $(STAMP)  ## random problems against enumeration: make fuzz SECONDS=600 SEED=7; failures are shrunk
-	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+fuzz: $(STAMP)  ## random problems against enumeration: SECONDS=600 SEED=7, or a fixed amount: ROUNDS=1; failures are shrunk
+	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	    $(if $(EXAMPLES),--examples $(EXAMPLES)) $(if $(SEED),--seed $(SEED))
 
 check: $(STAMP)  ## ruff and mypy, strict
 	@$(BIN)/ruff check .

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from mace.answer import LONG_PROOF, Answer, Counterfactual
 from mace.axes import Axis, LevelAxis, Point
 from mace.background import Background
+from mace.certificate import certifiable
 from mace.columns import usable_axes
 from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
@@ -36,8 +37,10 @@ from mace.judge import Judge, of_probability
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.plausibility import Rule, distance_program, model_program, rule_of
+from mace.proof import Leaf
 from mace.question import Goal, Question
-from mace.search import Bracket, pull_back, recheck, squeeze
+from mace.recheck import recheck
+from mace.search import Bracket, pull_back, squeeze
 from mace.space import Space
 from mace.tables import Formula, Label, Network, Table
 
@@ -276,7 +279,7 @@ class Explainer:
             return said[point]
 
         if question.obeys(question.start) and confirm(question.start):
-            done = Bracket(Fraction(0), Fraction(0), question.start, "optimal")
+            done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=[Leaf("distance")])
             return _Found(done, question, "none (the row has the goal already)", "")
         oracle, note = choose(question, oracle_name)
         try:
@@ -374,7 +377,9 @@ class Explainer:
             ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
             notes.append(f"{len(points)} of {count} answers found ({ending})")
         notes += dict.fromkeys(one.note for one in found if one.note)
-        if len(found[0].bracket.proof or ()) >= LONG_PROOF:
+        if found[0].bracket.proof is not None and (reason := certifiable(found[0].question)) is not None:
+            notes.append(f"no certificate: {reason}")
+        elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
             notes.append("the certificate is written when it is asked for, which the time limit does not count")
         if not isinstance(self.table, Formula) and self.judge.deployed.note:
             notes.append(self.judge.deployed.note)

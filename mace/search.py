@@ -10,30 +10,20 @@ Source: Karimi et al. 2020, algorithm 1, with a witness moving `upper` to its ow
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
 from mace.deadline import NEVER, Deadline
 from mace.diversity import Avoid
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
-from mace.plausibility import rule_of
-from mace.proof import Leaf, Proof
+from mace.proof import Proof
 from mace.question import Question
 
-if TYPE_CHECKING:
-    from mace.certificate import Certificate
-
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
-SHORT = 300_000
-"""Certificates of fewer characters are checked at once: starting a process takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +136,7 @@ def _optimise(
                 bracket.proof = None
         case Unknown():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
-            bracket.why = reply.why
+            bracket.proof, bracket.why = reply.proof, reply.why
     watch(bracket)
     return True
 
@@ -252,43 +242,3 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
                 near = middle
         point = put(point, feature, far)
     return point
-
-
-def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) -> None:
-    """Let the checker read a proof in which floats alone decided that a box is empty; a refused one bounds nothing.
-
-    Every other leaf of a network's proof was verified exactly by the prover itself before it was written. So a rule
-    that no certificate can hold stands here as `false`: its own leaves pass, and all others are read.
-    A checker that is not done at the deadline accepts nothing.
-    """
-    from mace.certificate import certifiable, certificate, holdable
-
-    if bracket.proof is None or not any(isinstance(node, Leaf) and node.rule == "empty" for node in bracket.proof):
-        return
-    never = rule_of("false", question.space)
-    question = replace(question, rules=tuple(rule if holdable(rule) else never for rule in question.rules))
-    why = certifiable(question) or ""
-    if not why:
-        lower = None if bracket.status == "infeasible" else bracket.lower
-        why = objection(certificate(question, lower, None, bracket.proof), deadline)
-    if why:
-        bracket.proof, bracket.lower, bracket.why = None, Fraction(0), why
-        bracket.status = "unknown" if bracket.point is None else "bounded"
-
-
-def objection(made: Certificate, deadline: Deadline) -> str:
-    """Why a certificate is not accepted, empty if it is; with a limit, the checker of a long one is a process."""
-    refused = "the checker refused the prover's proof ({}); please report this"
-    if deadline.left() is None or made.length < SHORT:
-        verdict = made.check()
-        return "" if verdict.accepted else refused.format(verdict.reason)
-    from mace.proofs import check
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = made.save(Path(folder) / "proof.json")
-        command = [sys.executable, "-I", "-S", check.__file__, str(file)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.left(), check=False)
-        except subprocess.TimeoutExpired:
-            return f"{deadline.why}, reached before the checker had read the proof"
-    return "" if done.returncode == 0 else refused.format((done.stdout or done.stderr).strip())

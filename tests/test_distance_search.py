@@ -14,7 +14,8 @@ from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.plausibility import rule_of
 from mace.proof import Leaf, Split
-from mace.search import Bracket, recheck, squeeze
+from mace.recheck import recheck
+from mace.search import Bracket, squeeze
 from tests.reference import nearest, points, random_question
 
 deltas = st.lists(st.fractions(0, 1, max_denominator=20), min_size=3, max_size=3)

@@ -52,6 +52,7 @@ FLOORS = {
     "mace.drawing": 6,
     "mace.plot_answer": 6,
     "mace.certificate": 6,
+    "mace.recheck": 6,
     "mace.search": 6,
     "mace.show_answer": 6,
     "mace.solver_certificate": 6,

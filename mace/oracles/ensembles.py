@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
@@ -113,7 +113,7 @@ class EnsembleOracle:
         bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
         point = self._first(self._grounded, best, bound, deadline)
         room = min(limits.memory or _MEMORY, _MEMORY)
-        refuted = Fraction(0)
+        refuted, proved = Fraction(0), None
         if point is None and bound.distance is None:
             # Growing balls: a walk that may go anywhere is far dearer than one with a budget.
             assert isinstance(self.question.distance, Norm)
@@ -125,19 +125,17 @@ class EnsembleOracle:
                 self._keep(search)
                 if isinstance(reply, Refuted):
                     assert ball.distance is not None
-                    refuted = ball.distance
+                    refuted, proved = ball.distance, reply.proof
                 elif isinstance(reply, Found):
                     return reply
                 else:  # out of time, or a doubtful cell that keeps every larger ball from being refuted
                     if search.why:
-                        return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
+                        return _better(reply, refuted, proved)
                     break
         search = _Search(self.witnesses, self._grounded, bound, point, gap, deadline, room)
         reply = search.reply()
         self._keep(search)
-        if isinstance(reply, Unknown):
-            return Unknown(reply.why, max(refuted, reply.lower or Fraction(0)))
-        return reply
+        return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply
 
     @property
     def question(self) -> Question:
@@ -178,6 +176,11 @@ class EnsembleOracle:
             if near and question.has_goal(point) is not False and self.witnesses.counts(point):
                 return point
         return known
+
+
+def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:
+    """A reply without an answer, or with the bound of the largest ball that was refuted before, if that is higher."""
+    return replace(reply, lower=refuted, proof=proof) if refuted > (reply.lower or 0) else reply
 
 
 class _Search:
@@ -241,7 +244,7 @@ class _Search:
             open_.append(doubtful)
             why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
         if self.point is None:
-            return Unknown(why, min(open_))
+            return Unknown(why, min(open_), self.proof())
         assert self.bound.distance is not None
         return Found(self.point, min(self.bound.distance, *open_), self.proof(), why)
 

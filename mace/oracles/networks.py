@@ -92,14 +92,14 @@ def _reply(search: Search) -> Reply:
     found, radius = search.best, search.radius
     if not ended:
         lower, proof = prove_bound(search, search.lower())
-        return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower)
+        return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower, proof)
     lower, proof = prove(search)
     if found is not None and (radius is None or search.within(search.distance)):
         why = search.why or search.witnesses.why
         return Found(found, min(lower, search.distance), proof, why if lower < search.distance else "")
     if search.anywhere and proof is not None or radius is not None and lower >= radius:
         return Refuted(proof)
-    return Unknown(search.why or search.witnesses.why, lower)
+    return Unknown(search.why or search.witnesses.why, lower, proof)
 
 
 __all__ = ["NetworkOracle"]

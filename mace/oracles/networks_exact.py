@@ -154,14 +154,16 @@ class Exact:
             for i, x in enumerate(v):
                 if high[i] <= 0:
                     pass
-                elif low[i] >= 0:
+                elif low[i] >= 0 and (x < 0 or (below, i) not in multipliers.slopes):
                     z[i] = x
                 elif x or (below, i) in multipliers.slopes:
                     t = multipliers.slopes.get((below, i), Fraction(0))
                     up = abs(x) * t.numerator // t.denominator  # the multiplier of a >= z
                     z[i] = up
                     over = up - x  # the multiplier of a <= chord(z)
-                    if x < 0 or over > 0:
+                    if over > 0 and low[i] >= 0:  # the chord is the line itself
+                        z[i] -= over
+                    elif x < 0 or over > 0:
                         bottom, top = _down(low[i]), -_down(-high[i])
                         # Rounded up: sound, because z >= l.
                         steep = -(-over * top // (top - bottom))

@@ -122,6 +122,18 @@ class Numbers:
     parts: tuple[Part, ...]
     forms: tuple[Affine | None, ...]
 
+    def around(self, hull: Hull) -> Array:
+        """The items (I,) of some point of a box."""
+        point = np.zeros(len(self.axes.change))
+        for first, count, kind, low, high in zip(
+            self.axes.first, self.axes.count, self.axes.kind, hull.lo, hull.hi, strict=True
+        ):
+            if kind < 2:
+                point[first] = min(max(0.0, low), high)
+            else:
+                point[first + int(np.argmax(hull.on[first : first + count]))] = 1.0
+        return point
+
 
 def affine(axis: GridAxis, column: Column, dtype: str) -> Affine:
     """What a column is, exactly, as a function of its feature, and how far the model's float64 may be from it."""

@@ -31,6 +31,7 @@ WHOLE = 0.75  # of the time that is left, for the whole proof; then one of this 
 PART = Fraction(1, 2)
 EXTRA = 1000  # nodes, for a proof at the distance itself
 SMALL = Fraction(1, 2**40)
+NEAR_ZERO = 2.0**-33  # more than bounds of hidden units near 0 may differ from a checker's
 
 
 class UnprovedError(Exception):
@@ -153,12 +154,9 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
 
 def renew(search: Search, node: Node, q: Fraction | None, units: Units) -> bool:
     """Derive the bounds of hidden units for a node's cut box, in place; False if it has no point."""
-    budget = -1.0
-    if q is not None:
-        if not search.cut_to(node, float(q) * (1 + 1e-12)):
-            return False
-        budget = float(q) * (1 + 1e-12)
-    return search.derive(node, budget, units)
+    if q is None:
+        return search.derive(node, -1.0, units)
+    return search.cut_exactly(node, q) and search.derive(node, float(q) * (1 + 1e-12), units)
 
 
 def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proof | None:
@@ -180,9 +178,7 @@ def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proo
     if node.children:
         return None
     units = Units(*map(np.copy, units))
-    if q is not None and not search.cut_to(node, float(q) * (1 + 1e-12)):
-        if search.exact.cut(node.box, q) is not None:
-            raise UnprovedError  # Floats saw no point in the ball, and there is one.
+    if q is not None and search.exact.cut(node.box, q) is None:
         return [Bounds(), Leaf("empty")]
     if not renew(search, node, q, units) or bool((units.L > units.U + 1e-9).any()):
         return [Bounds(), Leaf("empty")]
@@ -223,17 +219,32 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
         if value < want + 1e-14:
             continue
         multipliers = packed(search, numbers, units)
-        bound = search.exact.bound(k, multipliers, node.box, units.phase, units.L, units.U, q)
-        if bound is None or (bound >= q if q is not None else bound > 0):
+        if all(closes(search, node, k, multipliers, q, known) for known in (units, at_zero(units))):
             return multipliers
     return None
+
+
+def closes(search: Search, node: Node, k: int, multipliers: Multipliers, q: Fraction | None, units: Units) -> bool:
+    """Whether multipliers close a node, exactly, with these bounds of the hidden units."""
+    bound = search.exact.bound(k, multipliers, node.box, units.phase, units.L, units.U, q)
+    return bound is None or (bound >= q if q is not None else bound > 0)
+
+
+def at_zero(units: Units) -> Units:
+    """The bounds with those that may be 0 at 0: a checker's own are a little narrower than those that are known here.
+
+    Which line replaces a ReLU depends on the signs of its bounds. So a leaf must close with both.
+    """
+    L, U, phase = units
+    return Units(np.where(np.abs(L) <= NEAR_ZERO, 0.0, L), np.where(np.abs(U) <= NEAR_ZERO, 0.0, U), phase)
 
 
 def packed(search: Search, numbers: list[Array], units: Units) -> Multipliers:
     """Multipliers as a proof holds them, without the zeros."""
     goal, slope, mu, share = numbers
     relu = search.numbers.net.relu[:, None]
-    needed = relu & (units.L < 0) & (units.U > 0) & (slope > 0)
+    # Where it may be that l >= 0, an absent slope would mean 1.
+    needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L >= -NEAR_ZERO))
 
     def table(values: Array, where: Array) -> dict[Any, Fraction]:
         return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}

@@ -178,7 +178,7 @@ def relax(
     scale = np.ones(m)
     for r in range(m):
         biggest = np.abs(T[r]).max() if n > 0 else 0.0
-        if biggest > 0.0:
+        if biggest > 1e-290:  # below that, its inverse may be infinite
             scale[r] = 1.0 / biggest
             T[r] *= scale[r]
     x, d = b[:m] * scale, cost[:n].copy()

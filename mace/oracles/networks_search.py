@@ -19,7 +19,7 @@ from mace.exact import below, exact, nearest
 from mace.oracles.conditions import broken, inside
 from mace.oracles.networks_branch import TRIED, candidates
 from mace.oracles.networks_exact import Exact, box_of, single
-from mace.oracles.networks_kernels import INFINITY, cut, derive, plain
+from mace.oracles.networks_kernels import INFINITY, STUCK, cut, derive, plain
 from mace.oracles.networks_model import Array, Hull, Part, Units, narrowed, numbers
 from mace.oracles.networks_relax import relax
 from mace.oracles.networks_start import greedy
@@ -255,7 +255,11 @@ class Search:
         """Cut a node's arrays to the ball of radius q; False if nothing is left."""
         if not self.exactly:
             return bool(cut(q, self.arrays[0], plain(node.hull)))
-        inside = self.exact.cut(node.box, self.distance)
+        return self.cut_exactly(node, self.distance)
+
+    def cut_exactly(self, node: Node, q: Fraction) -> bool:
+        """Cut a node's arrays to its cut box in the ball of radius q, as a checker does; False if nothing is left."""
+        inside = self.exact.cut(node.box, q)
         for j, side in enumerate(inside or ()):
             self.enclose(node, j, side)
         return inside is not None
@@ -268,7 +272,13 @@ class Search:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
         than = part.than if than is None else than
         nodes = (plain(node.hull), plain(node.units))
-        return relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
+        found = relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
+        if np.isfinite(found[0]) and all(np.isfinite(values).all() for values in found[2:]):
+            return found
+        # Numbers too far apart for doubles: any multipliers are sound, and these prove nothing.
+        bound = 0.0 if not self.anywhere else -INFINITY
+        point = self.numbers.around(node.hull)
+        return (bound, STUCK, *(np.zeros_like(values) for values in found[2:6]), point, *map(np.nan_to_num, found[7:]))
 
     def ruled_out(self, node: Node) -> bool:
         """Close a node by the number of changes, an exclusion or a rule, if one of them does."""

@@ -63,10 +63,11 @@ class Refuted:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """No answer: `why` says which limit or failure; `lower` is what was proved all the same."""
+    """No answer: `why` says which limit or failure; `lower` was proved all the same (`proof` where there is one)."""
 
     why: str
     lower: Fraction | None = None
+    proof: Proof | None = None
 
 
 Reply: TypeAlias = Found | Refuted | Unknown

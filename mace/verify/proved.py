@@ -15,7 +15,8 @@ from mace.deadline import Deadline
 from mace.errors import CertificateError
 from mace.proof import Proof
 from mace.question import Question
-from mace.search import Bracket, objection, recheck
+from mace.recheck import objection, recheck
+from mace.search import Bracket
 
 if TYPE_CHECKING:
     from mace.answer import Answer

@@ -1,0 +1,90 @@
+"""The checker reads the proof of a network before the answer is returned.
+
+In:  a bracket with a proof, and the question as the prover answered it.
+Out: the bracket as it was, or without the bound and the proof, and with the reason.
+Promise: no answer is returned whose certificate the checker was seen to refuse, and none whose proof rests on floats
+that no checker has read.
+Why: the prover verifies each leaf in exact arithmetic, but with its own bounds of hidden units, which are a little
+wider than a checker's; and that a box is empty it may have from floats alone. A proof about trees holds no floats.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from mace.certificate import Certificate, certifiable, certificate, holdable
+from mace.deadline import NEVER, Deadline, TimeOverError
+from mace.errors import CertificateError
+from mace.plausibility import rule_of
+from mace.proof import Leaf
+from mace.question import Question
+from mace.search import Bracket
+from mace.tables import Network
+
+SHORT = 300_000
+"""Certificates of fewer characters are checked at once: starting a process takes longer."""
+DENSER = 4
+"""So many times as long does the checker need for the same number of characters of a network."""
+
+
+def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) -> None:
+    """Take a bound away whose proof the checker refuses, or, where floats alone decided, does not accept in time.
+
+    A rule that no certificate can hold stands here as `false`: leaves that it closes pass, and all others are read.
+    """
+    proof = bracket.proof
+    if proof is None:
+        return
+    by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
+    if not by_floats and not isinstance(question.model, Network):
+        return
+    never = rule_of("false", question.space)
+    question = replace(question, rules=tuple(rule if holdable(rule) else never for rule in question.rules))
+    lower = None if bracket.status == "infeasible" else bracket.lower
+    unread, refusal = certifiable(question) or "", ""
+    if not unread:
+        try:
+            refusal = _refusal(certificate(question, lower, None, proof), deadline)
+        except CertificateError as error:
+            unread = error.message
+        except TimeOverError as error:
+            unread = str(error)
+    if refusal or unread and by_floats:
+        bracket.proof, bracket.lower, bracket.why = None, Fraction(0), refusal or unread
+        bracket.status = "unknown" if bracket.point is None else "bounded"
+
+
+def objection(made: Certificate, deadline: Deadline) -> str:
+    """Why a certificate is not accepted, or not in time; empty if it is."""
+    try:
+        return _refusal(made, deadline)
+    except TimeOverError as over:
+        return str(over)
+
+
+def _refusal(made: Certificate, deadline: Deadline) -> str:
+    """Why the checker refuses a certificate, empty if it accepts; raises TimeOverError.
+
+    With a limit, the checker of a long one is a process of its own.
+    """
+    refused = "the checker refused the prover's proof ({}); please report this"
+    left = deadline.left()
+    size = made.length * (DENSER if made.data["statement"]["model"].get("kind") == "network" else 1)
+    if left is None or left > 0 and size < SHORT:
+        verdict = made.check()
+        return "" if verdict.accepted else refused.format(verdict.reason)
+    from mace.proofs import check
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = made.save(Path(folder) / "proof.json")
+        command = [sys.executable, "-I", "-S", check.__file__, str(file)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=left, check=False)
+        except subprocess.TimeoutExpired:
+            raise TimeOverError(f"{deadline.why}, reached before the checker had read the proof") from None
+    return "" if done.returncode == 0 else refused.format((done.stdout or done.stderr).strip())

@@ -117,6 +117,8 @@ class _Run:
             found = self._first(attempt)
             if found is not None:
                 return self._found(*found)
+            if not self.doubts and self.subject.not_followed:
+                self.doubts.append(self.subject.not_followed)
             if not self.doubts:
                 return self._held() if self.asked else self._structural(attempt.empty)
             if self.limits.deadline.over:
@@ -159,11 +161,13 @@ class _Run:
         return self._done("proved", f"no allowed input breaks it ({count})")
 
     def _structural(self, reason: str) -> Verdict:
+        if self.subject.not_followed:
+            return Verdict("", "unknown", self.subject.not_followed, oracle="structure")
         note = "no certificate: it follows from the shape of the model, and certificates speak of its numbers"
         return Verdict("", "proved", reason, oracle="structure", notes=(*self.subject.left_out, note))
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
-        notes = [*self.subject.left_out, *self.notes]
+        notes = [*([] if self.subject.not_followed else self.subject.left_out), *self.notes]
         complete = len(self.certificates) == self.refuted
         return Verdict(
             "",

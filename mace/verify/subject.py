@@ -27,6 +27,7 @@ from mace.tables import Formula, Label, Table
 from mace.values import plain
 
 MOST_PATTERNS = 16
+REFUSED = "the model does not take them"
 
 
 class Whole(NamedTuple):
@@ -78,6 +79,31 @@ class Subject:
         return self._covered[1]
 
     @cached_property
+    def not_followed(self) -> str:
+        """Which rows the deployed model takes although its table, as it was read, does not; empty if there are none.
+
+        Then nothing holds for every row, whatever was refuted about the others.
+        """
+        for feature in self.space.features:
+            if not feature.missing or self._never_lacks(feature) != REFUSED:
+                continue
+            try:
+                self._ask_without(feature)
+            except (MaceError, ValueError, TypeError):  # what libraries raise for a value that is missing
+                continue
+            return f"the model takes rows that lack `{feature.name}`, and what it does with them is not followed"
+        return ""
+
+    def _ask_without(self, feature: Feature) -> None:
+        """Give the deployed model a row that lacks a value; raises what it raises."""
+        axes, judge = self._axes(frozenset()), self.explainer.judge
+        row = self.space.show(axes, tuple(axis.start for axis in axes))
+        if self.explainer.pipeline is None and feature.numeric:  # the space encodes no number that is missing
+            judge.says(judge.frame(self._frame([row])).assign(**{feature.columns[0]: math.nan}))
+            return
+        judge.says(judge.frame(self._frame([{**row, feature.name: None}])))
+
+    @cached_property
     def _covered(self) -> tuple[tuple[Whole, ...], tuple[str, ...]]:
         absent: list[str] = []
         out: list[str] = []
@@ -113,7 +139,7 @@ class Subject:
         if not _lacks(feature):
             place, axes = self.space.names.index(feature.name), self._axes(frozenset())
             usable = self.usable(axes)[place] == axes[place]
-            return "" if usable else "the model does not take them"
+            return "" if usable else REFUSED
         for rule in self.rules:
             if feature.name in rule.reads:
                 return f"the rule `{rule.source}` reads it"
@@ -123,7 +149,7 @@ class Subject:
         try:
             self.usable(self._axes(frozenset([feature.name])))
         except RowError:
-            return "the model does not take them"
+            return REFUSED
         return ""
 
     def decisions(self, rows: Sequence[Mapping[str, Any]]) -> list[Label]:

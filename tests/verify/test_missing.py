@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.errors import MaceError, ModelError
+from mace.axes import LevelAxis
+from mace.errors import MaceError, ModelError, RowError
 from mace.space import Feature, Space
 from mace.verify import equivalent, fair, holds, monotone
 
@@ -113,3 +114,19 @@ def test_a_rule_that_reads_a_number_holds_for_no_row_that_lacks_it() -> None:
 def test_a_program_cannot_read_what_may_be_missing() -> None:
     with pytest.raises(MaceError, match="the program reads `x`, which may be missing"):
         mace.verify(fitted(FRAME["x"].isna()), SPACE, holds("x < 9 or f == other_f"))
+
+
+def test_nothing_is_proved_of_rows_that_the_library_takes_and_the_table_does_not(monkeypatch) -> None:
+    """Left out are rows that the library itself refuses, and no others."""
+    model = DecisionTreeClassifier().fit(FRAME.fillna(0), FRAME["x"] > 9)
+    monkeypatch.setattr("mace.verify.subject.Subject.usable", _usable_when_complete)
+    for given in (fair("z"), monotone("z")):
+        verdict = mace.verify(model, SPACE, given)
+        assert verdict.status == "unknown" and "takes rows that lack `x`" in verdict.why
+
+
+def _usable_when_complete(self, axes):
+    """As for a model that is read as taking no row that lacks a number."""
+    if any(isinstance(axis, LevelAxis) for axis in axes):
+        raise RowError("the value is missing, and the model does not take that")
+    return axes

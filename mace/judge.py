@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Point
-from mace.errors import GoalError, RowError
+from mace.errors import GoalError, MaceError, RowError
 from mace.goals import Classes, Margin, Probability, Value, Wanted
 from mace.question import Question, program_result
 from mace.space import Space
@@ -57,17 +57,18 @@ class Judge:
     def says(self, matrix: pd.DataFrame, *, probabilities: bool = False) -> NDArray[Any]:
         """Decisions for a frame as `frame` makes it, shape (rows,); or probabilities, shape (rows, classes).
 
-        Raises GoalError for a model without probabilities, RowError for rows that a pipeline does not take.
+        Raises GoalError for a model without probabilities, RowError for rows that the library does not take.
         """
         ask = self.deployed.probabilities if probabilities else self.deployed.predict
         if ask is None:
             raise _no_probabilities(self.model)
         try:
             return np.asarray(ask(matrix))
-        except ValueError as error:
-            if self.pipeline is None:
-                raise
-            raise RowError(f"the model does not take these rows: {error}") from error
+        except MaceError:
+            raise
+        except Exception as error:  # whatever the library, or a step of somebody's own, raises
+            reason = str(error) or type(error).__name__
+            raise RowError(f"the model does not take these rows: {reason}") from error
 
     def decide(self, question: Question, point: Point) -> Label:
         """The decision for a point; of a regressor, the number."""

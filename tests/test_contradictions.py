@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from mace import Explainer, Feature, Space
-from mace.errors import ModelError
+from mace.errors import ModelError, RowError
 from mace.oracles.protocol import Found, Gap, Limits, Refuted
 from mace.search import squeeze
 from tests.reference import random_question
@@ -90,3 +90,14 @@ def test_a_bound_above_its_own_witness_is_not_called_optimal(optimises: bool) ->
     assert bracket.lower == 0
     assert bracket.proof is None
     assert "please report" in bracket.why
+
+
+@pytest.mark.parametrize("error", [KeyError("a"), TypeError("no"), RuntimeError("")])
+def test_what_the_library_raises_is_a_message_of_ours(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    explainer = Explainer(fitted(DecisionTreeClassifier(random_state=0), 9), SPACE)
+    monkeypatch.setattr(DecisionTreeClassifier, "predict", fail)
+    with pytest.raises(RowError, match="does not take these rows"):
+        explainer.explain(ROW)

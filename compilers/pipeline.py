@@ -29,6 +29,7 @@ from mace.compilers.containers import Intake, as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, deployed, names_of, spelling_of
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
+from mace.compilers.pipeline_filled import with_missing_above
 from mace.compilers.pipeline_missing import without_nan
 from mace.compilers.pipeline_rows import frame_of
 from mace.compilers.pipeline_thresholds import on_raw_numbers, places_of
@@ -160,11 +161,11 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
         if raw is not table:
             cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
             _compare_at(route, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
-        table, columns = without_nan(raw, columns, space.features)
+        table, columns = without_nan(*with_missing_above(raw, columns, space.features), space.features)
     else:
         raise ModelError(f"a pipeline may not end in {table.name}")
     compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
-    _cross_check(compiled)
+    check_against_library(compiled)
     return compiled
 
 
@@ -257,7 +258,7 @@ def _compare_at(route: Route, places: Sequence[tuple[int, float]]) -> None:
         Walk(route, {j: sorted(numbers) for j, numbers in critical.items()}).columns()
 
 
-def _cross_check(compiled: CompiledPipeline) -> None:
+def check_against_library(compiled: CompiledPipeline) -> None:
     """Compare table and deployed model on rows that are made to tell them apart, missing values included."""
     table, space = compiled.table, compiled.space
     assert isinstance(table, (Ensemble, Network))

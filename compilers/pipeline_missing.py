@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.columns import Column
-from mace.compilers.pipeline_thresholds import LARGEST, TOP
+from mace.compilers.pipeline_thresholds import LARGEST
 from mace.members import equal_to, neighbour
 from mace.space import Feature
 from mace.tables import Ensemble, Tree
@@ -35,7 +36,8 @@ def without_nan(
         for k, column in enumerate(columns)
     ]
     for k, column in enumerate(columns):
-        within = not features[column.feature].numeric or max(map(abs, features[column.feature].bounds())) <= TOP
+        feature = features[column.feature]
+        within = not feature.numeric or max(map(abs, feature.bounds())) <= beyond(table).most
         if column.values is None and column.missing is not None and np.isnan(column.missing) and within:
             number = _alike(table, k)
             if number is None:
@@ -43,6 +45,20 @@ def without_nan(
             else:
                 table, found[k] = _never_missing(table, k), replace(column, missing=number)
     return validate(table, "tests without NaN"), tuple(found)
+
+
+class Beyond(NamedTuple):
+    """Numbers for what is missing: `above` all others, which are at most `most`, and a threshold between them."""
+
+    above: float
+    bound: float
+    most: float
+
+
+def beyond(table: Ensemble) -> Beyond:
+    """Such numbers as the tests see them, after their cast."""
+    above = float(np.finfo(np.float32).max) if table.cast == "float32" else LARGEST
+    return Beyond(above, above / 2, above / 4)
 
 
 def _alike(table: Ensemble, place: int) -> float | None:
@@ -95,7 +111,7 @@ def _by_place(table: Ensemble, tree: Tree, lacking: dict[int, tuple[float, ...]]
 
 def _by_side(table: Ensemble, columns: list[Column], place: int) -> Ensemble:
     """The table with a second column for the tests of column `place` that send NaN left; `columns` changes with it."""
-    high = float(np.finfo(np.float32).max) if table.cast == "float32" else LARGEST
+    high, bound, most = beyond(table)
     trees, split = [], False
     for tree in table.trees:
         column, threshold = tree.column.copy(), tree.threshold.copy()
@@ -105,7 +121,7 @@ def _by_side(table: Ensemble, columns: list[Column], place: int) -> Ensemble:
         left = tests & (False if tree.missing_left is None else tree.missing_left)
         right = tests & ~left
         # No number of the space lies up there: a test that all of them pass may stand below the missing ones.
-        threshold[right & (threshold > TOP)] = LARGEST / 2
+        threshold[right & (threshold > most)] = bound
         if (
             table.passes(np.array([high]), threshold[right]).any()
             or not table.passes(np.array([-high]), threshold[left]).all()

@@ -9,15 +9,18 @@ Every feature, whatever its kind, becomes an `Axis`: its allowed values are numb
 * A `LevelAxis` is finite (binary, categorical, ordinal features). Index `i` is the i-th declared level; the allowed
   ones are a bit mask, because a test of a model may send any subset of levels to the left.
 
+One index of an axis may stand for "missing": that of a grid lies right above its largest value. It has no value, so no
+rule and no program may read an axis that allows it; `present` is the axis without it.
+
 Promise: `delta(index)` is the exact scaled change delta_j of the paper: |x - x0| / range for numeric features and for
-ordinals (counted in ranks), 0 or 1 for the others.
+ordinals (counted in ranks), 0 or 1 for the others. Between "missing" and any value it is `missing_cost`.
 Source: Karimi et al. 2020, section 4.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -99,7 +102,10 @@ class Grid:
 class GridAxis:
     """An ordered axis: the indices `lower..upper`, the start among them, and the range that scales the change.
 
-    scale: R_j, the length of the declared range; every delta is |value - start value| / scale.
+    scale:   R_j, the length of the declared range; every delta between values is |value - start value| / scale.
+    missing: the index that stands for "missing", right above that of the largest value; None if there is none. The
+             start may have it without its being allowed: then a value must be given.
+    missing_cost: what a change between "missing" and a value counts as, in [0, 1].
     """
 
     name: str
@@ -108,23 +114,60 @@ class GridAxis:
     upper: int
     start: int
     scale: Fraction
+    missing: int | None = None
+    missing_cost: Fraction = Fraction(1)
 
     def value(self, index: int) -> Fraction:
-        """The exact value with this index, in the unit of the feature."""
+        """The exact value with this index, in the unit of the feature; "missing" has none."""
+        assert index != self.missing, f"the value of {self.name} is missing"
         return self.grid.value(index)
 
     def given(self, index: int) -> float:
         """The float that the model is given for the value with this index."""
+        assert index != self.missing, f"the value of {self.name} is missing"
         return self.grid.given(index)
 
     def delta(self, index: int) -> Fraction:
         """|value - start value| / scale, exact; in [0, 1]."""
-        return abs(self.grid.value(index) - self.start_value) / self.scale if index != self.start else Fraction(0)
+        if index == self.start:
+            return Fraction(0)
+        if self.missing in (index, self.start):
+            return self.missing_cost
+        return abs(self.grid.value(index) - self.start_value) / self.scale
 
     @cached_property
     def start_value(self) -> Fraction:
         """The exact value of the start point."""
-        return self.grid.value(self.start)
+        return self.value(self.start)
+
+    @property
+    def last(self) -> int:
+        """The largest index of a value."""
+        return self.upper if self.missing is None else min(self.upper, self.missing - 1)
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether "missing" is among the allowed indices."""
+        return self.missing is not None and self.lower <= self.missing <= self.upper
+
+    @property
+    def lacks(self) -> bool:
+        """Whether the start is missing."""
+        return self.start == self.missing
+
+    @property
+    def present(self) -> GridAxis:
+        """The axis with its values alone; a start that is missing must be given one."""
+        return replace(self, upper=self.last)
+
+    def nearest(self, low: int, high: int) -> int:
+        """The index of an interval that is nearest to the start."""
+        near = min(max(self.start, low), high)
+        return min(near, high, key=self.delta) if high == self.missing else near
+
+    def ends(self, low: int, high: int) -> list[int]:
+        """Indices of an interval, among which is the farthest one from any other index."""
+        return [low, high] if high != self.missing or low == high else [low, high - 1, high]
 
     def allows(self, index: int) -> bool:
         """Whether the index lies in the allowed range."""
@@ -140,7 +183,7 @@ class GridAxis:
 
         passes:    the model's own test on the float that it is given, for instance `to_float32(x) <= t`.
         threshold: about where the answer changes; only the speed of the search depends on it.
-        The answer may be lower - 1 (no allowed value passes) and is at most upper.
+        The answer may be lower - 1 (no allowed value passes) and is at most that of the largest value.
         """
 
         def at(index: int) -> bool:
@@ -148,9 +191,9 @@ class GridAxis:
 
         if not at(self.lower):
             return self.lower - 1
-        if at(self.upper):
-            return self.upper
-        low, high = self.lower, self.upper  # Invariant: low passes, high does not.
+        if at(self.last):
+            return self.last
+        low, high = self.lower, self.last  # Invariant: low passes, high does not.
         reach = 1
         guess = self.grid.floor(exact(threshold))
         if low < guess < high:  # Gallop from the guess: the cast moves the boundary by half a float32 at most.
@@ -172,6 +215,8 @@ class LevelAxis:
     """A finite axis: levels 0..count-1, the allowed ones as a bit mask.
 
     ordered: whether a change is measured in ranks (ordinal) or just as changed or not.
+    missing: the level that stands for "missing", the last one, where its distance from the others is `missing_cost`
+             instead; None if there is none.
     """
 
     name: str
@@ -179,16 +224,36 @@ class LevelAxis:
     allowed: int
     start: int
     ordered: bool = False
+    missing: int | None = None
+    missing_cost: Fraction = Fraction(1)
 
     def value(self, index: int) -> Fraction:
         """The level's own number, which is what rules and distance programs compute with."""
         return Fraction(index)
 
     def delta(self, index: int) -> Fraction:
-        """|rank - start rank| / (count - 1) for an ordinal, else 0 or 1."""
+        """|rank - start rank| / (ranks - 1) for an ordinal, else 0 or 1; `missing_cost` from and to "missing"."""
         if index == self.start:
             return Fraction(0)
-        return Fraction(abs(index - self.start), self.count - 1) if self.ordered else Fraction(1)
+        if self.missing in (index, self.start):
+            return self.missing_cost
+        ranks = self.count - (self.missing is not None)
+        return Fraction(abs(index - self.start), ranks - 1) if self.ordered else Fraction(1)
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether "missing" is among the allowed levels."""
+        return self.missing is not None and self.allows(self.missing)
+
+    @property
+    def lacks(self) -> bool:
+        """Whether the start is missing."""
+        return self.start == self.missing
+
+    @property
+    def present(self) -> LevelAxis:
+        """The axis without the level "missing"."""
+        return self if self.missing is None else replace(self, allowed=self.allowed & ~(1 << self.missing))
 
     def allows(self, index: int) -> bool:
         """Whether the level is among the allowed ones."""

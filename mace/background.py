@@ -66,9 +66,13 @@ class Background:
         for j, axis in enumerate(question.axes):
             column = self.values[rows, j]
             if isinstance(axis, GridAxis):
-                deltas[:, j] = np.abs(column - float(axis.start_value)) / float(axis.scale)
-                low, high = float(axis.value(axis.lower)), float(axis.value(axis.upper))
-                allowed &= (column >= low) & (column <= high)
+                gone, lost = np.isnan(column), float(axis.missing_cost)
+                if axis.lacks:
+                    deltas[:, j] = np.where(gone, 0.0, lost)
+                else:
+                    deltas[:, j] = np.where(gone, lost, np.abs(column - float(axis.start_value)) / float(axis.scale))
+                low, high = float(axis.value(axis.lower)), float(axis.value(axis.last))
+                allowed &= np.where(gone, axis.may_lack, (column >= low) & (column <= high))
             elif question.space.features[j].numeric:  # The row lacks this number: only rows that lack it too.
                 deltas[:, j] = 0.0
                 allowed &= np.isnan(column)
@@ -98,6 +102,10 @@ class Background:
         for axis, value in zip(question.axes, values.tolist(), strict=True):
             if isinstance(axis, LevelAxis):
                 point.append(0 if np.isnan(value) else int(value))
+                continue
+            if np.isnan(value):
+                assert axis.missing is not None
+                point.append(axis.missing)
                 continue
             number = as_written(value) if axis.grid.kind == "step" else exact(value)
             index = axis.grid.floor(number)

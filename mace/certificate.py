@@ -118,6 +118,9 @@ def certifiable(question: Question) -> str | None:
                 values = question.columns[tree.column[node]].values
                 if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
                     return "a tree tests a number as if it were a category"
+    for axis in question.axes:
+        if isinstance(question.model, Network) and isinstance(axis, GridAxis) and axis.missing is not None:
+            return f"`{axis.name}` may be missing or not, before a network"
     for column, axis in ((column, question.axes[column.feature]) for column in question.columns):
         if isinstance(axis, GridAxis) and axis.grid.rounded_to != "float64":
             return (
@@ -186,7 +189,7 @@ def statement(question: Question, claim: Fraction | None, model: dict[str, Any] 
     assert not isinstance(question.model, Formula)
     return {
         "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
-        "columns": [_column(column) for column in question.columns],
+        "columns": [_column(column, question.axes[column.feature]) for column in question.columns],
         "model": _model(question.model) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
@@ -327,9 +330,10 @@ def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:
                 "step": text(Fraction(grid.step)),
                 "extra": None if grid.extra is None else text(grid.extra),
                 "lower": int(axis.lower),
-                "upper": int(axis.upper),
+                "upper": int(axis.last),
                 "start": int(axis.start),
                 "scale": text(Fraction(axis.scale)),
+                **_missing(axis, allowed=axis.may_lack),
             }
         case LevelAxis():
             return {
@@ -340,17 +344,28 @@ def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:
                 "allowed": int(axis.allowed),
                 "start": int(axis.start),
                 "ordered": bool(axis.ordered),
+                **_missing(axis),
             }
         case _:
             assert_never(axis)
 
 
-def _column(column: Column) -> list[Any]:
-    """The feature, a float for each level, and the operations on a number; where there are levels, they are applied."""
+def _missing(axis: Axis, **more: bool) -> dict[str, Any]:
+    """The field of an axis on which "missing" has a place."""
+    return {} if axis.missing is None else {"missing": {"cost": text(axis.missing_cost), **more}}
+
+
+def _column(column: Column, axis: Axis) -> list[Any]:
+    """The feature, a float for each level, and the operations on a number; where there are levels, they are applied.
+
+    Where the number may be missing, a float for that.
+    """
     if column.values is not None:
         return [column.feature, _floats(column.values), []]
     chain = [[step[0], _float(step[1])] for step in column.chain if isinstance(step[1], (int, float))]
-    return [column.feature, None, chain]
+    if axis.missing is None or column.missing is None:
+        return [column.feature, None, chain]
+    return [column.feature, None, chain, _float(column.missing)]
 
 
 def _model(table: Ensemble | Network) -> dict[str, Any]:

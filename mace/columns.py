@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Axis, LevelAxis
+from mace.axes import Axis, GridAxis, LevelAxis
 from mace.errors import ModelError, RowError
 from mace.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
 
@@ -81,10 +81,15 @@ class Column:
 
     def at(self, axis: Axis, index: int) -> float:
         """The column's value at an index of its feature's axis."""
-        return self.of(self.given(axis.value(index))) if self.values is None else self.values[index]
+        if self.values is not None:
+            return self.values[index]
+        if index == axis.missing:
+            assert self.missing is not None, f"the model does not take a missing {axis.name}"
+            return self.missing
+        return self.of(self.given(axis.value(index)))
 
     def on(self, axis: Axis) -> Column:
-        """The column in a question whose row lacks this number: its axis has one level, "missing"."""
+        """The column in a question whose row lacks this number, and keeps lacking it: its axis has one level."""
         if self.values is not None or not isinstance(axis, LevelAxis):
             return self
         return Column(self.name, self.feature, (float("nan") if self.missing is None else self.missing,))
@@ -130,7 +135,7 @@ class Column:
 
 
 def usable_axes(columns: Sequence[Column], axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """The axes as the model is given their values: without the level "missing" where it cannot take that.
+    """The axes as the model is given their values: without "missing" where it cannot take that.
 
     columns: one entry a column of the model; a column of levels may lack the last one.
     Raises RowError when the row itself lacks what the model cannot do without.
@@ -138,17 +143,21 @@ def usable_axes(columns: Sequence[Column], axes: Sequence[Axis]) -> tuple[Axis, 
     usable = list(axes)
     for column in columns:
         axis = usable[column.feature]
-        if not isinstance(axis, LevelAxis):
-            usable[column.feature] = replace(axis, grid=replace(axis.grid, rounded_to=column.rounded_to))
-            continue
-        known = len(column.values) if column.values is not None else 0 if column.missing is None else 1
-        if axis.start >= known:
+        if isinstance(axis, GridAxis):
+            axis = usable[column.feature] = replace(axis, grid=replace(axis.grid, rounded_to=column.rounded_to))
+            takes, stuck = axis.missing is None or column.missing is not None, axis.lacks
+            without: Axis = replace(axis.present, missing=None)
+        else:
+            known = len(column.values) if column.values is not None else 0 if column.missing is None else 1
+            takes, stuck = axis.count <= known, axis.start >= known
+            without = replace(axis, count=known, allowed=axis.allowed & (1 << known) - 1, missing=None)
+        if stuck and not takes:
             raise RowError(
                 f"column `{axis.name}`: the value is missing, and the model does not take that",
                 hint="Fill it in, or give a Pipeline with a step for what is missing (SimpleImputer, for instance).",
             )
-        if axis.count > known:
-            usable[column.feature] = replace(axis, count=known, allowed=axis.allowed & (1 << known) - 1)
+        if not takes:
+            usable[column.feature] = without
     return tuple(usable)
 
 

@@ -162,11 +162,14 @@ def _moved(axis: Axis, start: int) -> Axis:
 
 def program_inputs(program: Program, axes: Sequence[Axis], point: Point) -> dict[str, Fraction | bool]:
     """Values for the inputs of a program over the features: `x`, and `start_x` for the start's value of `x`."""
+    reads = {declared.name for declared in program.inputs}
     values: dict[str, Fraction] = {}
-    for axis, index in zip(axes, point, strict=True):
-        values[axis.name] = axis.value(index)
-        values["start_" + axis.name] = axis.value(axis.start)
-    return typed(program, {declared.name: values[declared.name] for declared in program.inputs})
+    for axis, index in zip(axes, point, strict=True):  # A value that nobody reads may be missing.
+        if axis.name in reads:
+            values[axis.name] = axis.value(index)
+        if "start_" + axis.name in reads:
+            values.setdefault("start_" + axis.name, axis.value(axis.start))
+    return typed(program, values)
 
 
 def program_distance(distance: DistanceProgram, axes: Sequence[Axis], point: Point) -> Fraction:

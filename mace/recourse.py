@@ -22,15 +22,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace import missing
 from mace.answer import LONG_PROOF, Answer, Counterfactual
-from mace.axes import Axis, LevelAxis, Point
+from mace.axes import Point
 from mace.background import Background
 from mace.certificate import certifiable
 from mace.columns import usable_axes
 from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
-from mace.errors import MaceError, ModelError, RowError
+from mace.errors import MaceError, ModelError
 from mace.exact import as_written, nearest
 from mace.goals import Classes, Margin, Probability, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
@@ -137,7 +138,10 @@ class Explainer:
         self.model = model
         self.space = space
         self.pipeline = read_pipeline(model, space)
-        self.table = self.pipeline.table if self.pipeline is not None else read_model(model, space)
+        if self.pipeline is None:
+            table = read_model(model, space)
+            self.pipeline = read_encoded(model, table, space)
+        self.table = table if self.pipeline is None else self.pipeline.table
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
@@ -181,7 +185,7 @@ class Explainer:
         inputs = None if self.pipeline is None else self.pipeline.columns
         if not isinstance(self.table, Formula):
             axes = usable_axes(inputs or self.space.columns, axes)
-        self._refuse_missing(axes)
+        axes = missing.settled(self.space, axes, self.rules, self.distance, self.table)
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
             raise MaceError(f"most_changes must be a whole number >= 0, got {most_changes!r}")
         draft = Question(
@@ -197,21 +201,6 @@ class Explainer:
         decision = self.decide(draft, draft.start)
         asked, table = lower(wanted(goal, self.table.classes, decision), self.table)
         return replace(draft, goal=asked, model=table), decision
-
-    def _refuse_missing(self, axes: Sequence[Axis]) -> None:
-        """Raise RowError when a program reads a number, or a rank, that the row lacks."""
-        programs = [(rule.program, f"the rule `{rule.source}`") for rule in self.rules]
-        if isinstance(self.distance, DistanceProgram):
-            programs.append((self.distance.program, "the distance"))
-        if isinstance(self.table, Formula):
-            programs.append((self.table.program, "the model"))
-        for feature, axis in zip(self.space.features, axes, strict=True):
-            if not feature.missing or feature.kind in ("binary", "categorical") or not isinstance(axis, LevelAxis):
-                continue
-            for program, what in programs:
-                reads = {declared.name.removeprefix("start_") for declared in program.inputs}
-                if feature.name in reads and feature.show(axis, axis.start) is None:
-                    raise RowError(f"{what} reads `{feature.name}`, which is missing in this row")
 
     def explain(
         self,
@@ -393,6 +382,8 @@ class Explainer:
                 f"{IN_DOUBT} {what} that the deployed model, asked about each row alone, refuses: the bound is about "
                 f"all others{', also without what reaches the same leaves' if alike else ''}"
             )
+        if points[:1] != [question.start]:
+            notes += missing.notes(question)
         return notes
 
 
@@ -412,6 +403,15 @@ def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
     from mace.compilers.pipeline import compile_raw
 
     return compile_raw(model, space)
+
+
+def read_encoded(model: object, table: Table, space: Space) -> CompiledPipeline | None:
+    """A model over the columns that the space encodes, which takes numbers that are missing; None for any other."""
+    if isinstance(model, (str, Path)):
+        return None
+    from mace.compilers.encoded import compile_encoded
+
+    return compile_encoded(model, table, space)
 
 
 def read_model(model: object, space: Space) -> Table:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def _value(value: Any, unit: str = "") -> str:
+    if value is None:
+        return "missing"
     shown = f"{value:,.6g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
     return one_line(f"{shown} {unit}".strip())
 

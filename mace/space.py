@@ -33,6 +33,7 @@ Kind: TypeAlias = Literal["real", "integer", "binary", "categorical", "ordinal"]
 Change: TypeAlias = Literal["any", "fixed", "increase", "decrease"]
 Encoding: TypeAlias = Literal["as-is", "codes", "one-hot", "thermometer"]
 GridName: TypeAlias = Literal["float64", "float32"]
+Missing: TypeAlias = Literal["keep", "fill", "any"]
 Level: TypeAlias = Any  # str, int, float or bool
 
 NUMERIC = ("real", "integer")
@@ -60,8 +61,12 @@ class Feature:
     columns:  names of the model's columns, if not the usual ones.
     unit:     shown beside values.
     grid:     the floats on which a real feature without `step` lives.
-    missing:  whether a value may be missing. For binary and categorical features this is one more level, None, at the
-              end. A missing number, or rank of an ordinal, stays missing, and one that is there stays there.
+    missing:  False: a value is never missing. "keep": it may be; one that is missing stays missing, and one that is
+              there stays there. "fill": one that is missing may be given any value of the feature, whatever `change`
+              says (unless it is "fixed"). "any": as "fill", and one that is there may become missing, if `change` is
+              "any". True means "keep". Features with levels have one more level for it, None, at the end.
+    missing_cost: what giving a missing value, or taking one away, counts as: a change of this size, in 0..1 (1: the
+              whole range, as a changed category). Only for "fill" and "any".
     Raises SpaceError for a declaration that contradicts itself.
     """
 
@@ -76,7 +81,8 @@ class Feature:
     columns: Sequence[str] = ()
     unit: str = ""
     grid: GridName = "float64"
-    missing: bool = False
+    missing: bool | Missing = False
+    missing_cost: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -86,6 +92,7 @@ class Feature:
         self._choose("grid", get_args(GridName))
         if self.encoding is not None:
             self._choose("encoding", get_args(Encoding))
+        self._check_missing()
         if self.kind in NUMERIC:
             self._check_numeric()
         else:
@@ -103,13 +110,29 @@ class Feature:
         if getattr(self, key) not in allowed:
             raise self._wrong(f"{key} {getattr(self, key)!r} is not one of {', '.join(allowed)}")
 
+    def _check_missing(self) -> None:
+        if not isinstance(self.missing, bool):
+            self._choose("missing", get_args(Missing))
+        elif self.missing:
+            object.__setattr__(self, "missing", "keep")
+        if self.missing_cost is None:
+            return
+        if self.missing not in ("fill", "any"):
+            raise self._wrong(
+                "`missing_cost` is what giving a missing value costs, and none may be given here",
+                'Add missing="fill", or missing="any".',
+            )
+        if not 0 <= self._number("missing_cost") <= 1:
+            raise self._wrong(f"`missing_cost` must be a number in 0..1, got {self.missing_cost!r}")
+
     def _number(self, key: str) -> Fraction:
         value = getattr(self, key)
         try:
             if isinstance(value, bool):
                 raise ValueError
             # On a grid of floats a bound is a float; elsewhere 0.1 is meant as it is written.
-            return as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
+            written = key == "missing_cost" or self.step is not None or self.kind == "integer"
+            return as_written(value) if written else exact(value)
         except (TypeError, ValueError, OverflowError):
             raise self._wrong(f"`{key}` must be a finite number, got {value!r}") from None
 
@@ -214,48 +237,93 @@ class Feature:
             )
         return number
 
+    @property
+    def price(self) -> Fraction:
+        """What giving a missing value counts as: a change of this size, exact."""
+        return Fraction(1) if self.missing_cost is None else self._number("missing_cost")
+
+    @property
+    def may_fill(self) -> bool:
+        """Whether a missing value may be given."""
+        return self.missing in ("fill", "any") and self.change != "fixed"
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether a value that is there may become missing."""
+        return self.missing == "any" and self.change == "any"
+
+    def free(self) -> Feature:
+        """A copy that may change to any value from any other; a missing number or rank stays missing."""
+        if not self.missing:
+            return replace(self, change="any")
+        number = self.numeric or self.kind == "ordinal"
+        return replace(self, change="any", missing="keep" if number else "any", missing_cost=None)
+
     def axis(self, value: object) -> Axis:
         """The values this feature may take when it starts from `value`; raises RowError as `read`."""
         start = self.read(value)
-        if start is None:
-            return LevelAxis(self.name, 1, 1, 0)
         if not self.numeric:
-            index = int(start)
-            if self.missing and self.kind == "ordinal":
-                if self.levels[index] is None:
-                    return LevelAxis(self.name, len(self.levels), 1 << index, index)
-                # The ranks are those of the levels that are there: they also scale the distance.
-                return replace(self, missing=False, levels=self.levels[:-1]).axis(value)
-            everything = (1 << len(self.levels)) - 1
-            allowed = {
-                "any": everything,
-                "fixed": 1 << index,
-                "increase": everything >> index << index,
-                "decrease": (2 << index) - 1,
-            }[self.change]
-            return LevelAxis(self.name, len(self.levels), allowed, index, self.kind == "ordinal")
-        number = Fraction(start)
-        if self.kind == "integer":
-            grid = Grid("step")
-        elif self.step is not None:
-            step = self._number("step")
-            grid = Grid("step", step, None if (number / step).denominator == 1 else number)
-        else:
-            grid = Grid(self.grid)
-            if grid.value(grid.floor(number)) != number:
-                raise RowError(f"column `{self.name}`: {value!r} is not a {self.grid} number")
+            assert start is not None
+            return self._level_axis(int(start))
+        number = None if start is None else Fraction(start)
+        grid = self._grid(number, value)
         lower, upper = self.bounds()
-        low, high, index = grid.ceil(lower), grid.floor(upper), grid.floor(number)
+        low, high = grid.ceil(lower), grid.floor(upper)
+        missing = high + 1
+        scale = upper - lower if upper > lower else Fraction(1)
+        if number is None:
+            if not self.may_fill or low > high:
+                return LevelAxis(self.name, 1, 1, 0)
+            return GridAxis(self.name, grid, low, missing, missing, scale, missing, self.price)
+        index = grid.floor(number)
         if self.change in ("fixed", "increase") or lower == upper:
             low = index
         if self.change in ("fixed", "decrease") or lower == upper:
             high = index
-        return GridAxis(self.name, grid, low, high, index, upper - lower if upper > lower else Fraction(1))
+        if self.may_lose:
+            return GridAxis(self.name, grid, low, missing, index, scale, missing, self.price)
+        return GridAxis(self.name, grid, low, high, index, scale)
+
+    def _grid(self, number: Fraction | None, value: object) -> Grid:
+        """The grid of a numeric feature, with its start on it."""
+        if self.kind == "integer":
+            return Grid("step")
+        if self.step is not None:
+            step = self._number("step")
+            return Grid("step", step, None if number is None or (number / step).denominator == 1 else number)
+        grid = Grid(self.grid)
+        if number is not None and grid.value(grid.floor(number)) != number:
+            raise RowError(f"column `{self.name}`: {value!r} is not a {self.grid} number")
+        return grid
+
+    def _level_axis(self, start: int) -> LevelAxis:
+        """The levels that may be taken from one of them."""
+        ordered, count = self.kind == "ordinal", len(self.levels)
+        known = count - bool(self.missing)
+        everything = (1 << known) - 1
+        if start == known and not self.may_fill:
+            return LevelAxis(self.name, count, 1 << start, start)
+        if start == known:
+            allowed = 1 << start | everything
+        else:
+            allowed = {
+                "any": everything,
+                "fixed": 1 << start,
+                "increase": everything >> start << start,
+                "decrease": (2 << start) - 1,
+            }[self.change] | (1 << known if self.may_lose else 0)
+            if ordered and not allowed >> known:
+                return LevelAxis(self.name, known, allowed, start, ordered=True)
+        if not self.missing or not ordered and self.price == 1:
+            return LevelAxis(self.name, count, allowed, start, ordered)
+        return LevelAxis(self.name, count, allowed, start, ordered, known, self.price)
 
     def show(self, axis: Axis, index: int) -> Any:
         """The value with this index, in the feature's own type: a level, an int, or a float."""
         if isinstance(axis, LevelAxis):
             return None if self.numeric else self.levels[index]
+        if index == axis.missing:
+            return None
         value = axis.value(index)
         return int(value) if self.kind == "integer" else nearest(value)
 
@@ -437,10 +505,13 @@ class Space:
         unit: Mapping[str, str] | None = None,
         rules: Sequence[str] = (),
         name: str = "space",
+        missing: bool | Missing | Mapping[str, bool | Missing] = "keep",
     ) -> Space:
         """Infer a space from a frame; `space.notes` says what was inferred, one line a feature.
 
-        Raises SpaceError for a name that is no column and for columns that cannot be a feature (missing values).
+        missing: what may happen to missing values, see `Feature`: one word for all columns that lack values in the
+                 frame, or column -> word for any of them (the others: "keep" where they lack values).
+        Raises SpaceError for a name that is no column and for columns that cannot be a feature (no values at all).
         """
         from mace.space_infer import infer
 
@@ -454,6 +525,7 @@ class Space:
             unit or {},
             rules,
             name,
+            missing,
         )
 
     @classmethod

@@ -1,7 +1,8 @@
 """Infer a `Space` from a frame, and say what was inferred.
 
 bool and two-valued columns become binary, texts and unordered categories categorical, ordered categories ordinal,
-whole numbers integer, other numbers real on the float64 grid; ranges are the observed ones.
+whole numbers integer, other numbers real on the float64 grid; ranges are the observed ones. A column that lacks values
+may lack them: what may happen to them is as told, else they stay missing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.errors import SpaceError
-from mace.space import Change, Encoding, Feature, Level, Space
+from mace.space import Change, Encoding, Feature, Level, Missing, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,7 @@ def infer(
     unit: Mapping[str, str],
     rules: Sequence[str],
     name: str,
+    missing: bool | Missing | Mapping[str, bool | Missing],
 ) -> Space:
     """See `Space.from_frame`; `directions` maps "fixed", "increase" and "decrease" to column names."""
     change: dict[str, Change] = {}
@@ -38,6 +40,7 @@ def infer(
             if column in change:
                 raise SpaceError(f"column `{column}` is declared both `{change[column]}` and `{direction}`")
             change[column] = direction  # type: ignore[assignment]
+    told = missing if isinstance(missing, Mapping) else {}
     for what, given in (
         ("change", change),
         ("step", step),
@@ -45,6 +48,7 @@ def infer(
         ("categorical", categorical),
         ("encoding", encoding),
         ("unit", unit),
+        ("missing", told),
     ):
         for column in given:
             if column not in frame.columns:
@@ -60,6 +64,10 @@ def infer(
             )
         settings, note = _describe(frame[column], column, step, ordinal, column in categorical)
         settings["change"] = change.get(column, "any")
+        if "missing" in settings and not isinstance(missing, Mapping):
+            settings["missing"] = missing
+        if column in told:
+            settings["missing"] = told[column]
         if settings.get("lower") is not None and settings["lower"] == settings["upper"]:
             note += "; it has one value only, so it cannot change"
         if column in encoding:
@@ -78,7 +86,7 @@ def _describe(
     absent = int(values.isna().sum())
     if absent and absent < len(values):
         settings, note = _describe(values.dropna(), column, step, ordinal, nominal)
-        return {**settings, "missing": True}, f"{note}; {absent} values are missing, so a value may be"
+        return {**settings, "missing": "keep"}, f"{note}; {absent} values are missing, so a value may be"
     if absent:
         raise SpaceError(f"column `{column}` has missing values only", hint="Drop it.")
     if len(values) == 0:

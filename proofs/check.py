@@ -211,27 +211,35 @@ class Axis(ABC):
     start: int
     full: Span
     unit: int
+    missing: int | None = None  # the index that stands for "missing"
+    missing_cost = Fraction(0)  # the scaled change between it and every other
 
     def __init__(self, data: dict[str, Any], where: str) -> None:
         need(type(data["name"]) is str, f"{where}: a name is text")
         self.name = str(data["name"])
         self.weight = rational(data["weight"], f"{where}: weight", 0)
         self.known: dict[int, Cost] = {}
-        self.jump = self.slope = self.steep = 0
+        self.jump = self.slope = self.steep = self.lost = self.lost_top = 0
 
     def measure(self, alpha: Fraction, beta: Fraction, top: Fraction) -> list[Fraction]:
-        """The coefficients of this axis: a change at all, a unit of change in the sum, one in the maximum."""
-        scale = self.weight / self.reach()
-        return [self.weight * alpha, beta * scale, top * scale]
+        """The coefficients of this axis: a change at all, a unit of change in the sum, one in the maximum; and what a
+        change from or to "missing" adds to the sum, and to the maximum."""
+        jump, scale, lost = self.weight * alpha, self.weight / self.reach(), self.weight * self.missing_cost
+        return [jump, beta * scale, top * scale, jump + beta * lost if lost else lost, top * lost]
 
     def at(self, index: int) -> Cost:
         """What an index adds to the distance."""
         cost = self.known.get(index)
         if cost is None:
-            change = self.change(index, self.start)
-            cost = (self.jump + self.slope * change, self.steep * change) if change else (0, 0)
-            self.known[index] = cost
+            cost = self.known[index] = self.between(index, self.start)
         return cost
+
+    def between(self, one: int, other: int) -> Cost:
+        """What two points that differ in these indices are apart on this axis."""
+        if one != other and self.missing in (one, other):
+            return (self.lost, self.lost_top)
+        change = self.change(one, other)
+        return (self.jump + self.slope * change, self.steep * change) if change else (0, 0)
 
     def cost(self, span: Span) -> Cost:
         """The least that a point in the span adds to the distance."""
@@ -239,6 +247,11 @@ class Axis(ABC):
 
     def has(self, span: Span, index: int) -> bool:
         return not self.empty(self.meet(span, self.only(index)))
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether "missing" is among the allowed indices."""
+        return self.missing is not None and self.has(self.full, self.missing)
 
     @abstractmethod
     def reach(self) -> Fraction:
@@ -282,11 +295,11 @@ class Axis(ABC):
 
 
 class Grid(Axis):
-    """A row of numbers in order; a span is (lowest, highest) index."""
+    """A row of numbers in order, perhaps with "missing" above them; a span is (lowest, highest) index."""
 
     def __init__(self, data: Any, where: str) -> None:
         names = ("name", "weight", "kind", "grid", "step", "extra", "lower", "upper", "start", "scale")
-        data = fields(data, names, where)
+        data = fields(data, (*names, "missing") if "missing" in data else names, where)
         super().__init__(data, where)
         self.grid = text(data["grid"], ("step", "float64", "float32"), f"{where}: grid")
         self.scale = rational(data["scale"], f"{where}: scale", 0)
@@ -310,7 +323,11 @@ class Grid(Axis):
         low, high, self.start = (integer(data[name], -largest, largest, f"{where}: {name}") for name in ends)
         need(low <= high, f"{where}: lower lies above upper")
         self.full = (low, high)
-        for index in (low, high, self.start):
+        if "missing" in data:
+            absent = fields(data["missing"], ("cost", "allowed"), f"{where}: missing")
+            self.missing, self.missing_cost = high + 1, rational(absent["cost"], f"{where}: missing: cost", 0)
+            self.full = (low, high + truth(absent["allowed"], f"{where}: missing: allowed"))
+        for index in (low, high, high if self.start == self.missing else self.start):
             need(abs(self.number(index)) << 1074 < self.unit << 2097, f"{where}: its values are too large for a double")
 
     def number(self, index: int) -> int:
@@ -342,7 +359,8 @@ class Grid(Axis):
 
     def nearest(self, span: Span) -> int:
         low, high = span
-        return int(low if low > self.start else high if high < self.start else self.start)
+        near = int(low if low > self.start else high if high < self.start else self.start)
+        return min(near, high, key=self.at) if high == self.missing else near
 
     def side(self, data: Any, where: str) -> Span:
         low, high = (integer(index, -(2**1200), 2**1200, where) for index in items(data, where, 2))
@@ -362,7 +380,8 @@ class Grid(Axis):
         return (index, index)
 
     def ends(self, span: Span) -> list[int]:
-        return [span[0], span[1]]
+        low, high = span
+        return [low, high] if high != self.missing or low == high else [low, high - 1, high]
 
     def within(self, span: Span, limit: int) -> Span:
         if limit <= 0:
@@ -386,12 +405,16 @@ class Levels(Axis):
     """A few levels; a span is a bit mask."""
 
     def __init__(self, data: Any, where: str) -> None:
-        data = fields(data, ("name", "weight", "kind", "count", "allowed", "start", "ordered"), where)
+        names = ("name", "weight", "kind", "count", "allowed", "start", "ordered")
+        data = fields(data, (*names, "missing") if "missing" in data else names, where)
         super().__init__(data, where)
         self.count = integer(data["count"], 1, MAX_LEVELS, f"{where}: count")
         self.full = integer(data["allowed"], 1, (1 << self.count) - 1, f"{where}: allowed")
         self.start = integer(data["start"], 0, self.count - 1, f"{where}: start")
         self.ordered = truth(data["ordered"], f"{where}: ordered")
+        if "missing" in data:
+            absent = fields(data["missing"], ("cost",), f"{where}: missing")
+            self.missing, self.missing_cost = self.count - 1, rational(absent["cost"], f"{where}: missing: cost", 0)
         self.unit = 1
         self.near: dict[int, int] = {}
 
@@ -399,14 +422,14 @@ class Levels(Axis):
         return index
 
     def reach(self) -> Fraction:
-        return Fraction(max(self.count - 1, 1) if self.ordered else 1)
+        return Fraction(max(self.count - 1 - (self.missing is not None), 1) if self.ordered else 1)
 
     def change(self, index: int, other: int) -> int:
         return abs(index - other) if self.ordered else int(index != other)
 
     def nearest(self, span: Span) -> int:
         if span not in self.near:
-            self.near[span] = min(levels(span), key=lambda level: self.change(level, self.start))
+            self.near[span] = min(levels(span), key=self.at)
         return self.near[span]
 
     def side(self, data: Any, where: str) -> Span:
@@ -461,7 +484,9 @@ class Rule:
             need(parts and type(parts[0]) is str, f"{where}: an expression begins with its operator")
             name, rest = parts[0], parts[1:]
             if name == "x":
-                self.steps.append((name, integer(items(rest, where, 1)[0], 0, len(axes) - 1, f"{where}: x"), 0))
+                j = integer(items(rest, where, 1)[0], 0, len(axes) - 1, f"{where}: x")
+                need(isinstance(axes[j], Levels) or not axes[j].may_lack, f"{where}: reads what may be missing")
+                self.steps.append((name, j, 0))
             elif name == "c":
                 self.steps.append((name, rational(items(rest, where, 1)[0], f"{where}: c"), 0))
             elif name == "*":
@@ -592,9 +617,9 @@ class Region:
             return all(problem.axes[j].only(i) == box[j] for j, i in enumerate(self.point))
         total, largest = 0, 0
         for axis, span, index in zip(problem.axes, box, self.point, strict=True):
-            change = max(axis.change(i, index) for i in axis.ends(span))
-            total += axis.jump + axis.slope * change if change else 0
-            largest = max(largest, axis.steep * change)
+            apart = [axis.between(i, index) for i in axis.ends(span)]
+            total += max(cost[0] for cost in apart)
+            largest = max(largest, *(cost[1] for cost in apart))
         return total + largest < self.radius * problem.common
 
 
@@ -620,9 +645,13 @@ class Column:
     """One column of the model: a feature's float value after a chain of operations, or a float for each level."""
 
     def __init__(self, data: Any, axes: Sequence[Axis], where: str) -> None:
-        j, table, chain = items(data, where, 3)
+        parts = items(data, where)
+        need(len(parts) in (3, 4), f"{where}: expected 3 or 4 entries, found {len(parts)}")
+        j, table, chain, *absent = parts
         self.feature = integer(j, 0, len(axes) - 1, where)
         self.axis = axes[self.feature]
+        lacking = isinstance(self.axis, Grid) and self.axis.missing is not None
+        need(len(absent) == lacking, f"{where}: a float for what is missing where a number may be, and only there")
         self.table: list[int] | None = None
         self.chain: list[tuple[str, int]] = []
         # The column is factor x + shift, but for rounding; so it is after each operation of the chain.
@@ -646,14 +675,20 @@ class Column:
             need(factor.denominator.bit_length() < MAX_BITS, f"{where}: its operations are too many")
             self.affine.append((factor, shift))
         self.falling = sum(x < 0 for name, x in self.chain if name in ("mul", "div")) % 2 == 1
-        for index in self.axis.full:  # every operation is monotone: what does not overflow at the ends never does
-            self.at(index)
+        low, high = self.axis.full[0], self.axis.full[1] - self.axis.may_lack
+        ends = [self.at(index) for index in (low, high)]  # monotone: what does not overflow at the ends never does
+        if lacking:
+            self.absent = floating(absent[0], where)
+            above = self.absent <= ends[1] if self.falling else self.absent >= ends[1]
+            need(above or not self.axis.may_lack, f"{where}: what is missing must lie beyond the largest value")
 
     def at(self, index: int) -> int:
         """What the model is given for an index of the feature."""
         if self.table is not None:
             return self.table[index]
         assert isinstance(self.axis, Grid)
+        if index == self.axis.missing:
+            return self.absent
         x = self.axis.float_at(index)
         for name, operand in self.chain:
             if name in ("add", "sub"):
@@ -733,7 +768,8 @@ class Problem:
                 self.common = lcm(self.common, number.denominator)
                 need(self.common.bit_length() < MAX_BITS, "statement: the distance needs numbers that are too long")
         for axis, measure in zip(self.axes, measures, strict=True):
-            axis.jump, axis.slope, axis.steep = (int(number * self.common) for number in measure)
+            costs = (int(number * self.common) for number in measure)
+            axis.jump, axis.slope, axis.steep, axis.lost, axis.lost_top = costs
         self.limit = None if self.claim is None else int(self.claim * self.common)
 
     def _compare(self, data: Any, where: str) -> Compare:
@@ -1095,6 +1131,9 @@ class Network:
         self.rule = text(data["rule"], SQUASHED, f"{where}: rule")
         self.dtype = text(data["dtype"], DIGITS, f"{where}: dtype")
         self.layers: list[Layer] = []
+        for axis in problem.axes:
+            known = isinstance(axis, Levels) or axis.missing is None
+            need(known, f"{where}: a network takes no number that may be missing")
         width = len(problem.columns)
         for k, layer in enumerate(items(data["layers"], f"{where}: layers")):
             self.layers.append(Layer(layer, width, f"{where}: layer {k}"))

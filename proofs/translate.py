@@ -98,6 +98,8 @@ def refuse_uncovered(statement: dict[str, Any]) -> None:
     model = statement["model"]
     if model["kind"] != "ensemble":
         raise TranslationError(f"only ensembles are covered by Forest.v, not a {model['kind']}")
+    if any("missing" in feature for feature in statement["features"]):
+        raise TranslationError("not covered by Ensemble.v: features that may be missing")
     uncovered = {
         "columns that are computed by a chain": any(chain for _, _, chain in statement["columns"]),
         "thresholds that are sets": any(isinstance(t, list) for tree in model["trees"] for t in tree["threshold"]),

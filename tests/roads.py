@@ -25,7 +25,16 @@ from mace import rules
 from mace.answer import Answer
 from mace.compilers import deployed
 from mace.space import Feature, Space
-from tests.small_spaces import SPECS, Measure, Row, reachable, shown, values
+from tests.small_spaces import (
+    SPECS,
+    Measure,
+    Row,
+    lacks_what_is_read,
+    reachable,
+    shown,
+    values,
+    with_ways,
+)
 
 CLOSE = Fraction(1, 10**9)
 EACH = 10  # problems a fitted model
@@ -319,9 +328,7 @@ def problem(family: Family, number: int) -> Problem:
         if goal[1][place] and rng.random() < 0.9:
             continue  # A row that has the goal already asks little.
         kind = str(rng.choice(family.rules)) if family.rules else "none"
-        ways = {f.name: str(rng.choice(["any"] * 7 + ["fixed", "increase", "decrease"])) for f in here.space.features}
-        ways = {n: w for n, w in ways.items() if here.space[n].kind != "categorical" or w in ("any", "fixed")}
-        space = here.space.change(**ways)  # type: ignore[arg-type]
+        space = with_ways(here.space, rng)
         most = {"one change": 1, "changes": int(rng.integers(2, 4))}.get(kind)
         written: list[Rule] = []
         if kind not in ("none", "one change", "changes"):
@@ -336,7 +343,7 @@ def problem(family: Family, number: int) -> Problem:
                 measure.between(space, start, point)
                 for point in allowed
                 if most is None or sum(point[n] != start[n] for n in start) <= most
-                if all(holds(point) for _, holds in written)
+                if all(not lacks_what_is_read(space, text, point) and holds(point) for text, holds in written)
             ),
             default=None,
         )

@@ -6,10 +6,13 @@ Worked out from the features alone: it is what `mace.axes` and `mace.distance` a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from mace.plausibility import rule_of
 from mace.space import Feature, Space
 
 Row = dict[str, Any]
@@ -42,28 +45,50 @@ def shown(feature: Feature, value: Any) -> Any:
 
 def reachable(feature: Feature, start: Any) -> list[Any]:
     """The values that the feature may take from its start."""
-    known = values(feature)
-    # A number, or a rank, that is missing stays so, and one that is there stays there; elsewhere it is one more level.
-    if feature.missing and feature.kind not in ("binary", "categorical"):
-        if start is None:
-            return [None]
-        known = [value for value in known if value is not None]
+    known = [value for value in values(feature) if value is not None]
+    if start is None:  # What is filled in has no direction.
+        return [None] if feature.missing == "keep" or feature.change == "fixed" else [None, *known]
+    lost = [None] if feature.missing == "any" and feature.change == "any" else []
     if not feature.numeric:
         place = known.index(start)
         ways = {"any": known, "fixed": [start], "increase": known[place:], "decrease": known[: place + 1]}
-        return ways[feature.change]
+        return [*ways[feature.change], *lost]
     known = sorted({*known, start})
     return [
         v for v in known
         if feature.change == "any" or v == start or (v > start if feature.change == "increase" else v < start)
         if feature.change != "fixed" or v == start
-    ]  # fmt: skip
+    ] + lost  # fmt: skip
+
+
+def with_ways(space: Space, rng: np.random.Generator) -> Space:
+    """A space whose features may change as chance says: directions, and what becomes of missing values."""
+    features = []
+    for feature in space.features:
+        change = str(rng.choice(["any"] * 7 + ["fixed", "increase", "decrease"]))
+        if feature.kind == "categorical" and change in ("increase", "decrease"):
+            change = "any"
+        feature = replace(feature, change=change)  # type: ignore[arg-type]
+        if feature.missing:
+            missing = str(rng.choice(["keep", "fill", "any"]))
+            cost = None if missing == "keep" else [None, None, "1/3", "0.7", "1", "0"][int(rng.integers(6))]
+            feature = replace(feature, missing=missing, missing_cost=cost)  # type: ignore[arg-type]
+        features.append(feature)
+    return replace(space, features=features)
+
+
+def lacks_what_is_read(space: Space, rule: str, row: Row) -> bool:
+    """Whether a row lacks a number or a rank that a rule reads."""
+    reads = rule_of(rule, space).reads
+    return any(row[name] is None and space[name].kind not in ("binary", "categorical") for name in reads)
 
 
 def delta(feature: Feature, one: Any, other: Any) -> Fraction:
     """The scaled change between two values."""
     if one == other:
         return Fraction(0)
+    if one is None or other is None:
+        return Fraction(1) if feature.missing_cost is None else Fraction(feature.missing_cost)
     if feature.numeric:
         return abs(one - other) / (Fraction(feature.upper) - Fraction(feature.lower))
     if feature.kind == "ordinal":

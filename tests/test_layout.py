@@ -38,6 +38,7 @@ FLOORS = {
     "mace.goals": 4,
     "mace.margins": 4,
     "mace.members": 4,
+    "mace.missing": 4,
     "mace.plausibility": 4,
     "mace.proof": 4,
     "mace.question": 4,

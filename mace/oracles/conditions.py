@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, NamedTuple
 
-from mace.axes import Box, GridAxis, Point, Side, holds
+from mace.axes import Axis, Box, GridAxis, Point, Side, holds
 from mace.distance import Norm
 from mace.diversity import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.question import Question
@@ -43,7 +43,10 @@ def inside(question: Question, number: int, box: Box) -> bool:
             return not any(holds(box[j], question.axes[j].start) for j in features)
         case AvoidNear(point=point, radius=radius):
             # Each change is largest at an end of the side, and the norm grows with every change.
-            farthest = [max(_between(question, j, point[j], i) for i in ends(side)) for j, side in enumerate(box)]
+            farthest = [
+                max(_between(question, j, point[j], i) for i in _extremes(question.axes[j], side))
+                for j, side in enumerate(box)
+            ]
             assert isinstance(question.distance, Norm)
             return question.distance.of(farthest) < radius
         case AvoidBox(box=avoided):
@@ -84,6 +87,11 @@ def close_or_cut(question: Question, box: Box, point: Point) -> Closed | Cut:
 def ends(side: Side) -> Sequence[int]:
     """The ends of an interval; all levels of a mask."""
     return side if isinstance(side, tuple) else [level for level in range(side.bit_length()) if side >> level & 1]
+
+
+def _extremes(axis: Axis, side: Side) -> Sequence[int]:
+    """Indices of a side, among which is the farthest one from any other index."""
+    return axis.ends(*side) if isinstance(side, tuple) and isinstance(axis, GridAxis) else ends(side)
 
 
 def _between(question: Question, axis: int, one: int, other: int) -> Fraction:
@@ -140,7 +148,7 @@ def _halves(question: Question, box: Box, point: Point, axes: Sequence[int]) -> 
     widest, chosen = Fraction(-1), Cut(-1, 0)
     for j in axes:
         axis, side, one = question.axes[j], box[j], point[j]
-        indices = ends(side)
+        indices = _extremes(axis, side)
         if len(set(indices)) == 1:
             continue
         width = max(_between(question, j, one, index) for index in indices)
@@ -152,7 +160,10 @@ def _halves(question: Question, box: Box, point: Point, axes: Sequence[int]) -> 
             continue
         assert isinstance(axis, GridAxis)
         first, last = side
-        at = one if first < one < last else axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
+        if last == axis.missing:
+            at = axis.last
+        else:
+            at = one if first < one < last else axis.grid.floor((axis.value(first) + axis.value(last)) / 2)
         chosen = Cut(j, min(max(at, first), last - 1))
     assert chosen.axis >= 0, "a single point was not closed by what forbids it"
     return chosen

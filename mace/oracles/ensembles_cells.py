@@ -16,6 +16,7 @@ Source: proofs/FORMAT.md for the statement; mace.margins for the rounding of sum
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,7 @@ from mace.question import Question
 from mace.tables import Compare, Ensemble
 
 MOST_LEVELS = 63
+NO_TURN = 2**62
 _LARGEST_SUM = 2**60
 _ROUNDED = 1.0 - 2.0**-48  # more than the relative error of the few float operations that give a cost
 
@@ -46,6 +48,8 @@ class Ground(NamedTuple):
     part, top: (G,) scaled cost (sum part, linf part) of the side of the cut that does not hold the start.
     low, high: (J,) the box of all allowed points, in cells; for a level axis `low` is the mask.
     start:  (J,) the start's cell, or level.
+    turn:   (J,) of a grid axis that may lose its value: the first cell above the start that costs more than "missing",
+            which is the last cell; `NO_TURN` for all others.
     order, level_part, level_top: (J, L) levels by cost, and their costs.
     """
 
@@ -57,6 +61,7 @@ class Ground(NamedTuple):
     low: Array
     high: Array
     start: Array
+    turn: Array
     order: Array
     level_part: Array
     level_top: Array
@@ -131,8 +136,7 @@ class Grounded:
             if isinstance(axis, LevelAxis):
                 point.append(next(int(k) for k in self.ground.order[j] if int(low[j]) >> int(k) & 1))
             else:
-                first, last = self.interval(j, int(low[j]), int(high[j]))
-                point.append(min(max(axis.start, first), last))
+                point.append(axis.nearest(*self.interval(j, int(low[j]), int(high[j]))))
         return tuple(point)
 
     def interval(self, axis: int, low: int, high: int) -> tuple[int, int]:
@@ -176,7 +180,7 @@ def refusal(question: Question) -> str | None:
     for axis in question.axes:
         if isinstance(axis, LevelAxis) and axis.count > MOST_LEVELS:
             return f"`{axis.name}` has {axis.count} levels, and it takes up to {MOST_LEVELS}"
-        if isinstance(axis, GridAxis) and not _finite(axis):
+        if isinstance(axis, GridAxis) and axis.missing is None and not _finite(axis):
             return f"the range of `{axis.name}` is too large for doubles"
     return no_cut(question, question.model)
 
@@ -195,22 +199,23 @@ def _steps(axis: Axis, norm: Norm, number: int) -> list[Fraction] | None:
     """Numbers of which every cost on the axis is a sum of multiples; None if there are no such few."""
     weight = norm.weights[number]
     slopes = [weight * norm.beta, weight * norm.gamma]
-    if axis.fixed or not any(slopes):
+    if axis.fixed and axis.allows(axis.start) or not any(slopes):
         return [weight * norm.alpha]
+    units = [] if axis.missing is None else [axis.missing_cost]
     if isinstance(axis, LevelAxis):
-        unit = Fraction(1, max(axis.count - 1, 1)) if axis.ordered else Fraction(1)
+        units.append(Fraction(1, max(axis.count - 1 - len(units), 1)) if axis.ordered else Fraction(1))
     elif axis.grid.kind == "step" and axis.grid.extra is None:
-        unit = axis.grid.step / axis.scale
-    else:
+        units.append(axis.grid.step / axis.scale)
+    elif not axis.lacks:
         return None
-    return [weight * norm.alpha, *(slope * unit for slope in slopes)]
+    return [weight * norm.alpha, *(slope * unit for slope in slopes for unit in units)]
 
 
 def largest_delta(axis: Axis) -> Fraction:
     """The largest delta on an axis."""
     if isinstance(axis, LevelAxis):
         return max(axis.delta(level) for level in axis.levels())
-    return max(axis.delta(axis.lower), axis.delta(axis.upper))
+    return max(axis.delta(index) for index in axis.ends(axis.lower, axis.upper))
 
 
 def _scale(axes: Sequence[Axis], norm: Norm) -> tuple[int, int]:
@@ -239,7 +244,7 @@ def _scale(axes: Sequence[Axis], norm: Norm) -> tuple[int, int]:
 def costs_of(axis: Axis, norm: Norm, number: int, indices: Array, scale: int) -> tuple[Array, Array]:
     """Scaled costs (sum part, linf part) of indices of one axis, rounded down."""
     weight = norm.weights[number]
-    if isinstance(axis, LevelAxis) or len(indices) < 64 or axis.grid.kind == "step":
+    if isinstance(axis, LevelAxis) or len(indices) < 64 or axis.grid.kind == "step" or axis.missing is not None:
         deltas = [axis.delta(int(index)) for index in indices]
         part = np.array([math.floor(norm.part(number, d) * scale) for d in deltas], np.int64)
         return part, np.array([math.floor(norm.gamma * weight * d * scale) for d in deltas], np.int64)
@@ -257,13 +262,14 @@ def _axes(axes: Sequence[Axis], norm: Norm, cuts: list[Array], scale: int) -> Gr
     base = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
     part, top = (np.zeros(base[-1], np.int64) for _ in range(2))
     low, high, start = (np.zeros(count, np.int64) for _ in range(3))
+    turn = np.full(count, NO_TURN, np.int64)
     order = np.full((count, levels), -1, np.int64)
     level_part, level_top = (np.zeros((count, levels), np.int64) for _ in range(2))
     for j, axis in enumerate(axes):
         here = slice(base[j], base[j + 1])
         if isinstance(axis, GridAxis):
-            start[j] = np.searchsorted(cuts[j], axis.start)
-            high[j] = len(cuts[j])
+            start[j], high[j] = np.searchsorted(cuts[j], [axis.start, axis.upper])
+            turn[j] = _turn(axis, cuts[j])
             # The side without the start begins right after the cut, or ends at it.
             part[here], top[here] = costs_of(axis, norm, j, cuts[j] + (cuts[j] >= axis.start), scale)
         else:
@@ -273,7 +279,17 @@ def _axes(axes: Sequence[Axis], norm: Norm, cuts: list[Array], scale: int) -> Gr
             order[j, : axis.count] = sorted(range(axis.count), key=lambda level, a=axis: (a.delta(level), level))  # type: ignore[misc]
     grid = np.array([isinstance(axis, GridAxis) for axis in axes])
     at = np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64)
-    return Ground(grid, base[:-1].copy(), at, part, top, low, high, start, order, level_part, level_top)
+    return Ground(grid, base[:-1].copy(), at, part, top, low, high, start, turn, order, level_part, level_top)
+
+
+def _turn(axis: GridAxis, cuts: Array) -> int:
+    """The first cell above the start's from which "missing" is nearer to the start; see `Ground`."""
+    if not axis.may_lack or axis.lacks:
+        return NO_TURN
+    above = np.flatnonzero(cuts >= axis.start)
+    # Deltas grow with the cells, save that of "missing", the last one.
+    place = bisect_right(above, axis.missing_cost, hi=len(above) - 1, key=lambda cut: axis.delta(int(cuts[cut]) + 1))
+    return int(above[place]) + 1
 
 
 def with_cut(grounded: Grounded, norm: Norm, axis: int, index: int) -> tuple[Grounded, int]:
@@ -286,6 +302,7 @@ def with_cut(grounded: Grounded, norm: Norm, axis: int, index: int) -> tuple[Gro
     place = int(np.searchsorted(cuts, index)) if isinstance(one, GridAxis) else len(cuts)
     where = int(ground.base[axis]) + place
     base, low, high, start = ground.base.copy(), ground.low.copy(), ground.high.copy(), ground.start.copy()
+    turn = ground.turn.copy()
     base[axis + 1 :] += 1
     part = top = np.zeros(1, np.int64)
     test = grounded.forest.test
@@ -294,6 +311,7 @@ def with_cut(grounded: Grounded, norm: Norm, axis: int, index: int) -> tuple[Gro
         high[axis] += 1
         start[axis] += index < one.start
         test = moved(test, axis, place)
+        turn[axis] = _turn(one, np.insert(cuts, place, index))
     changed = ground._replace(
         base=base,
         at=np.insert(ground.at, where, index),
@@ -302,6 +320,7 @@ def with_cut(grounded: Grounded, norm: Norm, axis: int, index: int) -> tuple[Gro
         low=low,
         high=high,
         start=start,
+        turn=turn,
     )
     forest = grounded.forest._replace(test=test)
     axes, aim, scale, width, depth = (grounded.axes, grounded.aim, grounded.scale, grounded.width, grounded.depth)

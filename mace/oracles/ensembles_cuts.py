@@ -9,6 +9,7 @@ threshold and the cast, only saves time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,6 +92,8 @@ def tests_of(
         found = np.unique(answers[here])
         if isinstance(axis, GridAxis):
             found = found[(found >= axis.lower) & (found < axis.upper)]
+            if axis.missing is not None:  # A cell of its own, whether it is allowed or not.
+                found = np.union1d(found, [axis.last])
             place = np.searchsorted(found, answers[here])
             place[answers[here] < axis.lower] = -1
         else:
@@ -123,7 +126,19 @@ def no_cut(question: Question, model: Ensemble) -> str | None:
             return f"{model.name} tests `{source.name}`, a number, for membership in a set"
         if _turns(source):
             return f"column `{source.name}` rises and falls with its feature"
+        axis = question.axes[source.feature]
+        if isinstance(axis, GridAxis) and axis.may_lack and _missing_below(model, number, source):
+            return f"a test of `{source.name}` puts what is missing among the numbers"
     return None
+
+
+def _missing_below(model: Ensemble, number: int, source: Column) -> bool:
+    """Whether some test of a column sends "missing", which lies above all values of its axis, to the low side."""
+    assert source.missing is not None
+    value = np.array([source.missing])
+    tests = [(tree, tree.column == number) for tree in model.trees]
+    left = (model.passes(value, tree.threshold[here], _flags(tree)[here]).any() for tree, here in tests)
+    return _decreasing(source) or any(left)
 
 
 def _turns(source: Column) -> bool:
@@ -150,6 +165,7 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
     A guess for each, kept if the library's test confirms it at both neighbours; bisection for the others.
     """
     flip = _decreasing(source)
+    axis = replace(axis.present, missing=None)
 
     def low_side(indices: Array, which: Array) -> Array:
         return model.passes(source.of_many(_given(axis, indices)), thresholds[which]) ^ flip

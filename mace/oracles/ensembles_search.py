@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.oracles.compiled import compiled
-from mace.oracles.ensembles_cells import Aim, Forest, Ground
+from mace.oracles.ensembles_cells import NO_TURN, Aim, Forest, Ground
 from mace.oracles.ensembles_cuts import Array
-from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, measure
+from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, lost, measure
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5
 OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6, 7
@@ -167,6 +167,10 @@ def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     """The key of the side of a cut on which the box's nearest point does not lie."""
     g = ground.base[axis] + cut
     if ground.grid[axis]:
+        if box.near[axis] > cut and lost(ground, axis, box.low[axis], box.high[axis]):
+            g = ground.base[axis] + box.low[axis] - 1
+        elif box.near[axis] <= cut and lost(ground, axis, cut + 1, box.high[axis]):
+            g = ground.base[axis] + box.high[axis] - 1
         part, top = ground.part[g], ground.top[g]
     else:
         mask = ground.at[g]
@@ -358,17 +362,17 @@ def walk_again(
         if leaf == scratch.near[t]:
             continue
         node, child = forest.up[leaf], leaf
-        lost: Any = False
-        while node >= 0 and not lost:
+        gone: Any = False
+        while node >= 0 and not gone:
             if forest.test[node, 0] == axis:
                 passed = forest.test[node, 2] == child
-                if ground.grid[axis]:
+                if ground.grid[axis] and ground.turn[axis] == NO_TURN:
                     other = np.int64(forest.test[node, 1])
-                    lost = (side == 0 and not passed and other >= cut) or (side == 1 and passed and other <= cut)
+                    gone = (side == 0 and not passed and other >= cut) or (side == 1 and passed and other <= cut)
                 else:  # what is left of the leaf's levels may be dearer
-                    lost = True
+                    gone = True
             child, node = node, forest.up[node]
-        if lost:
+        if gone:
             best[t] = best_leaf(ground, forest, gain, forest.roots[t], box, limit, scratch.near[t], stack)
             work += 1
     return work

@@ -62,6 +62,12 @@ def cheapest(ground: Ground, axis: int, mask: int) -> int:
 
 
 @compiled
+def lost(ground: Ground, axis: int, low: Any, high: Any) -> bool:
+    """Whether "missing" lies in the cells low..high of a grid axis and is nearer to the start than all the others."""
+    return bool(low >= ground.turn[axis] and high == ground.high[axis])
+
+
+@compiled
 def measure(ground: Ground, box: Box) -> int:
     """Fill in costs and nearest cells of a box; returns how many axes exclude their start."""
     total = largest = 0
@@ -71,7 +77,7 @@ def measure(ground: Ground, box: Box) -> int:
         if ground.grid[j]:
             near = ground.start[j]
             if box.low[j] > near:
-                near = box.low[j]
+                near = box.high[j] if lost(ground, j, box.low[j], box.high[j]) else box.low[j]
                 part, top = ground.part[ground.base[j] + near - 1], ground.top[ground.base[j] + near - 1]
                 changed += 1
             elif box.high[j] < near:
@@ -176,8 +182,13 @@ def best_leaf(
                     node = right
                     continue
                 g = ground.base[axis] + cut
+                near_left = ground.start[axis] <= cut
+                if lost(ground, axis, low, high):
+                    g, near_left = ground.base[axis] + low - 1, False
+                elif lost(ground, axis, cut + 1, high):
+                    g = ground.base[axis] + high - 1
                 part, top = ground.part[g], ground.top[g]
-                if ground.start[axis] <= cut:
+                if near_left:
                     close, far = left, right
                     close_low, close_high, far_low, far_high = low, cut, cut + 1, high
                 else:
@@ -273,8 +284,12 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
                         node = right
                         continue
                     g = ground.base[axis] + cut
-                    part, top = ground.part[g], ground.top[g]
                     near_left = ground.start[axis] <= cut
+                    if lost(ground, axis, low, high):
+                        g, near_left = ground.base[axis] + low - 1, False
+                    elif lost(ground, axis, cut + 1, high):
+                        g = ground.base[axis] + high - 1
+                    part, top = ground.part[g], ground.top[g]
                     left_low, left_high, right_low, right_high = low, cut, cut + 1, high
                 else:
                     mask = ground.at[ground.base[axis] + cut]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from mace.axes import Point
+from mace.axes import GridAxis, Point
 from mace.distance import Norm
 from mace.diversity import Avoid
 from mace.errors import ModelError
@@ -49,7 +49,10 @@ class NetworkOracle:
         if not isinstance(question.distance, Norm):
             return "the distance is a program"
         bent = next((c for c in question.columns if c.values is None and not c.is_affine), None)
-        return None if bent is None else f"the column `{bent.name}` is not a linear function of its feature"
+        if bent is not None:
+            return f"the column `{bent.name}` is not a linear function of its feature"
+        lacking = next((a for a in question.axes if isinstance(a, GridAxis) and a.missing is not None), None)
+        return None if lacking is None else f"`{lacking.name}` may be missing or not"
 
     @property
     def question(self) -> Question:

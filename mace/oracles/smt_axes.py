@@ -9,7 +9,8 @@ cell that the literals describe, as near to the start as the cell allows: so it 
 An ordered axis is cut where somebody asks for it. The Bool of a cut c says "index <= c"; Bools of neighbouring cuts
 imply each other. Only where a rule, a distance program or a network computes with the number itself is there a number:
 an Int for steps, a Real for floats. On a Real, cut c says x <= value(c) or x >= value(c + 1): what lies between two
-floats belongs to neither.
+floats belongs to neither. "Missing", at the upper end of an axis that may lack its value, lies above the cut of the
+last value (`there` says that it does not hold) and has no number: what is said of numbers is said where there is one.
 """
 
 from __future__ import annotations
@@ -174,16 +175,28 @@ class GridTerm(AxisTerm):
         def affords(index: int) -> bool:
             return charge.affords(axis.delta(index), radius)
 
-        self.lower = _last(affords, axis.start, axis.lower)
-        self.upper = _last(affords, axis.start, axis.upper)
+        self.lower, self.last = axis.lower, axis.last
+        if not axis.lacks:
+            self.lower, self.last = _last(affords, axis.start, axis.lower), _last(affords, axis.start, axis.last)
+        self.may_lack = axis.missing is not None and axis.may_lack and affords(axis.missing)
+        self.upper = axis.upper if self.may_lack else self.last
         self._cuts: list[int] = []
         self._number: Term | None = None
         self._symbol: Term | None = None
         self._stays: Term | None = None
+        if self.may_lack:
+            self.at_most(axis.last)
+        elif axis.lacks:  # A value must be given.
+            self._charge(terms.true, axis.missing_cost)
 
     @property
     def fixed(self) -> bool:
         return self.lower == self.upper
+
+    @property
+    def there(self) -> Term:
+        """The literal "the axis has a value"."""
+        return self.at_most(self.axis.last) if self.may_lack else self.terms.true
 
     def at_most(self, index: int) -> Term:
         """The literal "index <= this one"."""
@@ -203,8 +216,10 @@ class GridTerm(AxisTerm):
         insort(self._cuts, index)
         if index < self.axis.start:
             self._charge(literal, self.axis.delta(index))
+        elif index + 1 == self.axis.missing:
+            self._charge(terms.no(literal), self.axis.missing_cost)
         else:
-            self._charge(terms.no(literal), self.axis.delta(index + 1))
+            self._charge(terms.all([terms.no(literal), self.there]), self.axis.delta(index + 1))
         if self._number is not None:
             self._link(index)
         return literal
@@ -224,7 +239,7 @@ class GridTerm(AxisTerm):
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The smallest and the largest value in the ball."""
-        return self.axis.value(self.lower), self.axis.value(self.upper)
+        return self.axis.value(self.lower), self.axis.value(self.last)
 
     def value(self) -> Term:
         """The axis as a number: of sort Int for integers, otherwise Real."""
@@ -279,17 +294,19 @@ class GridTerm(AxisTerm):
         """The literal of a cut and the number agree."""
         terms, make, number = self.terms, self.terms.make, self._number
         assert number is not None
+        if self.axis.missing == index + 1:
+            return
         low, high = self.axis.value(index), self.axis.value(index + 1)
         if terms.environment.stc.get_type(number).is_int_type():
             below, above = make.LE(number, make.Int(int(low))), make.GE(number, make.Int(int(high)))
         else:
             below, above = terms.at_most(number, low), terms.at_least(number, high)
         terms.when(self._cut(index), below)
-        terms.when(terms.no(self._cut(index)), above)
+        terms.when(terms.all([terms.no(self._cut(index)), self.there]), above)
 
     def _pay_by_number(self) -> None:
         """Charge for the number itself: the ladder only knows the ends of cells."""
-        if self.fixed or self.charge == FREE:
+        if self.fixed or self.charge == FREE or self.axis.lacks:
             return
         terms, start = self.terms, self.axis.start_value
         number = self.real()
@@ -297,7 +314,7 @@ class GridTerm(AxisTerm):
         if self.charge.fixed:
             jump = terms.real(f"j{self.place}")
             terms.add(terms.at_least(jump, Fraction(0)))
-            terms.when(self.changed, terms.at_least(jump, self.charge.fixed))
+            terms.when(terms.all([self.changed, self.there]), terms.at_least(jump, self.charge.fixed))
             flat = [(Fraction(1), jump)]
         for sign in (1, -1):
             for slope, payer, more in (
@@ -318,10 +335,13 @@ class GridTerm(AxisTerm):
     def index(self, values: Values) -> int:
         """The index that a solver's values describe."""
         axis = self.axis
+        if self.may_lack and not values.get(self._cut(axis.last).symbol_name(), not axis.lacks):
+            assert axis.missing is not None
+            return axis.missing
         if self._symbol is None:
             passed = {c: bool(values[name]) for c in self._cuts if (name := self._cut(c).symbol_name()) in values}
             lower = max((c + 1 for c in passed if not passed[c]), default=self.lower)
-            upper = min((c for c in passed if passed[c]), default=self.upper)
+            upper = min((c for c in passed if passed[c]), default=self.last)
             return min(max(axis.start, lower), upper)
         found = Fraction(values[self._symbol.symbol_name()])
         if self._stays is not None and values[self._stays.symbol_name()]:
@@ -329,8 +349,8 @@ class GridTerm(AxisTerm):
         if axis.grid.kind == "step":
             found *= axis.grid.step
         # Towards the start: there is a float of the same cell on that side.
-        index = axis.grid.floor(found) if found >= axis.start_value else axis.grid.ceil(found)
-        return min(max(index, self.lower), self.upper)
+        index = axis.grid.floor(found) if axis.lacks or found >= axis.start_value else axis.grid.ceil(found)
+        return min(max(index, self.lower), self.last)
 
 
 class LevelTerm(AxisTerm):
@@ -346,9 +366,9 @@ class LevelTerm(AxisTerm):
         self._shares: dict[int, Term] = {}
         self._number: Term | None = None
         for level in self.levels:
-            if axis.ordered:
+            if axis.ordered or axis.missing is not None:
                 self._charge(self._literals[level], axis.delta(level))
-        if not axis.ordered:
+        if not axis.ordered and axis.missing is None:
             self._charge(self.changed, Fraction(1))
 
     def _make_literals(self) -> dict[int, Term]:

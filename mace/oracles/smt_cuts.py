@@ -45,10 +45,14 @@ class Cuts:
             assert column.values is not None
             values = column.values
             return sum(1 << level for level in axis.levels if self.model.goes_left(tree, node, values[level]))
-        ball = replace(axis.axis, lower=axis.lower, upper=axis.upper)
+        ball = replace(axis.axis, lower=axis.lower, upper=axis.last, missing=None)
         found: list[Interval] = []
         for first, last in _pieces(column, ball):
             found += self._intervals(tree, node, column, replace(ball, lower=first, upper=last))
+        if axis.may_lack:
+            assert column.missing is not None
+            if self.model.goes_left(tree, node, column.missing):
+                found.append((axis.upper, axis.upper))
         return _merged(found)
 
     def _intervals(self, tree: Tree, node: int, column: Column, piece: GridAxis) -> list[Interval]:

@@ -253,6 +253,8 @@ class Encoding:
                 continue
             moved = replace(axis.axis, start=index)
             paid, step = terms.real(f"n{axis.place}_{number}"), terms.real(f"m{axis.place}_{number}")
+            parts.append((Fraction(1), paid))
+            steps.append(step)
             # `paid` and `step` are at most what the axis adds; so their sum is at most the distance.
             if isinstance(axis, LevelTerm):
                 for level in axis.levels:
@@ -261,17 +263,24 @@ class Encoding:
                     terms.when(here, terms.at_most(paid, charge.part(delta)))
                     terms.when(here, terms.at_most(step, charge.share * delta))
             else:
+                here, lost = terms.no(axis.differs(index)), terms.no(axis.there)
+                if index == moved.missing:
+                    lost = axis.there
+                terms.when(lost, terms.at_most(paid, charge.part(axis.axis.missing_cost)))
+                terms.when(lost, terms.at_most(step, charge.share * axis.axis.missing_cost))
+                terms.when(here, terms.at_most(paid, Fraction(0)))
+                if index == moved.missing:
+                    terms.when(here, terms.at_most(step, Fraction(0)))
+                    continue
                 value, other = axis.real(), moved.value(index)
                 up = axis.at_most(index)  # above the other point where this is false
-                for literal, sign in ((up, -1), (terms.no(up), 1)):
+                for side, sign in ((up, -1), (terms.no(up), 1)):
+                    literal = terms.all([side, axis.there])
                     slope = sign / axis.axis.scale
                     rise = terms.sum([(charge.slope * slope, value)], charge.fixed - charge.slope * slope * other)
                     terms.when(literal, make.LE(paid, rise))
                     terms.when(literal, make.LE(step, terms.sum([(charge.share * slope, value)],
                                                                -charge.share * slope * other)))  # fmt: skip
-                terms.when(terms.no(axis.differs(index)), terms.at_most(paid, Fraction(0)))
-            parts.append((Fraction(1), paid))
-            steps.append(step)
         if not norm.gamma:
             return terms.at_least(terms.sum(parts), radius)
         return terms.any([terms.at_least(terms.sum([*parts, (Fraction(1), step)]), radius) for step in steps])
@@ -282,14 +291,16 @@ class Encoding:
 
         terms, make, question = self.terms, self.terms.make, self.question
         assert not isinstance(question.distance, Norm)
-        inputs: dict[str, Any] = {}
-        for axis, source, index in zip(self.axes, question.axes, point, strict=True):
-            inputs[source.name] = axis.value()
-            other = source.value(index)
-            inputs["start_" + source.name] = make.Int(int(other)) if other.denominator == 1 else terms.number(other)
         program = question.distance.program
-        given = {declared.name: inputs[declared.name] for declared in program.inputs}
-        constraints, result = translate(program, given, f"f{len(terms.asserted)}.")
+        inputs, reads = dict[str, Any](), {declared.name for declared in program.inputs}
+        for axis, source, index in zip(self.axes, question.axes, point, strict=True):
+            if source.name in reads:
+                inputs[source.name] = axis.value()
+            if "start_" + source.name in reads:
+                other = source.value(index)
+                whole = other.denominator == 1
+                inputs.setdefault("start_" + source.name, make.Int(int(other)) if whole else terms.number(other))
+        constraints, result = translate(program, inputs, f"f{len(terms.asserted)}.")
         terms.add(constraints)
         number = make.Int(0) if terms.environment.stc.get_type(result).is_int_type() else None
         if number is not None:

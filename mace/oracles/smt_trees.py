@@ -141,7 +141,7 @@ class EnsembleTerms:
         axis = self.question.axes[place]
         if isinstance(side, tuple):
             assert isinstance(axis, GridAxis)
-            return self.charges[place].part(axis.delta(min(max(axis.start, side[0]), side[1])))
+            return self.charges[place].part(axis.delta(axis.nearest(*side)))
         assert isinstance(axis, LevelAxis)
         if side >> axis.start & 1:
             return Fraction(0)

@@ -41,7 +41,7 @@ class Subject:
     """A model over a space in which every feature may take any value; the space's rules hold."""
 
     def __init__(self, model: object, space: Space) -> None:
-        self.space = replace(space, features=[replace(feature, change="any") for feature in space.features])
+        self.space = replace(space, features=[feature.free() for feature in space.features])
         self.explainer = Explainer(model, self.space)
 
     @property

@@ -36,9 +36,9 @@ def small(*, unseen: bool) -> Space:
     return Space(
         [
             Feature("age", "integer", 18, 80, change="fixed"),
-            Feature("income", "real", 0, 120000, step=6000, missing=True),
-            Feature("region", "categorical", levels=["moon", *REGIONS] if unseen else REGIONS, missing=True),
-            Feature("trade", "categorical", levels=TRADES, missing=True),
+            Feature("income", "real", 0, 120000, step=6000, missing="fill"),
+            Feature("region", "categorical", levels=["moon", *REGIONS] if unseen else REGIONS, missing="any"),
+            Feature("trade", "categorical", levels=TRADES, missing="any"),
             Feature("code", "categorical", levels=CODES),
             Feature("owner", "binary", levels=[False, True]),
             Feature("grade", "ordinal", levels=GRADES, change="increase"),

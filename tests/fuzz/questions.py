@@ -30,7 +30,7 @@ from tests.fuzz import spaces
 from tests.fuzz.models import DECIDE, FAMILIES, Family
 from tests.fuzz.spaces import Draw, pick
 from tests.roads import CLOSE
-from tests.small_spaces import SPECS, Measure, Row
+from tests.small_spaces import SPECS, Measure, Row, lacks_what_is_read, with_ways
 
 RULES = ("linear", "implies", "rises", "follows", "seen", "most changes")
 Frames = Callable[[Sequence[Row]], pd.DataFrame]
@@ -128,9 +128,7 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
         goal = roads.random_goal(family, world, rng, world.said[place])
     if goal is None or goal[1][place] and rng.random() < 0.9:
         return None
-    ways = {f.name: str(rng.choice(["any"] * 7 + ["fixed", "increase", "decrease"])) for f in world.space.features}
-    ways = {n: w for n, w in ways.items() if world.space[n].kind != "categorical" or w in ("any", "fixed")}
-    space = world.space.change(**ways)  # type: ignore[arg-type]
+    space = with_ways(world.space, rng)
     kind = pick(draw, ["none", "none", "none", *RULES])
     most = int(rng.integers(1, 4)) if kind == "most changes" else None
     rule = None if kind in ("none", "most changes") else roads.random_rule(kind, world, start, rng)
@@ -142,7 +140,7 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
             measure.between(space, start, point)
             for point in allowed
             if most is None or sum(point[n] != start[n] for n in start) <= most
-            if rule is None or rule[1](point)
+            if rule is None or not lacks_what_is_read(space, rule[0], point) and rule[1](point)
         ),
         default=None,
     )

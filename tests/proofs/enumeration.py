@@ -19,7 +19,8 @@ def points(statement: Json) -> list[tuple[int, ...]]:
     sides = []
     for feature in statement["features"]:
         if feature["kind"] == "grid":
-            sides.append(range(feature["lower"], feature["upper"] + 1))
+            more = "missing" in feature and feature["missing"]["allowed"]
+            sides.append(range(feature["lower"], feature["upper"] + 1 + more))
         else:
             sides.append([level for level in range(feature["count"]) if feature["allowed"] >> level & 1])
     assert np.prod([float(len(side)) for side in sides]) < 20_000
@@ -42,12 +43,23 @@ def value(feature: Json, index: int) -> Fraction:
     return extra if index == below else step * (index if index < below else index - 1)
 
 
+def missing(feature: Json) -> int | None:
+    """The index that stands for "missing"."""
+    if "missing" not in feature:
+        return None
+    return int(feature["upper"] + 1 if feature["kind"] == "grid" else feature["count"] - 1)
+
+
 def change(feature: Json, one: int, other: int) -> Fraction:
     """The scaled change between two indices."""
+    if one == other:
+        return Fraction(0)
+    if missing(feature) in (one, other):
+        return Fraction(feature["missing"]["cost"])
     if feature["kind"] == "grid":
         return abs(value(feature, one) - value(feature, other)) / Fraction(feature["scale"])
     if feature["ordered"]:
-        return Fraction(abs(one - other), max(feature["count"] - 1, 1))
+        return Fraction(abs(one - other), max(feature["count"] - 1 - ("missing" in feature), 1))
     return Fraction(int(one != other))
 
 
@@ -97,16 +109,20 @@ def allowed(statement: Json, point: tuple[int, ...]) -> bool:
             return False
         if "near" in region and distance(statement, point, region["near"]) < Fraction(region["radius"]):
             return False
-    values = [value(feature, i) for feature, i in zip(features, point, strict=True)]
+    gone = [feature["kind"] == "grid" and missing(feature) == i for feature, i in zip(features, point, strict=True)]
+    values = [Fraction(0) if g else value(f, i) for f, i, g in zip(features, point, gone, strict=True)]
     return all(of(rule, values) for rule in statement["rules"])
 
 
 def scores(statement: Json, point: tuple[int, ...]) -> Any:
     """The model's float scores."""
     row = []
-    for j, table, chain in statement["columns"]:
+    for j, table, chain, *absent in statement["columns"]:
         if table is not None:
             row.append(float.fromhex(table[point[j]]))
+            continue
+        if absent and missing(statement["features"][j]) == point[j]:
+            row.append(float.fromhex(absent[0]))
             continue
         exact = value(statement["features"][j], point[j])
         x = exact.numerator / exact.denominator

@@ -1,0 +1,327 @@
+"""Missing values: what may happen to them, what that costs, and what an answer says of those that it took as given."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.axes import GridAxis, LevelAxis
+from mace.errors import ModelError, RowError, SpaceError
+from mace.recourse import Explainer
+from mace.space import Feature, Space
+from mace.space_file import dumps, loads
+
+WORDS: list[Any] = ["keep", "fill", "any"]
+STAYS = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'
+
+
+def table(seed: int, rows: int = 120, gaps: float = 0.2) -> tuple[pd.DataFrame, Any]:
+    """Three columns of small whole numbers with gaps, and a class that depends on both."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 5, (rows, 3)).astype(float), columns=list("abc"))
+    gone = rng.random(X.shape) < gaps
+    score = np.where(gone, rng.normal(0, 2, 3), X.to_numpy() * rng.normal(0, 1, 3)).sum(1) + rng.normal(0, 0.3, rows)
+    return X.mask(gone), (score > np.median(score)).astype(int)
+
+
+def space_of(word: Any, cost: Any = None, **more: Any) -> Space:
+    cost = None if word == "keep" else cost
+    return Space([Feature(n, "integer", 0, 4, missing=word, missing_cost=cost) for n in "abc"], **more)
+
+
+def nearest(explainer: Explainer, row: Any) -> tuple[Fraction | None, int]:
+    """The distance of the nearest point with another decision, by the model's own `predict` on all points."""
+    question, decision = explainer.question(row)
+    sides = [range(a.lower, a.upper + 1) if isinstance(a, GridAxis) else a.levels() for a in question.axes]
+    points = [point for point in itertools.product(*sides) if question.obeys(point)]
+    frame = pd.DataFrame([question.values(point) for point in points]).astype(float)
+    said: Any = explainer.model.predict(frame)  # type: ignore[attr-defined]
+    found = [question.distance_of(p) for p, label in zip(points, said.tolist(), strict=True) if label != decision]
+    return min(found, default=None), len(points)
+
+
+def fits() -> dict[str, Any]:
+    """Models of trees that take NaN, by themselves and behind an imputer."""
+    import lightgbm
+    import xgboost
+
+    small: dict[str, Any] = {"n_estimators": 4, "max_depth": 3, "n_jobs": 1, "random_state": 0}
+    return {
+        "HistGradientBoosting": HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=7, min_samples_leaf=5),
+        "LightGBM": lightgbm.LGBMClassifier(**small, min_child_samples=5, verbose=-1),
+        "XGBoost": xgboost.XGBClassifier(**small),
+        "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
+        "forest": RandomForestClassifier(n_estimators=3, max_depth=4, random_state=0),
+        "imputer": make_pipeline(SimpleImputer(), DecisionTreeClassifier(max_depth=5, random_state=0)),
+        "indicator": make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(),
+                                   HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=6, min_samples_leaf=5)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", fits())
+def test_every_word_is_answered_exactly_and_certified_as_by_all_points(name: str) -> None:
+    model = fits()[name]
+    counts = {"filled": 0, "lost": 0}
+    for seed, (word, cost, norm) in enumerate(
+        [("keep", None, "l1"), ("fill", None, "l1"), ("any", "1/3", "l1"), ("any", None, "linf"), ("fill", "0.4", "l0"),
+         ("any", "0.05", {"l0": 0.3, "l1": 0.4, "linf": 0.3})]
+    ):  # fmt: skip
+        X, y = table(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            explainer = Explainer(model.fit(X, y), space_of(word, cost), distance=norm)
+        assert explainer.table.name  # a pipeline or the model itself
+        for row in X.iloc[:4].to_dict("records"):
+            expected, _ = nearest(explainer, row)
+            answer = explainer.explain(row)
+            assert answer.exact_distance == expected and answer.oracle == "ensembles"
+            assert answer.status == ("infeasible" if expected is None else "optimal")
+            assert answer.certificate.check().accepted
+            for before, after in answer.counterfactuals[0].changes.values() if answer.counterfactuals else ():
+                counts["filled"] += before is None
+                counts["lost"] += after is None
+                assert word != "keep" or None not in (before, after)
+    assert all(counts.values()), counts
+
+
+@pytest.mark.parametrize("solver", ["z3", "cvc5"])
+@pytest.mark.parametrize("name", ["XGBoost", "indicator"])
+def test_solvers_agree(name: str, solver: str) -> None:
+    for seed, (word, cost) in enumerate([("fill", "1/3"), ("any", "0.4")]):
+        X, y = table(seed)
+        explainer = Explainer(fits()[name].fit(X, y), space_of(word, cost), distance={"l1": 0.5, "linf": 0.5})
+        for row in X.iloc[:2].to_dict("records"):
+            expected, _ = nearest(explainer, row)
+            answer = explainer.explain(row, oracle=solver, gap="1e-9")
+            assert answer.status == ("infeasible" if expected is None else "optimal")
+            if expected is not None:
+                assert answer.exact_distance is not None and answer.exact_lower_bound <= expected
+                assert expected <= answer.exact_distance <= expected + Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("name", ["imputer", "indicator"])
+@pytest.mark.parametrize("word", ["fill", "any"])
+def test_linear_models_are_left_to_the_solvers(name: str, word: str) -> None:
+    first = SimpleImputer(add_indicator=name == "indicator")
+    for seed in range(2):
+        X, y = table(seed)
+        model = make_pipeline(first, StandardScaler(), LogisticRegression()).fit(X, y)
+        explainer = Explainer(model, space_of(word, "0.3"))
+        for row in [{"a": None, "b": None, "c": 1}, {"a": 4, "b": None, "c": 0}]:
+            expected, _ = nearest(explainer, row)
+            answer = explainer.explain(row, gap="1e-9")
+            assert answer.oracle == "smt" and answer.status == ("infeasible" if expected is None else "optimal")
+            if expected is not None:
+                assert answer.exact_distance is not None
+                assert answer.exact_lower_bound <= expected <= answer.exact_distance
+                assert answer.exact_distance - expected <= Fraction(1, 10**9)
+
+
+def test_an_answer_says_which_missing_value_it_took_as_given() -> None:
+    # It was frozen silently, and the answer said "infeasible (proved)".
+    X = pd.DataFrame({"a": [np.nan] * 20 + [1.0] * 20 + [3.0] * 20, "b": [0.0, 1.0] * 30})
+    y = [0] * 40 + [1] * 20
+    model = DecisionTreeClassifier().fit(X, y)
+
+    def asked(word: Any, **more: Any) -> mace.Answer:
+        space = Space([Feature("a", "integer", 0, 4, missing=word, **more), Feature("b", "binary")])
+        return mace.explain(model, space, {"a": None, "b": 0})
+
+    for word in ("keep", True):
+        answer = asked(word)
+        assert answer.status == "infeasible" and answer.notes == [STAYS]
+        assert STAYS in str(answer) and STAYS in answer.to_dict()["notes"] and "stays missing" in answer._repr_html_()
+    for word in ("fill", "any"):
+        answer = asked(word)
+        assert (answer.status, answer.exact_distance, answer.notes) == ("optimal", Fraction(1, 2), [])
+        assert answer.counterfactuals[0].changes["a"][0] is None
+        assert "missing" in str(answer)
+    assert asked("fill", missing_cost="1/4").exact_distance == Fraction(1, 8)
+    fixed = asked("fill", change="fixed")
+    assert fixed.status == "infeasible" and not fixed.notes  # it was declared so
+
+
+def test_a_note_is_only_given_where_the_value_is_read() -> None:
+    X, y = table(0, gaps=0.0)
+    X["b"] = 1.0
+    X.loc[0, "b"] = np.nan
+    model = make_pipeline(SimpleImputer(), DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, y)
+    assert not mace.explain(model, space_of("keep"), {"a": 1, "b": None, "c": 1}).notes
+
+
+def test_words_mean_the_same_for_every_kind() -> None:
+    for word, given, lost in (("keep", 1, 0), (True, 1, 0), ("fill", 4, 0), ("any", 4, 1)):
+        for kind in ("categorical", "ordinal"):
+            feature = Feature("k", kind, levels=["x", "y", "z"], missing=word)  # type: ignore[arg-type]
+            start, other = feature.axis(None), feature.axis("y")
+            assert isinstance(start, LevelAxis) and isinstance(other, LevelAxis)
+            assert len(start.levels()) == given and len(other.levels()) == 3 + lost
+        number = Feature("n", "integer", 0, 2, missing=word)
+        start = number.axis(None)
+        assert (len(start.levels()) if isinstance(start, LevelAxis) else start.upper - start.lower + 1) == given
+        other = number.axis(1)
+        assert isinstance(other, GridAxis) and other.upper - other.lower + 1 == 3 + lost
+
+
+def test_what_is_given_or_lost_costs_what_is_declared() -> None:
+    for kind, more in (("integer", {"lower": 0, "upper": 3}), ("ordinal", {"levels": list("wxyz")}),
+                       ("categorical", {"levels": list("wxyz")})):  # fmt: skip
+        for cost, delta in ((None, 1), ("0.3", Fraction(3, 10)), (0, 0)):
+            feature = Feature("f", kind, missing="any", missing_cost=cost, **more)  # type: ignore[arg-type]
+            value = 2 if feature.numeric else "y"
+            gone, there = feature.axis(None), feature.axis(value)
+            for axis, start in ((gone, None), (there, value)):
+                for index in range(5) if isinstance(axis, LevelAxis) else range(axis.lower, axis.upper + 1):
+                    shown = feature.show(axis, index)
+                    if (shown is None) != (start is None):
+                        assert axis.delta(index) == delta
+
+
+def test_a_direction_does_not_bind_what_is_filled_in() -> None:
+    grow = Feature("n", "integer", 0, 5, missing="any", change="increase")
+    start, other = grow.axis(None), grow.axis(3)
+    assert isinstance(start, GridAxis) and (start.lower, start.last, start.may_lack) == (0, 5, True)
+    assert isinstance(other, GridAxis) and (other.lower, other.upper, other.may_lack) == (3, 5, False)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"missing": "sometimes"}, "missing 'sometimes' is not one of keep, fill, any"),
+        ({"missing": "keep", "missing_cost": 1}, "`missing_cost` is what giving a missing value costs"),
+        ({"missing_cost": 1}, "`missing_cost` is what giving a missing value costs"),
+        ({"missing": "fill", "missing_cost": 2}, "`missing_cost` must be a number in 0..1"),
+        ({"missing": "fill", "missing_cost": "much"}, "`missing_cost` must be a finite number"),
+    ],
+)
+def test_a_wrong_declaration_says_what_is_wrong(more: Any, words: str) -> None:
+    with pytest.raises(SpaceError, match=words.replace("..", r"\.\.")):
+        Feature("n", "integer", 0, 5, **more)
+
+
+def test_a_file_holds_the_words() -> None:
+    space = Space(
+        [
+            Feature("a", "integer", 0, 4, missing="fill", missing_cost="1/3"),
+            Feature("b", "real", 0.0, 1.0, missing=True),
+            Feature("c", "categorical", levels=["x", "y"], missing="any"),
+            Feature("d", "binary"),
+        ]
+    )
+    assert loads(dumps(space)) == space
+    assert 'missing = "fill"' in dumps(space) and 'missing = "keep"' in dumps(space)
+    assert loads(dumps(space).replace('"keep"', "true")) == space
+
+
+def test_a_frame_s_gaps_are_given_the_words_that_are_told() -> None:
+    frame = pd.DataFrame({"a": [1.0, None, 3.0], "b": [1, 2, 3], "c": ["x", None, "y"]})
+
+    def words(space: Space) -> list[Any]:
+        return [feature.missing for feature in space.features]
+
+    assert words(Space.from_frame(frame)) == ["keep", False, "keep"]
+    assert words(Space.from_frame(frame, missing="fill")) == ["fill", False, "fill"]
+    assert words(Space.from_frame(frame, missing={"a": "any", "b": "fill"})) == ["any", "fill", "keep"]
+    assert words(Space.from_frame(frame, missing={"a": False})) == [False, False, "keep"]
+    with pytest.raises(SpaceError, match="missing: there is no column `z`"):
+        Space.from_frame(frame, missing={"z": "any"})
+
+
+def test_a_rule_that_reads_a_value_holds_nowhere_without_it() -> None:
+    X, y = table(3)
+    model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5).fit(X, y)
+    row = {"a": None, "b": 2, "c": 1}
+    with pytest.raises(RowError, match="the rule `a <= b` reads `a`, which is missing in this row"):
+        mace.explain(model, space_of("keep"), row, rules=["a <= b"])
+    with pytest.raises(RowError, match="reads `a`, which is missing in this row"):
+        mace.explain(model, space_of("fill"), row, rules=["a >= start_a"])
+    explainer = Explainer(model, space_of("any"), rules=["a <= b"])
+    for start in (row, {"a": 1, "b": 2, "c": None}):
+        expected, _ = nearest(explainer, start)
+        answer = explainer.explain(start)
+        assert answer.exact_distance == expected
+        assert answer.certificate.check().accepted
+        for found in answer.counterfactuals:
+            assert found.values["a"] is not None and found.values["b"] is not None
+    given = explainer.explain(row).notes
+    assert "`a` is missing in this row and must be given a value: the rule `a <= b` reads it" in given
+    assert "`b` may not become missing here: the rule `a <= b` reads it" in given
+
+
+def test_a_distance_that_reads_a_value_is_defined_nowhere_without_it() -> None:
+    X, y = table(3)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    far = "d = abs(a - start_a) / 4\nreturn d"
+    with pytest.raises(RowError, match="the distance reads `a`, which is missing in this row"):
+        mace.explain(model, space_of("fill"), {"a": None, "b": 2, "c": 1}, distance=far)
+    answer = mace.explain(model, space_of("any"), {"a": 1, "b": 2, "c": 1}, distance=far)
+    assert answer.status in ("optimal", "infeasible")
+    assert "`a` may not become missing here: the distance reads it" in answer.notes
+
+
+def test_a_number_on_the_float_grid_is_given_at_one_price() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((200, 2)) * 1000, columns=["income", "debt"]).mask(rng.random((200, 2)) < 0.15)
+    y = (X["income"].fillna(300) - X["debt"].fillna(600) > 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=12).fit(X, y)
+    for word, cost in (("fill", None), ("any", "0.05")):
+        features = [Feature(n, "real", 0.0, 1000.0, missing=word, missing_cost=cost) for n in X.columns]  # type: ignore[arg-type]
+        explainer = Explainer(model, Space(features), background=X)
+        changed = set()
+        for row in X[X.isna().any(axis=1)].iloc[:3].to_dict("records"):
+            answer = explainer.explain(row)
+            assert answer.status == "optimal" and answer.exact_distance == answer.exact_lower_bound
+            assert answer.certificate.check().accepted
+            changed |= {name for name, (before, _) in answer.counterfactuals[0].changes.items() if before is None}
+        assert changed or word == "fill"
+
+
+def test_later_answers_keep_away_from_earlier_ones_that_lack_a_value() -> None:
+    X, y = table(5)
+    model = HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5).fit(X, y)
+    explainer = Explainer(model, space_of("any", "0.3"))
+    for diversity in ("features", "points", "0.2"):
+        for row in ({"a": 1, "b": None, "c": 3}, {"a": 2, "b": 2, "c": 0}):
+            answer = explainer.explain(row, count=4, diversity=diversity)
+            assert answer.status == "optimal"
+            question, decision = explainer.question(row)
+            if diversity == "0.2":
+                kept = [tuple(f.values.items()) for f in answer.counterfactuals]
+                assert len(set(kept)) == len(kept)
+            said = explainer.decisions(pd.DataFrame([f.values for f in answer.counterfactuals], dtype=object))
+            assert all(label != decision for label in said.tolist())
+            distances = [f.exact_distance for f in answer.counterfactuals]
+            assert distances == sorted(distances) and question.obeys(question.start)
+
+
+def test_trees_that_grow_too_large_by_what_may_be_missing_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mace.compilers import pipeline_filled
+
+    X, y = table(1)
+    model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5).fit(X, y)
+    monkeypatch.setattr(pipeline_filled, "MOST_NODES", 20)
+    with pytest.raises(ModelError, match="become more than 20 nodes where values may be given"):
+        Explainer(model, space_of("fill"))
+    Explainer(model, space_of("keep"))
+
+
+def test_a_model_that_takes_no_missing_value_says_so_of_a_row_and_loses_none() -> None:
+    X, y = table(1, gaps=0.0)
+    model = GradientBoostingClassifier(n_estimators=3).fit(X, y)
+    with pytest.raises(RowError, match="the value is missing, and the model does not take that"):
+        mace.explain(model, space_of("any"), {"a": None, "b": 1, "c": 1})
+    answer = mace.explain(model, space_of("any"), {"a": 1, "b": 1, "c": 1})
+    assert "`a` may not become missing here: the model needs its value" in answer.notes

@@ -25,9 +25,10 @@ def describe_space(space: Space) -> dict[str, Any]:
                 "values": (
                     f"{f.lower}..{f.upper}" + (f" step {f.step}" if f.step is not None else "")
                     if f.numeric
-                    else ", ".join(map(str, f.levels))
+                    else ", ".join(str(level) for level in f.levels if level is not None)
                 ),
                 "change": f.change,
+                "missing": f.missing or "never",
                 "encoding": f.encoding,
                 "columns": len(f.columns),
                 "unit": f.unit,
@@ -118,12 +119,11 @@ def render(report: dict[str, Any]) -> RenderableType:
             )
         )
         grid = Grid(box=None, pad_edge=False)
-        for name in ("name", "kind", "values", "change", "encoding", "unit"):
+        shown = ("name", "kind", "values", "change", "missing", "encoding", "unit")
+        for name in shown:
             grid.add_column(name, overflow="fold")
         for feature in space["features"]:
-            grid.add_row(
-                *(Text(one_line(feature[name])) for name in ("name", "kind", "values", "change", "encoding", "unit"))
-            )
+            grid.add_row(*(Text(one_line(feature[name])) for name in shown))
         parts.append(grid)
         parts += [Text(f"rule: {one_line(rule)}") for rule in space["rules"]]
         parts += [Text(f"inferred: {one_line(note)}", "dim") for note in space["notes"]]

@@ -11,6 +11,7 @@ Source: Karimi et al. 2020, sections 3 and 4.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -136,17 +137,30 @@ class Explainer:
                 hint="For instance mace.Space.from_frame(X).",
             )
         self.model = model
-        self.space = space
-        self.pipeline = read_pipeline(model, space)
-        if self.pipeline is None:
-            table = read_model(model, space)
-            self.pipeline = read_encoded(model, table, space)
-        self.table = table if self.pipeline is None else self.pipeline.table
+        self._read(space)
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
         self.distance = read_distance(distance, space, weights)
         self._frame = background
+
+    def _read(self, space: Space) -> None:
+        """Read the model over a space."""
+        self.space = space
+        self.pipeline = read_pipeline(self.model, space)
+        if self.pipeline is None:
+            table = read_model(self.model, space)
+            self.pipeline = read_encoded(self.model, table, space)
+        self.table = table if self.pipeline is None else self.pipeline.table
+
+    @cached_property
+    def filling(self) -> Explainer:
+        """The same, with the model read for a space in which every missing value may be given."""
+        _ = self.background  # before the copy, so that both have it
+        made = copy.copy(self)
+        made.__dict__.pop("judge", None)
+        made._read(self.space.filling())
+        return made
 
     @cached_property
     def judge(self) -> Judge:

@@ -387,6 +387,14 @@ class Space:
         """A copy in which every feature may change in any direction and no rule holds."""
         return replace(self, features=[replace(f, change="any") for f in self.features], rules=())
 
+    def filling(self, names: Sequence[str] | None = None) -> Space:
+        """A copy in which missing values of these features (None: of all) may be given, where they were kept."""
+        chosen = self.names if names is None else names
+        features = [
+            replace(f, missing="fill") if f.missing == "keep" and f.name in chosen else f for f in self.features
+        ]
+        return replace(self, features=features)
+
     def row(self, x: object) -> dict[str, Any]:
         """A Series, a dict or a one-row frame as a dict of this space's features.
 

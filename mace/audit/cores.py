@@ -1,6 +1,6 @@
 """Which rules and restrictions leave a row without recourse: a minimal unsatisfiable core.
 
-In:  a row that is infeasible under all rules and all restrictions of change.
+In:  a row that is infeasible under all rules and all restrictions, of change and of what is missing.
 Out: some of them that alone make it infeasible, and of which none can be spared; and those whose removal opens a way.
 How: by deletion. What is proved to be superfluous is dropped for good, so one question a constraint is enough; where a
 question stays undecided the constraint is kept and the core is not called minimal.
@@ -37,12 +37,19 @@ def core_of(explainer: Explainer, query: Query, task: Task, blank: Record, deadl
         for feature in explainer.space.features
         if feature.change != "any"
     }
+    axes = explainer.space.axes(query.values)
+    kept_missing = {
+        f"{feature.name} stays missing": feature.name
+        for feature, axis in zip(explainer.space.features, axes, strict=True)
+        if feature.missing == "keep" and feature.show(axis, axis.start) is None
+    }
 
     def ask(kept: set[str]) -> Reply:
-        variant = copy.copy(explainer)
+        variant = copy.copy(explainer.filling if kept_missing else explainer)
         variant.rules = tuple(rule for name, rule in rules.items() if name in kept)
         freed = {feature: "any" for name, feature in restricted.items() if name not in kept}
-        variant.space = explainer.space.change(**freed)  # type: ignore[arg-type]
+        filled = [feature for name, feature in kept_missing.items() if name not in kept]
+        variant.space = explainer.space.change(**freed).filling(filled)  # type: ignore[arg-type]
         # Whether there is any counterfactual, not which is nearest: the first witness is enough.
         answer = variant.explain(
             query.values,
@@ -56,7 +63,7 @@ def core_of(explainer: Explainer, query: Query, task: Task, blank: Record, deadl
             return "open"
         return "blocked" if answer.status == "infeasible" else "unknown"
 
-    return minimal(blank, [*rules, *restricted], ask)
+    return minimal(blank, [*rules, *restricted, *kept_missing], ask)
 
 
 def minimal(blank: Record, names: list[str], ask: Callable[[set[str]], Reply]) -> Record:

@@ -125,7 +125,7 @@ class Blocking:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All findings of an audit."""
+    """All findings of an audit; `notes` counts what verdicts rest on beside their proofs, by rows."""
 
     statuses: Statuses
     no_recourse: list[NoRecourse]
@@ -135,6 +135,7 @@ class Findings:
     forbidding: list[Forbidding]
     flips: list[Flips]
     blocking: Blocking | None
+    notes: list[tuple[str, int]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; shares and estimates as their parts."""
@@ -175,6 +176,7 @@ def findings_of(audit: Audit) -> Findings:
             _flips(part.removeprefix("flip:"), more) for part, more in audit.extra.items() if part.startswith("flip:")
         ],
         blocking=_blocking(records, audit.extra["core"]) if "core" in audit.extra else None,
+        notes=Counter(note for record in records for note in record.notes).most_common(),
     )
 
 

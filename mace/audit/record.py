@@ -47,6 +47,7 @@ class Record:
     answered:   when the answer came, in UTC (ISO 8601, whole seconds), by the clock of whoever ran the audit.
     core:       for an infeasible row: rules and restrictions that together block every way out, minimal if
                 `core_minimal`; `opens` are those whose removal alone would open one.
+    notes:      what the verdict rests on beside its proof: for instance, that a missing value stays missing.
     """
 
     row: int
@@ -73,6 +74,7 @@ class Record:
     opens: list[str] = field(default_factory=list)
     core_minimal: bool = False
     answered: str = ""
+    notes: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> str:
@@ -94,7 +96,7 @@ class Record:
         return asdict(self)
 
 
-NESTED = ("start", "changes", "core", "opens", "decision")  # One cell of a flat table each, as JSON.
+NESTED = ("start", "changes", "core", "opens", "decision", "notes")  # One cell of a flat table each, as JSON.
 NAMES = tuple(part.name for part in fields(Record))
 
 

@@ -427,6 +427,7 @@ def _about(
         "distance": explainer.distance.name,
         "rules": [rule.source for rule in explainer.rules],
         "restrictions": {f.name: f.change for f in task.space.features if f.change != "any"},
+        "missing": {f.name: f.missing for f in task.space.features if f.missing},
         "rows": rows,
         "limit": limit,
         "frame_rows": len(frame),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_FEATURES = 12
 MOST_CORES = 5
+MOST_NOTES = 12
 WIDTH = 150
 
 
@@ -31,6 +32,8 @@ def as_rich(audit: Audit) -> Any:
     """The tables as a rich renderable."""
     findings = audit.findings
     parts: list[Any] = [_statuses(audit, findings), _groups(findings)]
+    if findings.notes:
+        parts.append(_notes(findings))
     if findings.reliance:
         parts.append(_reliance(findings))
     if findings.flips:
@@ -98,6 +101,13 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
     row(made, "unknown", statuses.unknown, "no verdict")
     for name, count in statuses.proofs.items():
         row(made, f"proof {name}", count, PROOFS[name])
+    return made
+
+
+def _notes(findings: Findings) -> Any:
+    made = table("what verdicts rest on, beside their proofs", "", "rows")
+    for note, count in findings.notes[:MOST_NOTES]:
+        row(made, note, count)
     return made
 
 

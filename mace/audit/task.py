@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mace.tables import Table
 
 SEARCHING = 0.7  # of the time allowed, where a certificate is to be checked in the rest
-FORMAT = 1  # of the records; a checkpoint of another format is refused
+FORMAT = 2  # of the records; a checkpoint of another format is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,7 @@ class Worker:
             start={name: for_json(value) for name, value in answer.start.items()},
             changes={n: [for_json(a), for_json(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
             oracle=answer.oracle,
+            notes=list(answer.notes),
         )
         return self._certify(answer, record, deadline)
 

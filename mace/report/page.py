@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_UNDECIDED = 60
 MOST_CORES = 10
+MOST_NOTES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +213,17 @@ def _of(about: Mapping[str, Any], name: str, absent: str = "") -> str:
     return absent if about[name] is None and absent else str(about[name])
 
 
+_MISSING = {
+    "keep": "a missing value stays missing, and one that is there stays there",
+    "fill": "a missing value may be given; one that is there stays there",
+    "any": "a missing value may be given, and one that is there may become missing",
+}
+
+
 def _restrictions(about: Mapping[str, Any]) -> Table | None:
     words = {"fixed": "may not change", "increase": "may only grow", "decrease": "may only shrink"}
     rows = [(str(name), words.get(str(how), str(how))) for name, how in about.get("restrictions", {}).items()]
+    rows += [(str(name), _MISSING[str(how)]) for name, how in about.get("missing", {}).items() if str(how) in _MISSING]
     return (
         Table("restrictions", "Features that may not change freely", ("Feature", "Restriction"), rows) if rows else None
     )
@@ -252,6 +261,9 @@ def _proved(audit: Audit, findings: Findings) -> Section:
         [(name, f"{count:,}", PROOFS[name]) for name, count in statuses.proofs.items()],
     )
     tables = [outcomes, proofs]
+    if findings.notes:
+        rows = [(note, f"{count:,}") for note, count in findings.notes[:MOST_NOTES]]
+        tables.append(Table("notes", "What verdicts rest on, beside their proofs", ("Note", "Rows#"), rows))
     if audit.undecided:
         rest = len(audit.undecided) - MOST_UNDECIDED
         tables.append(

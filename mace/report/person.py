@@ -65,6 +65,7 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
     verdict = [f"{record.outcome.capitalize()} – {said}."]
     if record.why:
         verdict.append(f"Reason: {record.why}")
+    verdict += [f"Note: {note}." for note in record.notes]
     proof, command = _proof_of_record(record, folder)
     changes = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     plot = None

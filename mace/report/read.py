@@ -31,6 +31,7 @@ _ABOUT: dict[str, tuple[type, ...]] = {
     "frame_rows": (int,),
     "rules": (list,),
     "restrictions": (dict,),
+    "missing": (dict,),
     "digests": (dict,),
     "timeout_seconds": (int, float, type(None)),
     "memory_mb": (int, float, type(None)),

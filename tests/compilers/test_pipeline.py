@@ -246,7 +246,7 @@ def test_functions_are_monotone_where_they_are_used() -> None:
 def test_a_space_infers_and_keeps_what_may_be_missing(tmp_path: Any) -> None:
     frame, _ = people()
     space = Space.from_frame(frame, ordinal={"grade": ["low", "middle", "high"]})
-    assert [f.missing for f in space.features] == [True, True, False, True, False, False, False]
+    assert [bool(f.missing) for f in space.features] == [True, True, False, True, False, False, False]
     assert space["region"].levels[-1] is None and "missing" in space.notes[0]
     space.save(tmp_path / "space.toml")
     assert Space.load(tmp_path / "space.toml") == space

@@ -38,7 +38,9 @@ from mace.language.syntax import (
     Sort,
     Stmt,
     Text,
+    TooLargeError,
     Truth,
+    bounded,
 )
 
 MAX_DIGITS = 1200
@@ -271,7 +273,10 @@ class Build(Transformer[Token, object]):
                 continue
             whole, span = self._product(factors), self._over(parts[: 2 * at + 3])
             if isinstance(whole, Number) and isinstance(factor, Number) and factor.value != 0:
-                factors = [Number(whole.value / factor.value, span)]
+                try:
+                    factors = [Number(bounded(whole.value / factor.value), span)]
+                except TooLargeError as error:
+                    raise error.at(span, self.source) from None
             else:
                 factors = [self._apply(Op.DIVIDE, (whole, factor), span)]
         return bare(self._product(factors))

@@ -18,7 +18,6 @@ from typing import assert_never
 from mace.errors import ProgramError, Span
 from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to
-from mace.language.run import evaluate
 from mace.language.scope import Scope
 from mace.language.show import PLAIN_NAME, quoted, show, show_name
 from mace.language.syntax import (
@@ -40,7 +39,6 @@ from mace.language.syntax import (
     Skip,
     Sort,
     Stmt,
-    Value,
     levels_of,
     nodes_of,
     statements_of,
@@ -93,13 +91,12 @@ class _Check:
         self.known = known
         self.scope: Scope[Kind] = Scope()
         self.sorts: dict[str, str] = {}
-        self.consts: dict[str, Value] = {}
         self.fixed: dict[str, str] = {}  # inputs, constants and loop indices: what may not be assigned
         self.frames: list[Frame] = []
         self.rounds = 1  # how often the statement at hand is unrolled
         self.unrolled = 0
         self.returns: str | None = None
-        self.kinds = Kinds(self.scope.values, self.consts, levels_of(program.inputs), program.source)
+        self.kinds = Kinds(self.scope.values, levels_of(program.inputs), program.source)
 
     def result(self) -> Sort:
         for declared in self.program.inputs:
@@ -112,7 +109,6 @@ class _Check:
                     f"the constant {quoted(const.name)} is not constant", const.value.span,
                     "Use numbers and earlier constants only, or assign a variable below the declarations.",
                 )  # fmt: skip
-            self.consts[const.name] = evaluate(const.value, self.consts)
             self.scope[const.name] = kind
         for stmt in statements_of(self.program.body):
             if isinstance(stmt, For):

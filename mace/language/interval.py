@@ -40,8 +40,10 @@ from mace.language.syntax import (
     Return,
     Skip,
     Text,
+    TooLargeError,
     Truth,
     Value,
+    bounded,
     fold,
     levels_of,
 )
@@ -77,7 +79,8 @@ def possible(program: Program, box: Box) -> frozenset[bool] | tuple[Fraction, Fr
     box:     for each input (lower, upper), or a set of levels (indices), numbers or bools. An input that is absent
              has its declared range.
     Returns  for a bool program {True}, {False} or both; for a number program (lower, upper).
-    Raises   RowError if a side of the box is empty, or absent while the input has no declared range.
+    Raises   RowError if a side of the box is empty, or absent while the input has no declared range;
+             ProgramError where a number grows beyond MAX_BITS.
     """
     walk = _Walk(program, box)
     walk.block(program.body)
@@ -97,12 +100,12 @@ def join(one: Enclosure, two: Enclosure) -> Enclosure:
 
 class _Walk:
     def __init__(self, program: Program, box: Box) -> None:
-        self.levels = levels_of(program.inputs)
+        self.levels, self.source = levels_of(program.inputs), program.source
         self.scope: Scope[Enclosure] = Scope({i.name: side_of(i, box.get(i.name)) for i in program.inputs})
         self.results: list[Enclosure] = []
         consts: dict[str, Value] = {}
         for const in program.consts:
-            consts[const.name] = evaluate(const.value, consts)
+            consts[const.name] = evaluate(const.value, consts, source=program.source)
             self.scope[const.name] = point(consts[const.name])
 
     def block(self, block: Block) -> bool:
@@ -162,7 +165,10 @@ class _Walk:
             case Truth(value=truth):
                 return point(truth)
             case Apply(op=op):
-                return MEANING[op](*parts)
+                try:
+                    return MEANING[op](*parts)
+                except TooLargeError as error:
+                    raise error.at(node.span, self.source) from None
             case Text():
                 raise AssertionError("a checked program has texts only beside levels")
             case _:
@@ -225,12 +231,12 @@ def _negate(a: Span) -> Span:
 
 
 def _add(*parts: Span) -> Span:
-    return Span(sum((p.lower for p in parts), Fraction(0)), sum((p.upper for p in parts), Fraction(0)))
+    return reduce(lambda a, b: Span(bounded(a.lower + b.lower), bounded(a.upper + b.upper)), parts)
 
 
 def _times(*parts: Span) -> Span:
     def two(a: Span, b: Span) -> Span:
-        ends = (a.lower * b.lower, a.lower * b.upper, a.upper * b.lower, a.upper * b.upper)
+        ends = [bounded(one * two) for one in (a.lower, a.upper) for two in (b.lower, b.upper)]
         return Span(min(ends), max(ends))
 
     return reduce(two, parts)

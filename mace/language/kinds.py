@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from mace.errors import ProgramError, Span
-from mace.language.run import evaluate
+from mace.language.run import MEANING
 from mace.language.show import show, show_text
 from mace.language.syntax import (
     COMPARISONS,
@@ -27,6 +27,7 @@ from mace.language.syntax import (
     Number,
     Op,
     Text,
+    TooLargeError,
     Truth,
     Value,
     fold,
@@ -45,14 +46,14 @@ class Kind:
     depth: int = 0
     # A loop index is one number in each round, so it may be a factor; but it may also be zero, so never a divisor.
     index: bool = False
+    value: Value | None = None  # of a constant that holds no loop index
 
 
 class Kinds:
-    """Finds kinds. `names` is what may be read here, `consts` the values of constants, `source` serves messages."""
+    """Finds kinds. `names` is what may be read here, `source` serves messages."""
 
-    def __init__(self, names: Mapping[str, Kind], consts: Mapping[str, Value], levels: Levels, source: str) -> None:
+    def __init__(self, names: Mapping[str, Kind], levels: Levels, source: str) -> None:
         self.names = names
-        self.consts = consts
         self.levels = levels
         self.source = source
 
@@ -74,9 +75,9 @@ class Kinds:
             case Number(value=value):
                 if not isinstance(value, Fraction):
                     raise self.wrong(f"{value!r} is not exact", node.span, "Give a Fraction, such as Fraction(1, 10).")
-                return Kind(NUMBER, constant=True)
-            case Truth():
-                return Kind(BOOL, constant=True)
+                return Kind(NUMBER, constant=True, value=value)
+            case Truth(value=truth):
+                return Kind(BOOL, constant=True, value=truth)
             case Text():
                 return Kind(TEXT, constant=True)
             case Apply():
@@ -106,7 +107,7 @@ class Kinds:
         if op is Op.IF:
             self._expect(BOOL, node.args[0], parts[0], "the test of `if`")
             self._alike(node, parts[1:], node.args[1:])
-            return Kind(parts[1].sort, constant, depth, index)
+            return Kind(parts[1].sort, constant, depth, index, self._value(node, parts))
         if signature.takes == "same":
             self._alike(node, parts, node.args)
         else:
@@ -119,7 +120,17 @@ class Kinds:
             )  # fmt: skip
         if op is Op.DIVIDE:
             self._divisor(node.args[1], parts[1])
-        return Kind(signature.gives, constant, depth, index)
+        return Kind(signature.gives, constant, depth, index, self._value(node, parts))
+
+    def _value(self, node: Apply, parts: Sequence[Kind]) -> Value | None:
+        """The value of a constant; a number that is too large is refused here, before anything computes with it."""
+        values = [part.value for part in parts if part.value is not None]
+        if len(values) < len(parts):
+            return None
+        try:
+            return MEANING[node.op](values)
+        except TooLargeError as error:
+            raise error.at(node.span, self.source) from None
 
     def _divisor(self, arg: Expr, part: Kind) -> None:
         if not part.constant or part.index:
@@ -127,7 +138,7 @@ class Kinds:
                 f"division by `{show(arg)}`, which is not a constant", arg.span,
                 "Divide by a number or a `const`, or multiply both sides out.",
             )  # fmt: skip
-        if evaluate(arg, self.consts) == 0:
+        if part.value == 0:
             raise self.wrong("division by zero", arg.span, "Divide by a number other than zero.")
 
     def _expect(self, sort: str, arg: Expr, part: Kind, taker: str) -> None:

@@ -36,8 +36,10 @@ from mace.language.syntax import (
     Skip,
     Straight,
     Text,
+    TooLargeError,
     Truth,
     Value,
+    bounded,
     fold,
     levels_of,
 )
@@ -48,19 +50,20 @@ def run(program: Program, values: Mapping[str, Value]) -> Result:
 
     values: for each input its exact value, in its own unit; a level by its index. Other names are ignored.
     Returns a bool, or a Fraction.
-    Raises  RowError if a value is missing, of another sort, or outside the declared range.
+    Raises  RowError if a value is missing, of another sort, or outside the declared range;
+            ProgramError where a number grows beyond MAX_BITS.
     """
     levels = levels_of(program.inputs)
     names = {declared.name: admitted(declared, values) for declared in program.inputs}
     for const in program.consts:
-        names[const.name] = evaluate(const.value, names)
-    return _returned(program.body, names, levels)
+        names[const.name] = evaluate(const.value, names, source=program.source)
+    return _returned(program.body, names, levels, program.source)
 
 
 def run_straight(straight: Straight, values: Mapping[str, Value]) -> Result:
     """What a program in single assignment form returns; as `run`."""
     names = {declared.name: admitted(declared, values) for declared in straight.inputs}
-    return _returned(straight.body, names, {})
+    return _returned(straight.body, names, {}, "")
 
 
 def admitted(declared: Input, values: Mapping[str, Value]) -> Value:
@@ -105,7 +108,7 @@ def admitted(declared: Input, values: Mapping[str, Value]) -> Value:
             assert_never(sort)
 
 
-def _returned(body: Block, names: dict[str, Value], levels: Levels) -> Result:
+def _returned(body: Block, names: dict[str, Value], levels: Levels, source: str) -> Result:
     # Work to be done, last first. A pair is a loop index and its value, for the round that follows it.
     todo: list[Skip | Assign | If | For | Return | tuple[str, int]] = list(reversed(body))
     while todo:
@@ -114,16 +117,16 @@ def _returned(body: Block, names: dict[str, Value], levels: Levels) -> Result:
             case Skip():
                 pass
             case Assign(name=name, value=value):
-                names[name] = evaluate(value, names, levels)
+                names[name] = evaluate(value, names, levels, source)
             case If(test=test, then=then, other=other):
-                todo.extend(reversed(then if evaluate(test, names, levels) else other))
+                todo.extend(reversed(then if evaluate(test, names, levels, source) else other))
             case For(index=index, first=first, last=last, body=inside):
                 if first < last:
                     todo.append(For(index, first + 1, last, inside))
                 todo.extend(reversed(inside))
                 todo.append((index, first))
             case Return(value=value):
-                result = evaluate(value, names, levels)
+                result = evaluate(value, names, levels, source)
                 return result if isinstance(result, bool) else Fraction(result)
             case (str() as index, int() as first):
                 names[index] = Fraction(first)
@@ -135,18 +138,25 @@ def _returned(body: Block, names: dict[str, Value], levels: Levels) -> Result:
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
-def _product(parts: Sequence[Value]) -> Value:
-    result: Value = Fraction(1)
+def _sum(parts: Sequence[Value]) -> Value:
+    result = Fraction(0)
     for part in parts:
-        result = result * part
+        result = bounded(result + part)
+    return result
+
+
+def _product(parts: Sequence[Value]) -> Value:
+    result = Fraction(1)
+    for part in parts:
+        result = bounded(result * part)
     return result
 
 
 MEANING: Mapping[Op, Callable[[Sequence[Value]], Value]] = {
     Op.NEGATE: lambda a: -a[0],
-    Op.ADD: lambda a: sum(a, Fraction(0)),
+    Op.ADD: _sum,
     Op.TIMES: _product,
-    Op.DIVIDE: lambda a: Fraction(a[0]) / Fraction(a[1]),
+    Op.DIVIDE: lambda a: bounded(Fraction(a[0]) / Fraction(a[1])),
     Op.ABS: lambda a: -a[0] if a[0] < 0 else a[0],
     Op.MIN: min,
     Op.MAX: max,
@@ -164,13 +174,22 @@ MEANING: Mapping[Op, Callable[[Sequence[Value]], Value]] = {
 }
 
 
-def evaluate(expr: Expr, names: Mapping[str, Value], levels: Levels | None = None) -> Value:
+def evaluate(expr: Expr, names: Mapping[str, Value], levels: Levels | None = None, source: str = "") -> Value:
     """The value of an expression.
 
     names:  the value of every name in it.
     levels: the levels of inputs, for the texts in it.
+    source: the text that it was read from, for messages.
+    Raises  ProgramError where a number grows beyond MAX_BITS.
     """
-    return fold(expr, lambda node, parts: _value(names, node, parts), levels)
+
+    def value(node: Expr, parts: Sequence[Value]) -> Value:
+        try:
+            return _value(names, node, parts)
+        except TooLargeError as error:
+            raise error.at(node.span, source) from None
+
+    return fold(expr, value, levels)
 
 
 def _value(names: Mapping[str, Value], node: Expr, parts: Sequence[Value]) -> Value:

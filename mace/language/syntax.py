@@ -23,6 +23,9 @@ MAX_NESTING = 200
 """Blocks inside blocks, and expressions inside expressions. An `elif` counts as an `if` inside an `else`."""
 MAX_UNROLLED = 4_000_000
 """Statements and expression nodes after all loops are unrolled."""
+MAX_BITS = 2**16
+"""Of a number that is computed, numerator and denominator together: some 20,000 digits. Products in a chain of
+constants, or in a loop, double with every step."""
 
 Value: TypeAlias = Fraction | int | bool
 Result: TypeAlias = Fraction | bool
@@ -348,3 +351,21 @@ def too_deep(span: Span | None, source: str = "") -> ProgramError:
         f"nested more than {MAX_NESTING} deep", span=span, text=source,
         hint="Give the inner parts names of their own: assign them to variables, one after the other.",
     )  # fmt: skip
+
+
+class TooLargeError(Exception):
+    """A number of more than MAX_BITS; whoever knows its place in the text makes a ProgramError of it."""
+
+    def at(self, span: Span | None, source: str) -> ProgramError:
+        """The message for the user."""
+        return ProgramError(
+            f"a number grows to more than {MAX_BITS:,} bits here", span=span, text=source,
+            hint="Round the constants, or multiply less often.",
+        )  # fmt: skip
+
+
+def bounded(number: Fraction) -> Fraction:
+    """The number itself; raises TooLargeError for one that is too large to go on with."""
+    if number.numerator.bit_length() + number.denominator.bit_length() > MAX_BITS:
+        raise TooLargeError
+    return number

@@ -252,3 +252,17 @@ def test_a_damaged_program_is_read_or_refused_with_a_place(text: str, data: st.D
 def test_a_number_that_is_not_exact_is_refused() -> None:
     with pytest.raises(ProgramError, match=r"0\.1 is not exact"):
         check(Program((), (), (Return(Number(0.1)),)))  # type: ignore[arg-type]
+
+
+def test_a_number_that_grows_in_a_loop_is_refused_where_it_grows() -> None:
+    text = "input a: int in [1, 9]\ny = a\nfor i in 0..100000:\n    y = y * 1.0000000001\nreturn y >= 3\n"
+    program = parse_program(text, "grow.mace")
+    for ask in (lambda: run(program, {"a": Fraction(3)}), lambda: possible(program, {})):
+        with pytest.raises(ProgramError, match=r"grow\.mace:4:9: a number grows to more than 65,536 bits here"):
+            ask()
+
+
+def test_sums_that_double_stay_small_and_are_computed() -> None:
+    program = parse_program("input a: int in [1, 9]\ny = a / 3\nfor i in 0..99:\n    y = y + y\nreturn y\n")
+    assert run(program, {"a": Fraction(2)}) == Fraction(2, 3) * 2**100
+    assert possible(program, {}) == (Fraction(1, 3) * 2**100, 3 * Fraction(2**100))

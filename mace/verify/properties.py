@@ -52,7 +52,8 @@ class Fair:
 class Robust:
     """No input closer to a row than `radius` gets another decision; None: the largest such radius is found.
 
-    row: a row, or the number of a row of the data.
+    row: a row, or the number of a row of the data. Inputs that lack a number which the row has, or have one that it
+         lacks, are at no distance from it: the verdict names the features whose numbers may be missing.
     """
 
     row: Any

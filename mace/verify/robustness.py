@@ -36,7 +36,24 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
     limits = replace(limits, deadline=limits.deadline.later(explainer.ready()))
     row = subject.space.row(_row(given.row, data))
     if given.radius is None:
-        return _largest(subject, explainer, row, limits)
+        verdict = _largest(subject, explainer, row, limits)
+    else:
+        verdict = _within(subject, explainer, row, given.radius, limits)
+    return replace(verdict, notes=(*_as_it_is(subject, row), *verdict.notes))
+
+
+def _as_it_is(subject: Subject, row: dict[str, Any]) -> list[str]:
+    """What the claim says nothing about: inputs that lack another number than the row."""
+    found = []
+    for feature in subject.space.features:
+        if feature.missing and (feature.numeric or feature.kind == "ordinal"):
+            lacks = row[feature.name] is None or row[feature.name] != row[feature.name]
+            found.append(f"`{feature.name}` {'stays missing' if lacks else 'does not become missing'} in this claim")
+    return found
+
+
+def _within(subject: Subject, explainer: Explainer, row: dict[str, Any], radius: Fraction, limits: Limits) -> Verdict:
+    """Whether the decision of a row holds within a radius."""
     from mace.verify.run import ask
 
     question, decision = explainer.question(row)
@@ -49,7 +66,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
         return (said[0], said[1]) if said[0] != said[1] else None
 
     case = Case(question, rows, broken)
-    reply, found, question, _, name, note = ask(case, given.radius, limits, lambda asked, pair: asked.broken(pair))
+    reply, found, question, _, name, note = ask(case, radius, limits, lambda asked, pair: asked.broken(pair))
     notes: tuple[str, ...] = (note,) if note else ()
     if found is not None:
         decisions = broken(found)
@@ -60,13 +77,13 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
         why = reply.why + (f" (proved up to {nearest(reply.lower):.6g})" if reply.lower else "")
         return Verdict("", "unknown", why, asked=1, oracle=name, notes=notes)
     assert isinstance(reply, Refuted)
-    found_proof = kept(question, reply.proof, given.radius, limits.deadline)
+    found_proof = kept(question, reply.proof, radius, limits.deadline)
     if found_proof.note:
         notes = (*notes, found_proof.note)
     if found_proof.doubt:
         return Verdict("", "unknown", found_proof.doubt, asked=1, oracle=name, notes=notes)
     certificates = () if found_proof.certificate is None else (found_proof.certificate,)
-    why = f"every input closer than {nearest(given.radius):.6g} gets {decision!r}"
+    why = f"every input closer than {nearest(radius):.6g} gets {decision!r}"
     return Verdict("", "proved", why, certificates=certificates, asked=1, refuted=1, oracle=name, notes=notes)
 
 

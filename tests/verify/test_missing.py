@@ -16,7 +16,7 @@ import mace
 from mace.axes import LevelAxis
 from mace.errors import MaceError, ModelError, RowError
 from mace.space import Feature, Space
-from mace.verify import equivalent, fair, holds, monotone
+from mace.verify import equivalent, fair, holds, monotone, robust
 
 LOW, HIGH = 1, 4
 SPACE = Space([Feature("x", "integer", LOW, HIGH, missing=True), Feature("z", "integer", 0, 2, missing=True)])
@@ -114,6 +114,14 @@ def test_a_rule_that_reads_a_number_holds_for_no_row_that_lacks_it() -> None:
 def test_a_program_cannot_read_what_may_be_missing() -> None:
     with pytest.raises(MaceError, match="the program reads `x`, which may be missing"):
         mace.verify(fitted(FRAME["x"].isna()), SPACE, holds("x < 9 or f == other_f"))
+
+
+def test_robust_names_what_stays_missing() -> None:
+    model = fitted(FRAME["x"] > 2)
+    for given in (robust({"x": 1, "z": None}, "1/100"), robust({"x": 1, "z": None})):
+        notes = mace.verify(model, SPACE, given).notes
+        assert "`x` does not become missing in this claim" in notes
+        assert "`z` stays missing in this claim" in notes
 
 
 def test_nothing_is_proved_of_rows_that_the_library_takes_and_the_table_does_not(monkeypatch) -> None:

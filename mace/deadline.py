@@ -14,7 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from mace.errors import MaceError
+from mace.escape import short
 
+LONGEST = 1e18  # seconds
 Clock = Callable[[], float]
 
 
@@ -49,8 +51,9 @@ class Deadline:
         if isinstance(limit, Deadline):
             return limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0):
-            raise MaceError(f"timeout must be a number of seconds > 0, or None for no limit; got {limit!r}")
-        return cls.after(limit)
+            raise MaceError(f"timeout must be a number of seconds > 0, or None for no limit; got {short(limit)}")
+        # What is longer than the age of the world is no limit, and may be too long for a float.
+        return cls.after(limit if limit is None or limit < LONGEST else None)
 
     @property
     def over(self) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from mace.errors import MaceError
+from mace.errors import MaceError, NumberError
 from mace.exact import as_written
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ def norm(
     weights: one number >= 0 per feature; 1 when absent.
     Raises DistanceError with what is wrong.
     """
-    weight = tuple(as_written(w) for w in weights) if weights is not None else (Fraction(1),) * features
+    try:
+        weight = tuple(as_written(w) for w in weights) if weights is not None else (Fraction(1),) * features
+    except NumberError as error:
+        raise DistanceError(f"a weight must be a number: {error.message}", hint=error.hint) from None
     if len(weight) != features or any(w < 0 for w in weight):
         raise DistanceError(f"expected {features} weights, none negative; got {[str(w) for w in weight]}")
     if isinstance(spec, str):
@@ -88,8 +91,8 @@ def norm(
         shares, name = spec, "mixture"
     try:
         numbers = {key: as_written(value) for key, value in shares.items()}
-    except (TypeError, ValueError) as error:
-        raise DistanceError(f"a mixture needs numbers: {error}") from None
+    except NumberError as error:
+        raise DistanceError(f"a mixture needs numbers: {error.message}", hint=error.hint) from None
     if set(numbers) <= {"alpha", "beta", "gamma"} and numbers:
         alpha, beta, gamma = (numbers.get(key, Fraction(0)) for key in ("alpha", "beta", "gamma"))
         if features * (alpha + beta) + gamma != 1:

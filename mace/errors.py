@@ -65,6 +65,10 @@ class ProgramError(MaceError):
         super().__init__(f"{where}{message}", shown=shown, hint=hint)
 
 
+class NumberError(MaceError, ValueError):
+    """What is no number, none that is finite, or one of more digits than any question needs."""
+
+
 class ModelError(MaceError):
     """A model that cannot be read or compiled: unsupported class or step, damaged table, untrusted file."""
 

@@ -22,6 +22,7 @@ _NOT_TEXT = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # lone halves of pairs, an
 _BREAKS = "\u2028\u2029"
 _UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f{_FORMAT}{_BREAKS}{_NOT_TEXT}]")
 _UNSEEN_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}{_BREAKS}{_NOT_TEXT}]")
+MOST_BITS = 200  # of a whole number that a message shows
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # A spreadsheet reads a cell that begins so as a formula; the wide signs are those of East Asian keyboards.
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
@@ -46,6 +47,17 @@ def json_text(value: object, indent: int | None = None, *, allow_nan: bool = Fal
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
     # Outside of its texts JSON has no such characters but line breaks, which are meant.
     return _UNSEEN_IN_LINES.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def short(value: object, longest: int = 60) -> str:
+    """A value as Python writes it, in one line and cut, for a message; also of a number too long to be written."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"a whole number of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except ValueError:  # A number that is too long stands inside.
+        text = f"a {type(value).__name__}"
+    return one_line(text if len(text) <= longest else f"{text[: longest - 2]}..")
 
 
 def to_cell(text: str) -> str:

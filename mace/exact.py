@@ -10,11 +10,15 @@ Source: IEEE 754-2019; Higham, Accuracy and Stability of Numerical Algorithms (2
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from mace.errors import NumberError
+from mace.escape import short
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +27,11 @@ if TYPE_CHECKING:
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 UNIT_ROUNDOFF_32 = Fraction(1, 2**24)
 SMALLEST_32 = Fraction(1, 2**149)
+MOST_DIGITS = 4000  # of a number that is read, before or behind the point: Python writes none of more than 4300
+MOST_BITS = 13_287  # the number of 4,000 nines has no more
+NUMBER = re.compile(
+    r"[-+]?([0-9]+(/(?P<below>[0-9]+))?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE](?P<power>[-+]?[0-9]+))?)", re.ASCII
+)
 LARGEST_32 = Fraction((2**24 - 1) * 2**104)
 
 
@@ -30,25 +39,59 @@ def exact(number: object) -> Fraction:
     """The rational value of an int, float, Decimal, Fraction, numpy scalar, or a text such as `0.1` or `1/3`.
 
     Texts and Decimals are read as written: `exact("0.1")` is 1/10 while `exact(0.1)` is the double next to it.
-    Raises ValueError for NaN, infinities and anything that is not a number.
+    Raises NumberError (a ValueError too) for NaN, infinities, numbers of more than MOST_DIGITS digits before or behind
+    the point, and anything that is not a number.
     """
     if isinstance(number, Fraction):
         return number
     if isinstance(number, str):
-        return Fraction(number.strip())
-    if isinstance(number, (int, Decimal)):
+        return _of_text(number.strip())
+    if isinstance(number, int):
+        if number.bit_length() > MOST_BITS:
+            raise _too_long(number)
         return Fraction(number)
-    value = float(number)  # type: ignore[arg-type]
+    if isinstance(number, Decimal):
+        # Not by way of a Fraction: 10 to the power of a billion would be written out.
+        return _of_text(str(number))
+    try:
+        value = float(number)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise NumberError(f"{short(number)} is not a number") from None
     if not math.isfinite(value):
-        raise ValueError(f"{number!r} is not a finite number")
+        raise NumberError(f"{short(number)} is not a finite number")
     return Fraction(value)
+
+
+def _of_text(text: str) -> Fraction:
+    found = NUMBER.fullmatch(text) if len(text) <= MOST_DIGITS else None
+    if found is None:
+        if len(text) > MOST_DIGITS:
+            raise _too_long(text)
+        raise NumberError(f"{short(text)} is not a finite number such as 3, 0.5, 1e-6 or 1/3")
+    # A power of ten of a few letters could be longer than any memory.
+    if abs(int(found["power"] or 0)) > MOST_DIGITS:
+        raise _too_long(text)
+    if found["below"] and not int(found["below"]):
+        raise NumberError(f"{short(text)} divides by zero")
+    return Fraction(text)
+
+
+def _too_long(number: object) -> NumberError:
+    return NumberError(f"{short(number)} has more than {MOST_DIGITS:,} digits", hint="Round it, or change its unit.")
 
 
 def as_written(number: object) -> Fraction:
     """The number a person meant: 0.1 means 1/10, for steps and weights that are typed in, not computed."""
-    if isinstance(number, (int, Fraction, str, Decimal)):
+    if isinstance(number, Fraction):
+        if max(abs(number.numerator), number.denominator).bit_length() > MOST_BITS:
+            raise _too_long(number)
+        return number
+    if isinstance(number, (int, str, Decimal)):
         return exact(number)
-    return exact(repr(float(number)))  # type: ignore[arg-type]
+    try:
+        return exact(repr(float(number)))  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        raise NumberError(f"{short(number)} is not a number") from None
 
 
 def text(number: Fraction) -> str:

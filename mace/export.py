@@ -25,7 +25,7 @@ import numpy as np
 from mace.axes import GridAxis
 from mace.certificate import FORMAT, statement
 from mace.distance import Norm
-from mace.errors import CertificateError, MaceError, ModelError
+from mace.errors import CertificateError, MaceError, ModelError, NumberError
 from mace.escape import one_line
 from mace.exact import above, as_written, below, exact
 from mace.files import write_whole
@@ -79,8 +79,8 @@ def export_question(question: Question, to: str, radius: str | None, out: Path |
     """What `mace export` prints: the file itself, or where the files were written."""
     try:
         number = None if radius is None else as_written(radius)
-    except ValueError:
-        raise MaceError(f"--radius {radius!r} is not a number") from None
+    except NumberError as error:
+        raise MaceError(f"--radius: {error.message}", hint=error.hint) from None
     files = export(question, to, number)
     if out is not None:
         return "".join(f"written to {path}\n" for path in save(files, out))

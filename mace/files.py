@@ -7,9 +7,12 @@ Promise: a FileError names the file and what stands in the way; no draft is left
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import tempfile
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from mace.errors import FileError
 
@@ -24,25 +27,37 @@ def reason(error: Exception) -> str:
 def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
     """The text of a file in UTF-8, of at most so many bytes; raises FileError with the hint."""
     try:
-        if path.stat().st_size > largest:
-            raise FileError(f"{path}: larger than {largest} bytes", hint=hint)
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
+        return io.TextIOWrapper(io.BytesIO(read_bytes(path, largest, hint)), encoding="utf-8").read()
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: cannot be read ({error})", hint=hint) from None
 
 
-def read_bytes(path: Path, largest: int) -> bytes:
-    """The bytes of a file, at most so many; raises FileError."""
+def read_toml(path: Path, hint: str, largest: int = LARGEST) -> tuple[dict[str, Any], str]:
+    """The values and the text of a TOML file of at most so many bytes; raises FileError with the hint."""
+    text = read_text(path, hint, largest)
+    return parse_toml(text, str(path), hint), text
+
+
+def parse_toml(text: str, name: str, hint: str = "") -> dict[str, Any]:
+    """The values in a text of TOML; raises FileError that names the file."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # no TOML; a number of thousands of digits; nested too deeply
+        raise FileError(f"{name}: is not valid TOML: {error}", hint=hint) from None
+
+
+def read_bytes(path: Path, largest: int, hint: str = "") -> bytes:
+    """The bytes of a file, at most so many; raises FileError with the hint."""
     try:
         with path.open("rb") as file:
             # One more than allowed shows a file that is too large, whatever its directory says of its size.
             found = file.read(largest + 1)
     except OSError as error:
-        raise FileError(f"{path}: cannot be read ({reason(error)})") from None
+        raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
     except MemoryError:
-        raise FileError(f"{path}: needs more memory than there is") from None
+        raise FileError(f"{path}: needs more memory than there is", hint=hint) from None
     if len(found) > largest:
-        raise FileError(f"{path} is larger than {largest // 2**20} MB")
+        raise FileError(f"{path} is larger than {largest / 2**20:.3g} MB", hint=hint)
     return found
 
 

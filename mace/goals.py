@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.errors import GoalError
+from mace.escape import short
 from mace.exact import as_written, nearest
 from mace.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
 from mace.question import Goal
@@ -308,7 +309,7 @@ def _known(labels: Iterable[Label], classes: Sequence[Label]) -> frozenset[Label
 
 def _no_class(name: object, classes: Sequence[Label]) -> GoalError:
     return GoalError(
-        f"the goal {name!r} is not a class of this model",
+        f"the goal {short(name)} is not a class of this model",
         hint=f"Its classes are {_listed(classes)}. Goals may also be `not {classes[0]}`, `p({classes[-1]}) >= 0.7` "
         f"or `{classes[-1]} by 0.1`.",
     )

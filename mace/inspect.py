@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.errors import ModelError
 from mace.escape import one_line
+from mace.files import read_text
 from mace.space import Space
 from mace.tables import Ensemble, Formula, Network, Table
 
@@ -45,9 +46,10 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
     """Kind, size, classes and decision rule of a model, and which oracle would answer."""
     if isinstance(model, Path):
         from mace.language import parse_program
+        from mace.language.syntax import MAX_BYTES
 
         if space is None:
-            program = parse_program(model.read_text(encoding="utf-8"), str(model))
+            program = parse_program(read_text(model, "Give the path of a .mace program.", MAX_BYTES), str(model))
             return {"kind": "program", "inputs": [declared.name for declared in program.inputs], "oracle": "smt"}
         from mace.plausibility import model_program
 

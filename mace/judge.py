@@ -64,7 +64,7 @@ class Judge:
             raise _no_probabilities(self.model)
         try:
             return np.asarray(ask(matrix))
-        except MaceError:
+        except (MaceError, MemoryError):
             raise
         except Exception as error:  # whatever the library, or a step of somebody's own, raises
             reason = str(error) or type(error).__name__

@@ -32,12 +32,13 @@ from mace.columns import usable_axes
 from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
-from mace.errors import MaceError, ModelError
+from mace.errors import MaceError, ModelError, NumberError
+from mace.escape import short
 from mace.exact import as_written, nearest
 from mace.goals import Classes, Margin, Probability, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
 from mace.oracles.choice import choose
-from mace.oracles.protocol import Gap, Limits, Oracle
+from mace.oracles.protocol import Gap, Limits, Oracle, memory_asked
 from mace.plausibility import Rule, distance_program, model_program, rule_of
 from mace.proof import Leaf
 from mace.question import Goal, Question
@@ -55,6 +56,7 @@ GoalSpec = Label | Iterable[Label] | Wanted | None
 DistanceSpec = str | Mapping[str, object] | Path
 HEAD_START = 0.3  # of the time allowed, for a first upper bound
 IN_DOUBT = "rounding leaves in doubt"
+MOST_ANSWERS = 1_000_000
 
 
 def explain(
@@ -201,7 +203,7 @@ class Explainer:
             axes = usable_axes(inputs or self.space.columns, axes)
         axes = missing.settled(self.space, axes, self.rules, self.distance, self.table)
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
-            raise MaceError(f"most_changes must be a whole number >= 0, got {most_changes!r}")
+            raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
         draft = Question(
             self.space,
             axes,
@@ -209,7 +211,7 @@ class Explainer:
             Goal("", frozenset(), ()),
             self.distance,
             tuple(rule.at(axes) for rule in self.rules),
-            most_changes=most_changes,
+            most_changes=None if most_changes is None else min(most_changes, len(axes)),
             inputs=inputs,
         )
         decision = self.decide(draft, draft.start)
@@ -235,14 +237,13 @@ class Explainer:
 
         The provers' code is compiled before the clock of a number of seconds begins.
         """
-        if not isinstance(count, int) or count < 1:
-            raise MaceError(f"count must be a whole number >= 1, got {count!r}")
-        if memory is not None and (isinstance(memory, bool) or not isinstance(memory, (int, float)) or not memory > 0):
-            raise MaceError(f"memory must be a number of MB > 0, or None for no limit; got {memory!r}")
+        if not isinstance(count, int) or not 1 <= count <= MOST_ANSWERS:
+            raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
+        allowed = memory_asked(memory)
         deadline = Deadline.asked(timeout).later(self.ready(oracle))  # the first answer's includes making the question
         began = time.perf_counter()
         question, decision = self.question(x, goal, most_changes)
-        room = None if memory is None else memory * 2**20
+        room = None if allowed is None else allowed * 2**20
         found: list[_Found] = []
         asked = question
         while len(found) < count:
@@ -480,8 +481,8 @@ def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
         return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
     try:
         absolute, relative = as_written(gap or 0), as_written(rgap or 0)
-    except (TypeError, ValueError) as error:
-        raise MaceError(f"gap and rgap must be numbers: {error}") from None
+    except NumberError as error:
+        raise MaceError(f"gap and rgap must be numbers: {error.message}", hint=error.hint) from None
     if absolute < 0 or relative < 0:
         raise MaceError("gap and rgap must be >= 0")
     return Gap(absolute, relative)
@@ -494,12 +495,13 @@ def _exclusion(question: Question, point: Point, diversity: object) -> Avoid:
         return AvoidChanges(question.changed(point))
     try:
         radius = as_written(diversity)
-    except (TypeError, ValueError):
+    except NumberError as error:
         raise MaceError(
-            f'diversity must be "features", "points" or a least distance between answers, got {diversity!r}'
+            f'diversity must be "features", "points" or a least distance between answers: {error.message}',
+            hint=error.hint,
         ) from None
     if radius <= 0:
-        raise MaceError(f"the least distance between answers must be > 0, got {diversity!r}")
+        raise MaceError(f"the least distance between answers must be > 0, got {short(diversity)}")
     return AvoidNear(point, radius)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mace.errors import SpaceError
+from mace.errors import NumberError, SpaceError
 from mace.exact import as_written
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import Int, Level
@@ -122,8 +122,8 @@ def _start(name: str) -> str:
 def _exact(number: object) -> str:
     try:
         return show_number(as_written(number))
-    except (TypeError, ValueError):
-        raise SpaceError(f"{number!r} is not a finite number") from None
+    except NumberError as error:
+        raise SpaceError(error.message, hint=error.hint) from None
 
 
 def _observed(frame: pd.DataFrame, names: Sequence[str], space: Space | None) -> list[tuple[str, ...]]:

@@ -28,7 +28,10 @@ from mace.deadline import NEVER, Deadline
 from mace.diversity import AvoidPoint
 from mace.errors import CertificateError
 from mace.exact import text as exact_text
+from mace.exclusions import without
 from mace.files import write_whole
+from mace.oracles.protocol import memory_asked
+from mace.oracles.smt import export
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess
 from mace.question import Question
 
@@ -112,7 +115,7 @@ class SolverCertificate:
         self,
         question: Question | None = None,
         meets: Callable[[Point], bool] | None = None,
-        seconds: float = SECONDS,
+        seconds: float | None = SECONDS,
         memory: int | None = MEMORY,
     ) -> SolverVerdict:
         """Make the text again, compare it byte by byte, and ask both solvers about it.
@@ -128,7 +131,13 @@ class SolverCertificate:
                 "this record of solvers says nothing by itself: its text may ask anything",
                 hint="It is compared with a model and a row: give --model, --data and --row, as to `mace explain`.",
             )
-        refusal = self._other_points(known, meets) or self._other_text(known)
+        refused = {avoid.point for avoid in known.avoid if isinstance(avoid, AvoidPoint)}  # asked in this process
+        listed = [{"point": point} for point in self.data["excluded"]]
+        try:
+            narrowed = without(replace(known, avoid=()), listed, meets or (lambda point: point not in refused))
+        except CertificateError as error:
+            return SolverVerdict("refused", error.message, in_words(self.data))
+        refusal = self._other_text(narrowed)
         if refusal:
             return SolverVerdict("refused", refusal, in_words(self.data))
         replies = {solver: _ask(solver, self.data["question"], seconds, memory) for solver in SOLVERS}
@@ -137,22 +146,9 @@ class SolverCertificate:
         said = ", ".join(f"{solver} says {_words(reply)}" for solver, reply in replies.items())
         return SolverVerdict(status, said, in_words(self.data))
 
-    def _other_points(self, question: Question, meets: Callable[[Point], bool] | None) -> str:
-        """Why the excluded points are no part of the question; "" if each is one that the model refused."""
-        known = {avoid.point for avoid in question.avoid if isinstance(avoid, AvoidPoint)}
-        for point in map(tuple, self.data["excluded"]):
-            fits = len(point) == len(question.axes) and all(
-                axis.allows(index) for axis, index in zip(question.axes, point, strict=True)
-            )
-            if not fits:
-                return "it excludes a point that the space does not have"
-            if point not in known and (meets is None or meets(point)):
-                return "it excludes a point of which the model was not asked, or which has the goal"
-        return ""
-
     def _other_text(self, question: Question) -> str:
         """Where the record's text is not the one of the question and the claim; "" if it is."""
-        expected = _script(question, self.data["excluded"], _closer_than(self.data["claim"]))
+        expected = export(question, _closer_than(self.data["claim"]), strict=True)
         found = self.data["question"]
         if found == expected:
             return ""
@@ -182,7 +178,7 @@ def in_words(data: dict[str, Any]) -> str:
 def solver_certificate(
     question: Question,
     lower: Fraction | None,
-    seconds: float = SECONDS,
+    seconds: float | None = SECONDS,
     memory: int | None = MEMORY,
     deadline: Deadline = NEVER,
 ) -> SolverCertificate:
@@ -196,7 +192,7 @@ def solver_certificate(
     points = [list(avoid.point) for avoid in question.avoid if isinstance(avoid, AvoidPoint)]
     if len(points) != len(question.avoid):
         raise CertificateError("the solvers' record is for a first answer, not for one that must differ from others")
-    script = _script(question, points, lower, deadline)
+    script = export(question, lower, strict=True, deadline=deadline)
     replies = {solver: _ask(solver, script, seconds, memory) for solver in SOLVERS}
     if any(reply.verdict == "sat" for reply in replies.values()):
         raise SolversDisagreeError("a solver satisfies the question that was refuted; please report this")
@@ -272,14 +268,6 @@ def _closer_than(claim: dict[str, Any]) -> Fraction | None:
     return None if "anywhere" in claim else Fraction(claim["closer_than"])
 
 
-def _script(question: Question, points: list[list[int]], lower: Fraction | None, deadline: Deadline = NEVER) -> str:
-    """The text that asks for a point nearer than `lower`, or for any, outside of the excluded points."""
-    from mace.oracles.smt import export
-
-    avoid = tuple(AvoidPoint(tuple(point)) for point in points)
-    return export(replace(question, avoid=avoid), lower, strict=True, deadline=deadline)
-
-
 def _versions(wrote: str) -> str:
     """What to think of where the record is of another version, which may write another text for the same question."""
     return "" if wrote == _version() else f"; mace {wrote[:20]} wrote it, and this is mace {_version()}"
@@ -296,11 +284,12 @@ def _words(reply: Answer) -> str:
     return reply.verdict if reply.verdict != "unknown" else f"nothing: {reply.why}"
 
 
-def _ask(solver: SolverName, script: str, seconds: float, memory: int | None, *, proof: bool = False) -> Answer:
+def _ask(solver: SolverName, script: str, seconds: float | None, memory: int | None, *, proof: bool = False) -> Answer:
     """One solver's reply on a script, in a child process that is killed when its time is over; MB of memory."""
-    process = SolverProcess(solver, None if memory is None else memory * 2**20)
+    room, deadline = memory_asked(memory), Deadline.asked(seconds)
+    process = SolverProcess(solver, None if room is None else room * 2**20)
     try:
         process.ask_script(script, proof=proof)
-        return process.answer(Deadline.after(seconds)) or Answer("unknown", why=f"timed out after {seconds:g} s")
+        return process.answer(deadline) or Answer("unknown", why=deadline.why)
     finally:
         process.stop()

@@ -9,7 +9,7 @@ Source: Karimi et al. 2020, section 4.2 (types, ranges, actionability).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from mace.axes import Axis, Grid, GridAxis, LevelAxis, Point
 from mace.columns import Column as Column
 from mace.columns import Step as Step
-from mace.errors import RowError, SpaceError
+from mace.errors import NumberError, RowError, SpaceError
+from mace.escape import short
 from mace.exact import as_written, exact, nearest
 from mace.values import plain
 
@@ -127,14 +128,14 @@ class Feature:
 
     def _number(self, key: str) -> Fraction:
         value = getattr(self, key)
+        if isinstance(value, bool):
+            raise self._wrong(f"`{key}` must be a finite number, got {value!r}")
         try:
-            if isinstance(value, bool):
-                raise ValueError
             # On a grid of floats a bound is a float; elsewhere 0.1 is meant as it is written.
             written = key == "missing_cost" or self.step is not None or self.kind == "integer"
             return as_written(value) if written else exact(value)
-        except (TypeError, ValueError, OverflowError):
-            raise self._wrong(f"`{key}` must be a finite number, got {value!r}") from None
+        except NumberError as error:
+            raise self._wrong(f"`{key}` must be a finite number: {error.message}", error.hint) from None
 
     def _check_numeric(self) -> None:
         if self.levels:
@@ -164,6 +165,9 @@ class Feature:
         levels = levels or ((0, 1) if self.kind == "binary" else ())
         if len(levels) < 1 or self.kind == "binary" and len(levels) != 2:
             raise self._wrong(f"needs {'two' if self.kind == 'binary' else 'at least one'} `levels`, got {len(levels)}")
+        odd = [level for level in levels if not isinstance(level, Hashable)]
+        if odd:
+            raise self._wrong(f"a level must be a text, a number or a truth, got {short(odd[0])}")
         if len(set(levels)) != len(levels):
             raise self._wrong(f"the same level stands twice in {list(levels)}")
         if any(isinstance(level, float) and not np.isfinite(level) or level is None for level in levels):
@@ -223,16 +227,16 @@ class Feature:
                 if level == value and isinstance(level, str) == isinstance(value, str):
                     return index
             known = ", ".join(repr(level) for level in self.levels[:12]) + (", .." if len(self.levels) > 12 else "")
-            raise RowError(f"column `{self.name}`: {value!r} is not one of its levels", hint=f"Known: {known}.")
+            raise RowError(f"column `{self.name}`: {short(value)} is not one of its levels", hint=f"Known: {known}.")
         if isinstance(value, (str, bool)):
-            raise RowError(f"column `{self.name}`: expected a number, got {value!r} ({type(value).__name__})")
+            raise RowError(f"column `{self.name}`: expected a number, got {short(value)} ({type(value).__name__})")
         number = as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
         if self.kind == "integer" and number.denominator != 1:
-            raise RowError(f"column `{self.name}`: expected an integer, got {value!r}")
+            raise RowError(f"column `{self.name}`: expected an integer, got {short(value)}")
         lower, upper = self.bounds()
         if not lower <= number <= upper:
             raise RowError(
-                f"column `{self.name}`: {value!r} lies outside its range {self.lower}..{self.upper}",
+                f"column `{self.name}`: {short(value)} lies outside its range {self.lower}..{self.upper}",
                 hint="Widen the range in the space, or correct the row.",
             )
         return number
@@ -457,6 +461,9 @@ class Space:
             # Each distinct value is read once; columns have few of them or are numbers read one by one.
             unique = {}
             for place, value in enumerate(values):
+                if not isinstance(value, Hashable):
+                    what = f"column `{feature.name}`: a cell holds {short(value)}, which is no single value"
+                    raise RowError(f"row {frame.index[place]!r}, {what}")
                 key = (type(value), value)
                 if key in unique:
                     continue

@@ -6,14 +6,14 @@ Promise: load(save(space)) == space; a wrong file names the file, the feature an
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.errors import SpaceError
-from mace.files import read_text, write_whole
+from mace.errors import FileError, SpaceError
+from mace.escape import short
+from mace.files import parse_toml, read_text, write_whole
 from mace.space import Feature, Space
 
 VERSION = 1
@@ -30,13 +30,13 @@ def load(path: Path) -> Space:
 def loads(text: str, file: str = "<space>") -> Space:
     """Read a space from TOML text; `file` is the name shown in messages."""
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SpaceError(f"{file}: not valid TOML: {error}") from None
+        data = parse_toml(text, file)
+    except FileError as error:
+        raise SpaceError(error.message, hint=error.hint) from None
     if data.get("mace_space") != VERSION:
         found = data.get("mace_space", "nothing")
         raise SpaceError(
-            f"{file}: expected `mace_space = {VERSION}`, found {found!r}", hint="Add it as the first line."
+            f"{file}: expected `mace_space = {VERSION}`, found {short(found)}", hint="Add it as the first line."
         )
     unknown = set(data) - {"mace_space", "name", "rules", "feature"}
     if unknown:

@@ -7,12 +7,13 @@ may lack them: what may happen to them is as told, else they stay missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mace.errors import SpaceError
+from mace.escape import short
 from mace.space import Change, Encoding, Feature, Level, Missing, Space
 
 if TYPE_CHECKING:
@@ -91,6 +92,9 @@ def _describe(
         raise SpaceError(f"column `{column}` has missing values only", hint="Drop it.")
     if len(values) == 0:
         raise SpaceError(f"column `{column}` has no rows to infer a range from")
+    odd = [value for value in values.tolist() if not isinstance(value, Hashable)] if values.dtype == object else []
+    if odd:
+        raise SpaceError(f"column `{column}`: a cell holds {short(odd[0])}, which is no single value", hint="Drop it.")
     if column in ordinal:
         return {
             "kind": "ordinal",
@@ -104,9 +108,8 @@ def _describe(
     if not numeric or nominal:
         levels = sorted(values.unique().tolist(), key=lambda level: (str(type(level)), level))
         kind = "binary" if len(levels) == 2 and not nominal else "categorical"
-        return {"kind": kind, "levels": levels}, f"{kind} with the levels {', '.join(map(str, levels[:8]))}" + (
-            ", .." if len(levels) > 8 else ""
-        )
+        shown = ", ".join(level if isinstance(level, str) else short(level) for level in levels[:8])
+        return {"kind": kind, "levels": levels}, f"{kind} with the levels {shown}" + (", .." if len(levels) > 8 else "")
     numbers = values.to_numpy(dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise SpaceError(f"column `{column}` holds an infinity")

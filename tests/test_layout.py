@@ -51,6 +51,7 @@ FLOORS = {
     "mace.oracles": 5,
     "mace.answer": 6,
     "mace.drawing": 6,
+    "mace.exclusions": 6,
     "mace.plot_answer": 6,
     "mace.certificate": 6,
     "mace.recheck": 6,

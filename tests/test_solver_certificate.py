@@ -267,3 +267,36 @@ def test_the_same_question_gives_the_same_text_with_a_certificate_of_a_prover_be
     by_solvers = explainer.explain(row, goal=True, oracle="z3").certificate
     assert from_dict(by_solvers.data).check(explainer.question(row, True)[0]).agreed
     assert explainer.explain(row, goal=True).certificate.check().accepted
+
+
+# ------------------------------------------------------------------------------------------------ exclusions
+
+
+def test_a_certificate_that_leaves_out_refused_leaves_is_about_its_model_and_no_other():
+    """What the deployed model refused when it was asked is named in the statement, and asked again."""
+    from mace.exclusions import without
+    from mace.oracles.witnesses import same_leaves
+
+    frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
+    space = mace.Space.from_frame(frame)
+    model = DecisionTreeClassifier(random_state=0).fit(space.encode(frame), frame["age"] >= 40)
+    explainer = mace.Explainer(model, space)
+    question, _ = explainer.question({"age": 30, "owns": 0}, True)
+
+    def meets(point):
+        return explainer.judge.meets(question, point)
+
+    refused = (25, 0)
+    box = [list(side) if isinstance(side, tuple) else side for side in same_leaves(question, refused)]
+    narrowed = without(question, [{"point": list(refused)}, {"box": box}], meets)
+    assert len(narrowed.avoid) == 2
+    assert not narrowed.obeys((26, 0)), "it reaches the same leaf"
+    assert narrowed.obeys((50, 0))
+    wider = [[20, 59], *box[1:]]
+    for listed in (
+        [{"point": [45, 0]}], [{"box": wider}], [{"point": [99, 0]}], [{"point": [25]}], [{"point": [25, True]}],
+        [{"box": box[:1]}], [{"box": [[], 1]}], [{"box": ["x", "y"]}], [{"changes": [0]}], [{}], ["x"], "x", None,
+        [{"point": [25, 0]}] * 2000, [{"near": [5, 0], "radius": "1"}],
+    ):  # fmt: skip
+        with pytest.raises(CertificateError, match="exclu"):
+            without(question, listed, meets)

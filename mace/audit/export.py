@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
 from mace.errors import FileError
 from mace.escape import from_cell, json_text, to_cell
-from mace.files import check_folder
+from mace.files import check_folder, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ def save(audit: Audit, path: Path) -> Path:
         _WRITERS[path.suffix](audit, temporary)
         temporary.replace(path)
     except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error})") from None
+        raise FileError(f"{path}: cannot be written ({reason(error)})") from None
     finally:
         temporary.unlink(missing_ok=True)
     return path

@@ -10,12 +10,13 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from mace.escape import json_text
+from mace.escape import json_text, short
 from mace.search import Status
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
 Proof: TypeAlias = Literal["accepted", "solvers", "refused", "unchecked", "kept", "none"]
 
+STATUSES = ("optimal", "bounded", "infeasible", "unknown")
 FAILURES: dict[str, str] = {
     "timeout": "stopped: it did not end within its time",
     "memory": "stopped: it wanted more memory than allowed",
@@ -96,6 +97,18 @@ class Record:
         return asdict(self)
 
 
+_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "str": (str,),
+    "bool": (bool,),
+    "float": (int, float),
+    "float | None": (int, float, type(None)),
+    "str | None": (str, type(None)),
+    "dict[str, Any]": (dict,),
+    "dict[str, list[Any]]": (dict,),
+    "list[str]": (list,),
+}
+_KINDS = {part.name: _TYPES.get(str(part.type)) for part in fields(Record)}
 NESTED = ("start", "changes", "core", "opens", "decision", "notes")  # One cell of a flat table each, as JSON.
 NAMES = tuple(part.name for part in fields(Record))
 
@@ -106,8 +119,24 @@ def to_json(record: Record) -> str:
 
 
 def from_json(line: str) -> Record:
-    """The record that `to_json` wrote; raises ValueError or TypeError for anything else."""
-    return Record(**json.loads(line))
+    """The record that `to_json` wrote; raises ValueError for anything else."""
+    try:
+        return checked(Record(**json.loads(line)))
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"no record ({error})") from None
+
+
+def checked(record: Record) -> Record:
+    """The record itself; raises ValueError unless every field has its type, so that nothing later stumbles on it."""
+    for name, kind in _KINDS.items():
+        if kind is not None and not isinstance(getattr(record, name), kind):
+            raise ValueError(f"row {short(record.row)}: `{name}` is {short(getattr(record, name))}")
+    pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in record.changes.values())
+    known = record.status in STATUSES and record.failure in ("", *FAILURES) and record.proof in PROOFS
+    texts = all(isinstance(name, str) for name in (*record.core, *record.opens))
+    if not pairs or not known or not texts:
+        raise ValueError(f"row {record.row!r} is no record")
+    return record
 
 
 def to_cells(record: Record) -> dict[str, Any]:

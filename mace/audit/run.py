@@ -23,8 +23,10 @@ from mace.audit.progress import Progress, Watch
 from mace.audit.record import MAIN, Record
 from mace.audit.store import Store
 from mace.audit.task import FORMAT, Query, Task
+from mace.deadline import Deadline
 from mace.errors import FileError, GoalError, MaceError, RowError
 from mace.goals import Classes, Wanted, wanted
+from mace.oracles.protocol import memory_asked
 from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.report.plots import Plots
 from mace.space import Change, Space
@@ -181,6 +183,7 @@ def audit(
     """
     if rows not in ("rejected", "all"):
         raise MaceError(f'rows must be "rejected" or "all", got {rows!r}')
+    timeout, memory = Deadline.asked(timeout).seconds, memory_asked(memory)
     if processes is not None and (not isinstance(processes, int) or processes < 1):
         raise MaceError(f"processes must be a whole number >= 1, got {processes!r}")
     for name in protected:

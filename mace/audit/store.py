@@ -10,10 +10,9 @@ The table `log` has a line for every query asked and every one answered, so that
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mace.audit.record import MAIN, Record, from_json, to_json
 from mace.audit.task import FORMAT
 from mace.errors import FileError
+from mace.escape import json_text
 
 if TYPE_CHECKING:
     from mace.audit.run import Audit
@@ -72,35 +72,45 @@ class Store:
             self.close()
             raise
 
-    def _create(self, parts: Mapping[str, str]) -> None:
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Statements that are all kept, or none of them; raises FileError where the file takes no more."""
         assert self._base is not None
-        self._base.execute("BEGIN")
-        for statement in TABLES.strip().split(";"):
-            if statement.strip():
-                self._base.execute(statement)
-        self._base.executemany("INSERT INTO meta VALUES (?, ?)", sorted(parts.items()))
-        self._base.execute(f"PRAGMA application_id={APPLICATION}")
-        self._base.execute(f"PRAGMA user_version={FORMAT}")
-        self._base.execute("COMMIT")
+        try:
+            self._base.execute("BEGIN")
+            yield self._base
+            self._base.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise FileError(
+                f"{self.path}: the checkpoint takes no more answers ({error})",
+                hint="What it holds stays there. Make room: the same command then goes on.",
+            ) from None
+
+    def _create(self, parts: Mapping[str, str]) -> None:
+        with self._transaction() as base:
+            for statement in TABLES.strip().split(";"):
+                if statement.strip():
+                    base.execute(statement)
+            base.executemany("INSERT INTO meta VALUES (?, ?)", sorted(parts.items()))
+            base.execute(f"PRAGMA application_id={APPLICATION}")
+            base.execute(f"PRAGMA user_version={FORMAT}")
 
     def asked(self, keys: Iterable[str]) -> None:
         """Note that these queries were handed to a worker."""
         if self._base is not None:
-            self._base.execute("BEGIN")
-            self._base.executemany("INSERT INTO log (key, event) VALUES (?, 'asked')", [(key,) for key in keys])
-            self._base.execute("COMMIT")
+            with self._transaction() as base:
+                base.executemany("INSERT INTO log (key, event) VALUES (?, 'asked')", [(key,) for key in keys])
 
     def put(self, record: Record) -> None:
         """Keep a record; it replaces an earlier one of the same key."""
         self.records[record.key] = record
         if self._base is not None:
-            self._base.execute("BEGIN")
-            self._base.execute(
-                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)",
-                (record.key, record.part, record.outcome, to_json(record)),
-            )
-            self._base.execute("INSERT INTO log (key, event) VALUES (?, ?)", (record.key, record.outcome))
-            self._base.execute("COMMIT")
+            with self._transaction() as base:
+                base.execute(
+                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)",
+                    (record.key, record.part, record.outcome, to_json(record)),
+                )
+                base.execute("INSERT INTO log (key, event) VALUES (?, ?)", (record.key, record.outcome))
 
     def keep_run(self, audit: Audit) -> None:
         """Keep what the last finished run asked, and of which rows: the file alone is then enough for a report."""
@@ -114,10 +124,9 @@ class Store:
             "seed": audit.seed,
             "rows": {part: [[r.key, r.row, r.label] for r in records] for part, records in parts.items()},
         }
-        self._base.execute("BEGIN")
-        self._base.execute(RUN)
-        self._base.execute("INSERT OR REPLACE INTO run VALUES (0, ?)", (json.dumps(run, ensure_ascii=False),))
-        self._base.execute("COMMIT")
+        with self._transaction() as base:
+            base.execute(RUN)
+            base.execute("INSERT OR REPLACE INTO run VALUES (0, ?)", (json_text(run),))
 
     def _take_lock(self) -> None:
         """One writer at a time; the system frees the lock of a process that died."""

@@ -20,7 +20,7 @@ from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Proof, Record
 from mace.deadline import Deadline, TimeOverError
 from mace.errors import CertificateError, FileError, MaceError
-from mace.exact import text
+from mace.exact import as_written, text
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space import Change
@@ -115,10 +115,18 @@ class Task:
             "rules": digest([(rule.source, rule.program) for rule in explainer.rules]),
             "goal": digest(self.goal),
             "distance": digest(explainer.distance),
-            "limits": digest(str(self.gap), str(self.rgap), self.oracle, _number(self.timeout), self.memory),
+            "limits": digest(_exact(self.gap), _exact(self.rgap), self.oracle, _number(self.timeout), self.memory),
             "background": digest(None if self.background is None else frame_digest(self.background)),
             "certificates": digest(self.certificates is not None and self.check, self.certificates is not None),
         }
+
+
+def _exact(gap: object) -> str:
+    """A gap as exact text; raises MaceError where it is no number >= 0."""
+    number = as_written(gap or 0)
+    if number < 0:
+        raise MaceError("gap and rgap must be >= 0")
+    return "usual" if gap is None else text(number)
 
 
 def _number(value: float | None) -> float | None:

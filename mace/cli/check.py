@@ -20,7 +20,6 @@ from mace.cli.options import (
     Measured,
     explainer_of,
     print_json,
-    question_of,
     say,
 )
 from mace.errors import CertificateError, FileError, MaceError
@@ -28,6 +27,10 @@ from mace.escape import one_line
 from mace.files import reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mace.axes import Point
+    from mace.question import Question
     from mace.solver_certificate import SolverCertificate
 
 CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
@@ -45,7 +48,10 @@ def check(
     asked: Asked,
     measured: Measured,
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds for each solver, where a record of solvers is asked again.")
+        float,
+        typer.Option(
+            "--timeout", help="Seconds for each solver, where a record of solvers is asked again; 0: no limit."
+        ),
     ] = 60.0,
     memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
     format: FormatOption = Format.text,
@@ -63,12 +69,11 @@ def check(
     if _by_solvers(data):
         from mace.solver_certificate import from_dict
 
-        _check_solvers(from_dict(data), (given, measured, asked), (timeout, memory), format)
-    from mace.certificate import same_statement
+        _check_solvers(from_dict(data), (given, measured, asked), (timeout or None, memory), format)
     from mace.proofs.check import check as verdict_on
 
     verdict = verdict_on(data)
-    differences = [] if given.model is None else same_statement(data, question_of(given, measured, asked))
+    differences = [] if given.model is None else _differences(data, (given, measured, asked))
     accepted = verdict.accepted and not differences
     if format is Format.json:
         print_json(
@@ -88,23 +93,42 @@ def check(
     raise typer.Exit(DONE if accepted else NOT_FOUND)
 
 
+def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
+    """How a certificate's statement differs from the question; what it excludes is asked of the model again."""
+    from mace.certificate import same_statement
+    from mace.exclusions import without
+
+    question, meets = _question(about)
+    statement = data.get("statement") if isinstance(data, dict) else None
+    listed = statement.get("avoid", []) if isinstance(statement, dict) else []
+    try:
+        return same_statement(data, without(question, listed, meets))
+    except CertificateError as error:
+        return [error.message]
+
+
+def _question(about: tuple[Given, Measured, Asked]) -> tuple[Question, Callable[[Point], bool]]:
+    """The question about the row, and whether the deployed model has its goal at a point."""
+    given, measured, asked = about
+    explainer, row = explainer_of(given, measured, asked)
+    question, _ = explainer.question(row, asked.goal, asked.most_changes)
+    return question, lambda point: explainer.judge.meets(question, point)
+
+
 def _by_solvers(data: Any) -> bool:
     return isinstance(data, dict) and "mace_solver_certificate" in data
 
 
 def _check_solvers(
-    record: SolverCertificate, about: tuple[Given, Measured, Asked], limits: tuple[float, int], format: Format
+    record: SolverCertificate, about: tuple[Given, Measured, Asked], limits: tuple[float | None, int], format: Format
 ) -> None:
     """Make the record's text again from the model, compare, and ask both solvers; ends the command."""
-    given, measured, asked = about
-    if given.model is None:
+    if about[0].model is None:
         raise CertificateError(
             "this record of solvers says nothing by itself: its text may ask anything",
             hint="Give --model, --data, --row and whatever else `mace explain` was given: the text is then made again.",
         )
-    explainer, row = explainer_of(given, measured, asked)
-    question, _ = explainer.question(row, asked.goal, asked.most_changes)
-    verdict = record.check(question, lambda point: explainer.judge.meets(question, point), *limits)
+    verdict = record.check(*_question(about), *limits)
     if format is Format.json:
         print_json({"accepted": False, "status": verdict.status, "verdict": str(verdict), "compared_with_model": True})
     else:

@@ -36,7 +36,7 @@ def explained() -> Iterator[None]:
         sys.exit(0)
     except OSError as error:
         _forget_output()
-        where = error.filename if error.filename is not None else "what was to be printed"
+        where = error.filename if error.filename is not None else "the system says"
         raise FileError(f"{where}: {reason(error)}", hint="Is there room, and may it be read and written?") from None
     except MemoryError:
         raise MaceError("out of memory", hint="Ask about less at once, or on a larger machine.") from None

@@ -8,6 +8,7 @@ has the goal for certain. A limit that was reached is `Unknown`, with the reason
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,20 @@ from typing import Protocol, TypeAlias
 from mace.axes import Point
 from mace.deadline import NEVER, Deadline
 from mace.diversity import Avoid
+from mace.errors import MaceError
+from mace.escape import short
 from mace.proof import Proof
+
+MOST_MEMORY = 2**40  # MB; what is more is no limit
+
+
+def memory_asked(memory: object) -> int | None:
+    """The MB that a caller allows, as a whole number (rounded up); None for no limit. Raises MaceError."""
+    if memory is None:
+        return None
+    if isinstance(memory, bool) or not isinstance(memory, (int, float)) or not memory > 0:
+        raise MaceError(f"memory must be a number of MB > 0, or None for no limit; got {short(memory)}")
+    return math.ceil(memory) if memory < MOST_MEMORY else None
 
 
 @dataclass(frozen=True, slots=True)

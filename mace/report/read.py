@@ -11,12 +11,12 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mace.audit.export import read as read_records
-from mace.audit.record import FAILURES, MAIN, PROOFS, Record, from_json
+from mace.audit.record import MAIN, Record, checked, from_json
 from mace.audit.run import Audit
 from mace.audit.store import APPLICATION, reader
 from mace.audit.task import FORMAT
@@ -24,7 +24,6 @@ from mace.errors import FileError, RowError
 
 FLAT = (".jsonl", ".csv", ".parquet")
 CHECKPOINTS = (".sqlite", ".sqlite3", ".db")
-STATUSES = ("optimal", "bounded", "infeasible", "unknown")
 NOT_RECORDED = "(not recorded)"
 _ABOUT: dict[str, tuple[type, ...]] = {
     "limit": (int, type(None)),
@@ -35,17 +34,6 @@ _ABOUT: dict[str, tuple[type, ...]] = {
     "digests": (dict,),
     "timeout_seconds": (int, float, type(None)),
     "memory_mb": (int, float, type(None)),
-}
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "str": (str,),
-    "bool": (bool,),
-    "float": (int, float),
-    "float | None": (int, float, type(None)),
-    "str | None": (str, type(None)),
-    "dict[str, Any]": (dict,),
-    "dict[str, list[Any]]": (dict,),
-    "list[str]": (list,),
 }
 
 
@@ -141,18 +129,9 @@ def _check(audit: Audit) -> None:
             raise ValueError(f"`{name}` is {audit.about[name]!r}")
     if not isinstance(audit.seed, int):
         raise ValueError(f"the seed is {audit.seed!r}")
-    kinds = {part.name: _TYPES.get(str(part.type)) for part in fields(Record)}
     for records in (audit.records, *audit.extra.values()):
         for record in records:
-            for name, kind in kinds.items():
-                value = getattr(record, name)
-                if kind is not None and not isinstance(value, kind):
-                    raise ValueError(f"row {record.row!r}: `{name}` is {value!r}")
-            pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in record.changes.values())
-            known = record.status in STATUSES and record.failure in ("", *FAILURES) and record.proof in PROOFS
-            texts = all(isinstance(name, str) for name in (*record.core, *record.opens))
-            if not pairs or not known or not texts:
-                raise ValueError(f"row {record.row!r} is no record")
+            checked(record)
     for name, labels in audit.groups.items():
         if len(labels) != len(audit.records):
             raise ValueError(f"the group `{name}` has {len(labels)} entries for {len(audit.records)} records")

@@ -8,14 +8,17 @@ Promise: nothing is evaluated: a text is a name, a parenthesis, and words, numbe
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mace.errors import MaceError
-from mace.exact import as_written
+from mace.errors import MaceError, NumberError
+from mace.escape import short
+from mace.exact import as_written, nearest
+from mace.files import read_text
 from mace.values import plain
 
 Direction: TypeAlias = Literal["increasing", "decreasing"]
@@ -150,7 +153,9 @@ def bounded(lower: Any = None, upper: Any = None, where: Any = (), label: Any = 
     """See `Bounded`; `where` is a condition or a list of conditions between features."""
     if lower is None and upper is None:
         raise MaceError("bounded: give `lower`, `upper`, or both")
-    ends = [None if end is None else float(_number("bounded", "a bound", end) or 0) for end in (lower, upper)]
+    ends = [
+        None if end is None else nearest(_number("bounded", "a bound", end) or Fraction(0)) for end in (lower, upper)
+    ]
     return Bounded(ends[0], ends[1], tuple(map(str, _several(where))), label)
 
 
@@ -162,12 +167,9 @@ def equivalent(other: Any) -> Equivalent:
 def holds(program: str | Path) -> Holds:
     """See `Holds`; a Path is a .mace file."""
     if isinstance(program, Path) or program.endswith(".mace"):
-        from mace.errors import FileError
+        from mace.language.syntax import MAX_BYTES
 
-        try:
-            program = Path(program).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"{program}: cannot be read ({error})") from None
+        program = read_text(Path(program), "Give the path of a .mace program.", MAX_BYTES)
     return Holds(program)
 
 
@@ -221,20 +223,23 @@ def _word(value: Any) -> str:
 def read(text: str) -> Property:
     """A property from its text; raises MaceError saying what was expected."""
     hint = f"For instance `monotone(Income, increasing)`; the properties are {', '.join(READY)}."
+    shown = short(text, 200)
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python thinks of the style of a number is no message of ours
+            call = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise MaceError(f"the property {text!r} cannot be read", hint=hint) from None
+        raise MaceError(f"the property {shown} cannot be read", hint=hint) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in READY:
-        raise MaceError(f"the property {text!r} is none that mace knows", hint=hint)
+        raise MaceError(f"the property {shown} is none that mace knows", hint=hint)
     try:
         given = [_literal(part) for part in call.args]
         named = {part.arg: _literal(part.value) for part in call.keywords if part.arg is not None}
         if len(named) != len(call.keywords):
             raise ValueError("`**` has no meaning here")
         return READY[call.func.id](*given, **named)
-    except (TypeError, ValueError) as error:
-        raise MaceError(f"the property {text!r} cannot be read: {error}", hint=hint) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise MaceError(f"the property {shown} cannot be read: {error}", hint=hint) from None
 
 
 def _literal(node: ast.expr) -> Any:
@@ -258,9 +263,9 @@ def _several(value: Any) -> tuple[Any, ...]:
 def _number(name: str, what: str, value: object) -> Fraction | None:
     if value is None:
         return None
+    if isinstance(value, bool):
+        raise MaceError(f"{name}: {what} must be a number, got {value!r}")
     try:
-        if isinstance(value, bool):
-            raise ValueError
         return as_written(value)
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        raise MaceError(f"{name}: {what} must be a number, got {value!r}") from None
+    except NumberError as error:
+        raise MaceError(f"{name}: {what} must be a number: {error.message}", hint=error.hint) from None

@@ -19,7 +19,7 @@ from mace.axes import Point
 from mace.deadline import Deadline
 from mace.errors import ModelError
 from mace.oracles.choice import choose
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
 from mace.question import Question
 from mace.space import Space
 from mace.tables import Label
@@ -69,7 +69,8 @@ def verify(
         raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
     deadline = Deadline.asked(timeout)
     began = time.perf_counter()
-    limits = Limits(deadline, None if memory is None else memory * 2**20)
+    allowed = memory_asked(memory)
+    limits = Limits(deadline, None if allowed is None else allowed * 2**20)
     if isinstance(property, kinds.Robust):
         from mace.verify.robustness import robustness
 

@@ -16,14 +16,14 @@ file and line. An error in one property (a feature that the space does not have)
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.deadline import LONGEST
 from mace.errors import FileError, MaceError
-from mace.files import read_text
+from mace.files import read_toml
 from mace.space import Space
 from mace.verify.properties import Property, read, text_of
 from mace.verify.verdict import Verdict
@@ -71,11 +71,7 @@ class Outcome:
 def load(path: str | Path) -> Suite:
     """Read a suite; raises FileError."""
     path = Path(path)
-    text = read_text(path, "Give a suite file (TOML).")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path}: is not TOML: {error}") from None
+    data, text = read_toml(path, "Give a suite file (TOML).")
     if data.get("suite") != VERSION:
         raise FileError(
             f"{path}:{_line(text, 'suite')}: expected `suite = {VERSION}`, got {data.get('suite')!r}",
@@ -165,7 +161,7 @@ def _seconds(given: dict[str, Any], path: Path, text: str, start: int, usual: fl
     """0 stands for no limit."""
     if "timeout" not in given:
         return usual
-    if not 0 <= given["timeout"] < float("inf"):
+    if not 0 <= given["timeout"] < LONGEST:
         raise FileError(f"{path}:{_line(text, 'timeout', start)}: `timeout` is a number of seconds >= 0 (0: no limit)")
     return float(given["timeout"]) or None
 

@@ -126,7 +126,7 @@ def test_exit_codes() -> None:
         ('property = "fair(Sex)"', 'propety = "fair(Sex)"', r":8: a property needs `property`"),
         ('property = "fair(Sex)"', 'property = "fair(Sex)"\nage = 3', r":10: a property has no key `age`"),
         ('property = "fair(Sex)"', 'property = "fare(Sex)"', r":9: the property 'fare\(Sex\)' is none"),
-        ("suite = 1", "suite = = 1", "is not TOML"),
+        ("suite = 1", "suite = = 1", "is not valid TOML"),
     ],
 )
 def test_a_wrong_suite_is_refused_at_its_line(suite, old, new, message) -> None:

@@ -1,0 +1,330 @@
+"""What goes wrong outside of mace has a message of its own: "internal error" is left for faults of mace."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
+
+import mace
+from mace.audit.record import Record, from_json, to_json
+from mace.audit.store import Store
+from mace.cli import app
+from mace.deadline import Deadline
+from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
+from mace.escape import short
+from mace.exact import as_written, exact
+from mace.export import export_question
+from mace.files import LARGEST, parse_toml, read_text
+from mace.oracles.protocol import memory_asked
+from mace.verify.properties import read as read_property
+
+LONG = "1" * 5000
+FRAME = pd.DataFrame({"a": range(20), "b": [k % 3 for k in range(20)]})
+SPACE = mace.Space([mace.Feature("a", "integer", 0, 19), mace.Feature("b", "integer", 0, 2)])
+
+
+@pytest.fixture(scope="module")
+def model() -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(random_state=0).fit(FRAME, (FRAME["a"] > 9).astype(int))
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+BAD = [
+    "1/0", "0/0", "-1/00", LONG, f"0.{LONG}", f"{LONG}/3", f"1/{LONG}", "1e9999999999", "1e-9999999999", "1e4001",
+    "nan", "inf", "-inf", "abc", "", " ", "1_0", "0x10", "١", "1//2", "1/-2", "1e", "e1", ".", "1 2", "--1", "½",
+    float("nan"), float("inf"), 10**5000, -(10**5000), None, [], {}, "1,5", 1j, object(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: short(bad)[:20])
+def test_what_is_no_number_is_said_to_be_none(bad):
+    for read in (exact, as_written):
+        with pytest.raises(NumberError, match=r"number|digits|divides by zero"):
+            read(bad)
+
+
+def test_a_number_of_a_billion_digits_is_not_written_out():
+    from decimal import Decimal
+
+    for bad in ("1e1000000000", Decimal("1e1000000000"), Decimal("-1e-1000000000"), Fraction(1, 10**5000)):
+        with pytest.raises(NumberError, match="more than 4,000 digits"):
+            as_written(bad)
+
+
+@given(st.integers() | st.fractions() | st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-9, 9, places=5))
+def test_numbers_are_read_as_they_are(number):
+    assert exact(number) == Fraction(number)
+    assert as_written(str(number)) == Fraction(str(number))
+
+
+@pytest.mark.parametrize("bad", ["1/0", LONG, "1e9999999999", 10**5000, "nan", []], ids=lambda bad: short(bad)[:20])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda m, bad: mace.Feature("a", "real", bad, 19, step="0.5"),
+        lambda m, bad: mace.Feature("a", "real", 0, bad),
+        lambda m, bad: mace.Feature("a", "real", 0, 1, step=bad),
+        lambda m, bad: mace.Feature("a", "integer", 0, bad),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=1, weights={"a": bad}),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=1, distance={"l0": bad}),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=1, gap=[bad]),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=1, count=2, diversity=bad or "x"),
+        lambda m, bad: mace.explain(m, SPACE, {"a": bad, "b": 1}, goal=1),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=bad or "x"),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=f"p(1) >= {short(bad)}"),
+        lambda m, bad: mace.explain(m, SPACE, {"a": 3, "b": 1}, goal=f"1 by {short(bad)}"),
+        lambda m, bad: mace.verify(m, SPACE, f"bounded(0, {short(bad)})"),
+        lambda m, bad: mace.rules.linear({"a": bad}, "<=", 3),
+        lambda m, bad: export_question(mace.Explainer(m, SPACE).question({"a": 3, "b": 1}, 1)[0], "smt2", bad, None),
+    ],
+    ids=lambda _: "",
+)
+def test_every_place_that_reads_a_number_says_what_is_wrong_with_it(model, use, bad):
+    import mace.rules  # noqa: F401
+
+    with pytest.raises(MaceError):
+        use(model, bad)
+
+
+def test_limits_that_no_machine_reaches_are_none():
+    assert Deadline.asked(10**5000).left() is None
+    assert memory_asked(10**5000) is None
+    assert memory_asked(0.5) == 1
+    for bad in (0, -1, float("nan"), "1", True, []):
+        with pytest.raises(MaceError, match="must be a number"):
+            memory_asked(bad)
+        with pytest.raises(MaceError, match="must be a number"):
+            Deadline.asked(bad)
+
+
+def test_whole_numbers_beyond_all_use_are_refused_or_cut(model):
+    row = {"a": 3, "b": 1}
+    assert mace.explain(model, SPACE, row, goal=1, most_changes=10**5000).status == "optimal"
+    with pytest.raises(MaceError, match="count must be a whole number from 1"):
+        mace.explain(model, SPACE, row, goal=1, count=10**5000)
+
+
+@pytest.mark.parametrize("cell", [[], {}, [1], np.array([1])], ids=repr)
+def test_a_cell_that_holds_no_single_value_is_named(cell):
+    frame = pd.DataFrame({"a": pd.Series([3, cell], dtype=object), "b": [1, 1]})
+    with pytest.raises(RowError, match="row 1, column `a`: a cell holds"):
+        SPACE.encode(frame)
+    with pytest.raises(SpaceError, match="column `a`: a cell holds"):
+        mace.Space.from_frame(frame)
+    with pytest.raises(SpaceError, match="a level must be"):
+        mace.Feature("c", "categorical", levels=[cell, "x"])
+
+
+# ------------------------------------------------------------------------------------------------ libraries
+
+
+class Broken(DecisionTreeClassifier):
+    """A model whose library fails."""
+
+    failure: Exception = RuntimeError("the library fell over")
+
+
+def test_what_a_library_raises_in_predict_is_no_internal_error(model):
+    explainer = mace.Explainer(model, SPACE)
+    for failure in (RuntimeError("fell over"), ValueError("odd"), KeyError("x"), SystemError("bad")):
+
+        def fail(_, failure=failure):
+            raise failure
+
+        object.__setattr__(explainer.judge, "deployed", SimpleNamespace(predict=fail, probabilities=fail))
+        with pytest.raises(RowError, match="the model does not take these rows"):
+            explainer.decisions(FRAME)
+
+
+def test_what_a_damaged_model_raises_when_it_is_read_is_a_model_error(model):
+    import copy
+
+    for attribute, value in {"tree_": 3, "classes_": None, "n_features_in_": "x", "n_outputs_": []}.items():
+        damaged = copy.deepcopy(model)
+        setattr(damaged, attribute, value)
+        with pytest.raises(ModelError):
+            mace.Explainer(damaged, SPACE)
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+TOML = {
+    "long": f"a = {LONG}",
+    "deep": "a = " + "[" * 5000,
+    "not": "a = = 1",
+    "twice": "a = 1\na = 2",
+    "nul": 'a = "\x00"',
+}
+
+
+@pytest.mark.parametrize("text", TOML.values(), ids=TOML)
+def test_toml_that_cannot_be_read_is_a_file_error(text, tmp_path):
+    with pytest.raises(FileError, match=r"x\.toml: is not valid TOML"):
+        parse_toml(text, "x.toml")
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(MaceError, match="is not valid TOML"):
+        mace.Space.load(tmp_path / "s.toml")
+
+
+def test_a_file_without_an_end_is_read_up_to_its_limit():
+    """Its size is said to be nought."""
+    if not Path("/dev/zero").exists():
+        pytest.skip("needs /dev/zero")
+    with pytest.raises(FileError, match="larger than"):
+        read_text(Path("/dev/zero"), "", LARGEST)
+
+
+PROPERTIES = {
+    "deep": "monotone(" * 500,
+    "lists": "bounded(" + "[" * 150 + "]" * 150 + ")",
+    "digits": f"bounded(0, {LONG})",
+    "hexadecimal": "bounded(0xg)",
+    "nul": "\x00",
+    "long": "a" * 9999,
+}
+
+
+@pytest.mark.parametrize("text", PROPERTIES.values(), ids=PROPERTIES)
+def test_a_property_that_cannot_be_read_is_said_to_be_none_in_a_few_words(text, recwarn):
+    with pytest.raises(MaceError) as caught:
+        read_property(text)
+    assert len(str(caught.value)) < 700
+    assert not recwarn.list, "Python's own opinion of a number is no message of ours"
+
+
+CHANGED = [
+    {"row": "x"}, {"status": "fine"}, {"status": []}, {"changes": {"a": 1}}, {"core": [1]}, {"proof": "sure"},
+    {"start": None}, {"distance": "far"}, {"more": 1}, {"label": None}, {"failure": "odd"},
+]  # fmt: skip
+NO_RECORDS = ["{}", "[]", "3", "null", '"x"', "{", '{"row": 0}', "[" * 99999, '{"row": ' + LONG + "}", "\x00"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    NO_RECORDS + [json.dumps(json.loads(to_json(Record(0, "0", "main", "k"))) | change) for change in CHANGED],
+    ids=lambda line: line[-40:],
+)
+def test_a_damaged_record_in_a_checkpoint_is_said_to_be_one(line, tmp_path):
+    with pytest.raises(ValueError, match=r".") as caught:
+        from_json(line)
+    assert not isinstance(caught.value, MaceError)
+    path = tmp_path / "a.sqlite"
+    Store(path, {"model": "x"}).close()
+    with sqlite3.connect(path) as base:
+        base.execute("INSERT INTO records VALUES ('k', 'main', 'optimal', ?)", (line,))
+    base.close()
+    with pytest.raises(FileError, match="a record in the checkpoint is damaged"):
+        Store(path, {"model": "x"})
+    ran = CliRunner().invoke(app, ["report", str(path), "--out", str(tmp_path / "r.html")])
+    assert isinstance(ran.exception, FileError)
+
+
+def test_a_checkpoint_that_takes_no_more_says_so_and_keeps_what_it_has(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with Store(path, {"model": "x"}) as store:
+        store.put(Record(0, "0", "main", "first"))
+        (pages,) = store._base.execute("PRAGMA page_count").fetchone()
+        store._base.execute(f"PRAGMA max_page_count={pages}")
+        with pytest.raises(FileError, match=r"takes no more answers \(database or disk is full\)"):
+            store.put(Record(1, "x" * 100_000, "main", "second"))
+    with Store(path, {"model": "x"}) as store:
+        assert set(store.records) == {"first"}
+
+
+# ------------------------------------------------------------------------------------------------ a full disk
+
+
+def limited(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that may write a few bytes to any file and no more, as on a disk that is full."""
+    return subprocess.run(
+        [sys.executable, "-m", "mace", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"MACE_DEBUG": ""},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    folder = tmp_path_factory.mktemp("full")
+    (folder / "p.mace").write_text("input a: int in [0, 9]\nif a > 5:\n    return 1\nreturn 0\n")
+    mace.Space([mace.Feature("a", "integer", 0, 9)]).save(folder / "s.toml")
+    pd.DataFrame({"a": range(10)}).to_csv(folder / "a.csv", index=False)
+    return folder, ["--model", "p.mace", "--space", "s.toml", "--data", "a.csv", "--goal", "1"]
+
+
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        ("explain", ["--certificate", "c.json"]),
+        ("export", ["--to", "smt2", "--out", "q"]),
+        ("audit", ["--processes", "1", "--out", "o.csv"]),
+        ("audit", ["--processes", "1", "--out", "o.json"]),
+        ("audit", ["--processes", "1", "--checkpoint", "k.sqlite"]),
+    ],
+    ids=["certificate", "export", "csv", "json", "checkpoint"],
+)
+def test_a_full_disk_is_no_internal_error_and_leaves_no_half_file(program, command, out):
+    folder, given = program
+    ran = limited(folder, command, *given, *out)
+    assert ran.returncode == 2, ran.stderr
+    assert "internal error" not in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert f"mace: {out[-1]}" in ran.stderr
+    left = {path.name for path in folder.iterdir()} - {"p.mace", "s.toml", "a.csv"}
+    assert {name for name in left if not name.startswith("k.sqlite")} == set()
+
+
+def test_what_cannot_be_printed_is_no_internal_error(program):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    folder, given = program
+    for arguments in (["--help"], ["inspect", *given[:4]], ["explain", *given, "--format", "json"]):
+        with Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-m", "mace", *arguments]
+            ran = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert ran.returncode == 2, ran.stderr
+        assert ran.stderr.startswith("mace: the system says: No space left on device")
+        assert "internal error" not in ran.stderr
+        assert "Exception ignored" not in ran.stderr
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(program):
+    folder, given = program
+    command = [sys.executable, "-m", "mace", "inspect", *given[:4]]
+    child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child.stdout.close()
+    said = child.stderr.read()
+    child.stderr.close()
+    assert child.wait() == 0
+    assert said == b""
+
+
+def test_memory_that_is_not_there_is_no_internal_error(monkeypatch):
+    def starve(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("mace.doctor.examine", starve)
+    ran = CliRunner().invoke(app, ["doctor"])
+    assert isinstance(ran.exception, MaceError)
+    assert str(ran.exception).startswith("out of memory")

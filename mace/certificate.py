@@ -122,9 +122,12 @@ def certifiable(question: Question) -> str | None:
         if isinstance(question.model, Network) and isinstance(axis, GridAxis) and axis.missing is not None:
             return f"`{axis.name}` may be missing or not, before a network"
     for column, axis in ((column, question.axes[column.feature]) for column in question.columns):
-        if isinstance(axis, GridAxis) and axis.grid.rounded_to != "float64":
+        at_once = column.values is None and column.rounded_to == "float32"
+        steps = isinstance(axis, GridAxis) and axis.grid.kind == "step"
+        if at_once and (column.chain or not steps or isinstance(question.model, Network)):
             return (
-                f"`{axis.name}` goes from 64-bit integers to float32 in one rounding, which the checker does not know"
+                f"`{axis.name}` goes to float32 in one rounding, which the checker knows only of numbers with a step, "
+                "before trees, that nothing else is done to"
             )
         for step in column.chain:
             if step[0] not in ("add", "sub", "mul", "div"):
@@ -358,11 +361,14 @@ def _missing(axis: Axis, **more: bool) -> dict[str, Any]:
 def _column(column: Column, axis: Axis) -> list[Any]:
     """The feature, a float for each level, and the operations on a number; where there are levels, they are applied.
 
-    Where the number may be missing, a float for that.
+    Where the number goes to float32 in one rounding, "float32" in the place of operations. Where it may be missing, a
+    float for that.
     """
     if column.values is not None:
         return [column.feature, _floats(column.values), []]
-    chain = [[step[0], _float(step[1])] for step in column.chain if isinstance(step[1], (int, float))]
+    chain: list[Any] | str = [[step[0], _float(step[1])] for step in column.chain if isinstance(step[1], (int, float))]
+    if column.rounded_to == "float32":
+        chain = "float32"
     if axis.missing is None or column.missing is None:
         return [column.feature, None, chain]
     return [column.feature, None, chain, _float(column.missing)]

@@ -346,10 +346,10 @@ class Grid(Axis):
             return index
         return index + 1 if index >= self.place or number >= self.extra else index
 
-    def float_at(self, index: int) -> int:
-        """What the model is given for this index."""
+    def float_at(self, index: int, dtype: str = "float64") -> int:
+        """What the model is given for this index, where a value of a step grid is rounded once, to this type."""
         number = self.number(index)
-        return number if self.grid != "step" else rounded(number, self.unit, "float64")
+        return number if self.grid != "step" else rounded(number, self.unit, dtype)
 
     def reach(self) -> Fraction:
         return self.scale * self.unit
@@ -654,6 +654,7 @@ class Column:
         need(len(absent) == lacking, f"{where}: a float for what is missing where a number may be, and only there")
         self.table: list[int] | None = None
         self.chain: list[tuple[str, int]] = []
+        self.given = "float32" if chain == "float32" else "float64"
         # The column is factor x + shift, but for rounding; so it is after each operation of the chain.
         self.affine = [(Fraction(1), Fraction(0))]
         if isinstance(self.axis, Levels):
@@ -661,7 +662,9 @@ class Column:
             items(chain, where, 0)
             return
         need(table is None, f"{where}: a grid has no table of levels")
-        for step in items(chain, where):
+        steps = self.given == "float64" or (isinstance(self.axis, Grid) and self.axis.grid == "step")
+        need(steps, f"{where}: only a value of a grid of steps is rounded once to float32")
+        for step in [] if self.given == "float32" else items(chain, where):
             name, operand = items(step, where, 2)
             name, x = text(name, ("add", "sub", "mul", "div"), where), floating(operand, where)
             need(x or name != "div", f"{where}: divides by zero")
@@ -689,7 +692,8 @@ class Column:
         assert isinstance(self.axis, Grid)
         if index == self.axis.missing:
             return self.absent
-        x = self.axis.float_at(index)
+        x = self.axis.float_at(index, self.given)
+        need(abs(x) < INFINITE, "statement: columns: a value overflows")
         for name, operand in self.chain:
             if name in ("add", "sub"):
                 x = to_dtype(x + operand if name == "add" else x - operand, "float64")
@@ -1134,6 +1138,8 @@ class Network:
         for axis in problem.axes:
             known = isinstance(axis, Levels) or axis.missing is None
             need(known, f"{where}: a network takes no number that may be missing")
+        wide = all(column.given == "float64" for column in problem.columns)
+        need(wide, f"{where}: a network takes no number that is rounded once to float32")
         width = len(problem.columns)
         for k, layer in enumerate(items(data["layers"], f"{where}: layers")):
             self.layers.append(Layer(layer, width, f"{where}: layer {k}"))

@@ -101,6 +101,7 @@ def refuse_uncovered(statement: dict[str, Any]) -> None:
     if any("missing" in feature for feature in statement["features"]):
         raise TranslationError("not covered by Ensemble.v: features that may be missing")
     uncovered = {
+        "numbers that are rounded once to float32": any(chain == "float32" for _, _, chain in statement["columns"]),
         "columns that are computed by a chain": any(chain for _, _, chain in statement["columns"]),
         "thresholds that are sets": any(isinstance(t, list) for tree in model["trees"] for t in tree["threshold"]),
     }

@@ -102,6 +102,22 @@ claim(
     certificate(SMALL, at_least(1.0), "9", [["split", 0, 2**24], FAR, ["trees"]], **CAST),
     certificate(SMALL, at_least(1.0), "8", [["split", 0, 2**24 + 1], FAR, ["trees"]], **CAST),
 )
+# 2^60 + 2^36 + 128 lies above the middle of two float32, and the double next to it on that middle, which goes down.
+BEYOND = 2**60
+ONCE = {"features": [grid(BEYOND, BEYOND + 2**37, BEYOND)], "columns": [[0, None, "float32"]]}
+TWICE = {**ONCE, "columns": [[0, None, []]]}
+OVER = forest([[0.0], [1.0]], at=[float(BEYOND)], cast="float32")
+AFTER = certificate(OVER, at_least(1.0), str(2**36 + 129), [["split", 0, BEYOND + 2**36 + 128], ["trees"], FAR], **ONCE)
+claim(
+    "a number that is rounded once, as if it were rounded twice",
+    AFTER,
+    certificate(OVER, at_least(1.0), str(2**36 + 129), [["split", 0, BEYOND + 2**36 + 128], ["trees"], FAR], **TWICE),
+)
+claim(
+    "a number that is rounded once, beyond the last that goes left",
+    AFTER,
+    certificate(OVER, at_least(1.0), str(2**36 + 1), [["split", 0, BEYOND + 2**36], ["trees"], FAR], **ONCE),
+)
 AT_3 = forest([[0.0], [1.0]], at=[3.0])
 claim(
     "a test that its own threshold passes",

@@ -14,7 +14,7 @@ import pytest
 from mace.proofs import check as checker
 from mace.proofs.check import INFINITE, ONE, Problem, Refused, rank_floor, rank_value, rounded, to_dtype
 from tests.proofs import enumeration
-from tests.proofs.by_hand import certificate, forest, network, number
+from tests.proofs.by_hand import certificate, forest, grid, network, number
 
 TYPES = {"float64": (np.float64, "<d", "<q"), "float32": (np.float32, "<f", "<i")}
 
@@ -82,6 +82,39 @@ def test_floats_are_counted_in_their_order(dtype: str) -> None:
         if abs(rank) < top and dtype == "float32":
             assert rank_floor(int(x * ONE) + 1, dtype) == rank
             assert rank_floor(int(x * ONE) - 1, dtype) == rank - 1
+
+
+def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers() -> None:
+    rng = np.random.default_rng(3)
+    below = 2**62
+    axis = grid(-below, below, 0)
+    column = checker.Column([0, None, "float32"], [checker.Grid(axis, "")], "")
+    differ = 0
+    for _ in range(2000):
+        x = int(rng.integers(-below, below)) >> int(rng.integers(40))
+        odd = (2 * int(rng.integers(2**23, 2**24)) + 1) << 37  # halfway between two float32
+        for n in (x, odd - 1, odd, odd + 1):
+            at_once = float(np.float32(np.int64(n)))
+            assert column.at(n) == scaled(at_once)
+            differ += at_once != float(np.float32(np.float64(n)))
+    assert differ > 1000
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "words"),
+    [
+        (network([[[1.0]]], [[0.0]]), {}, "a network takes no number that is rounded once"),
+        (forest([[1.0]]), {"features": [grid(0, 9, 0, grid="float64")]}, "only a value of a grid of steps"),
+        (forest([[1.0]]), {"features": [grid(0, 2**128, 0)]}, "a value overflows"),
+        (forest([[1.0]]), {"columns": [[0, None, ["float32"]]]}, "expected a list"),
+        (forest([[1.0]]), {"columns": [[0, None, "float64"]]}, "expected a list"),
+    ],
+)
+def test_what_is_not_rounded_once_is_refused(model: Any, more: Any, words: str) -> None:
+    data = certificate(
+        model, [[[0, None, number(2), False]]], None, [["trees"]], **{"columns": [[0, None, "float32"]], **more}
+    )
+    assert words in checker.check(data).reason
 
 
 def test_a_text_is_the_float_that_it_spells_or_none() -> None:

@@ -222,6 +222,9 @@ def test_what_the_theory_does_not_cover_is_named() -> None:
     data["proof"] = [["rule", 0]]
     with pytest.raises(TranslationError, match="rule"):
         translate(data)
+    data["statement"]["columns"][0][2] = "float32"
+    with pytest.raises(TranslationError, match="rounded once to float32"):
+        translate(data)
     data["statement"]["columns"][0][2] = [["sub", "0x1.0p+0"]]
     with pytest.raises(TranslationError, match="chain"):
         translate(data)

@@ -41,6 +41,9 @@ Model files need no `--trust-pickle`: `.json` and `.ubj` (XGBoost), `.txt` (Ligh
 LightGBM files are read without those libraries; with them, answers are confirmed by the library's own `predict`. A
 PyTorch `Sequential` is read through its ONNX export: `torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`;
 the weights that it may write into a file beside the model are read from there and from nowhere else.
+
+A `.json` of XGBoost's `dump_model` holds trees alone. It is read with what it lacks, `--dump "objective=binary:logistic
+base_score=0.5 columns=a,b,c"` or `load_model(path, dump=...)`, and answers say so; splits on categories are refused.
 """
 
 

@@ -11,7 +11,7 @@ above one half, or the first of the largest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -37,6 +37,7 @@ class Deployed:
     names:   the columns that it was trained on, if it knows them, as it spells them.
     spelled: how it spells a name.
     note:    what an answer must say about it; empty if the library itself predicts.
+    assumed: what its user said of it, which an answer must say too.
     probabilities: such a frame -> probabilities, shape (rows, classes); None if the model has none.
     """
 
@@ -45,6 +46,7 @@ class Deployed:
     note: str = ""
     probabilities: Callable[[pd.DataFrame], Rows] | None = None
     spelled: Callable[[str], str] = str
+    assumed: str = ""
 
 
 def innermost(model: Any) -> Any:
@@ -140,10 +142,12 @@ def _of_file(file: ModelFile, given: Given) -> Deployed:
         note = (
             f"{error.name} is not installed: the answer is confirmed by mace's own emulation of {file.path.name} only"
         )
-        return Deployed(lambda frame: np.array([decide(table, row) for row in _rows(frame)]), None, note)
+        return Deployed(
+            lambda frame: np.array([decide(table, row) for row in _rows(frame)]), None, note, assumed=file.assumed
+        )
     match file.format:
         case "xgboost":
-            return _booster(loaded, given)
+            return replace(_booster(loaded, given), assumed=file.assumed)
         case "lightgbm":
             return _lightgbm(loaded, given)
         case "onnx":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mace.compilers.formats import skops_file
+from mace.compilers.formats.xgboost_dump import Dump, stated
 from mace.compilers.model_file import FORMATS, open_file
 from mace.errors import FileError, ModelError
 from mace.files import read_bytes
@@ -51,9 +52,11 @@ class PickleWarning(UserWarning):
     """A pickle was read, which runs the code that it names."""
 
 
-def load_model(path: str | Path, trust_pickle: bool = False) -> object:
+def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | None = None) -> object:
     """The model in a file.
 
+    dump: what a .json of XGBoost's `dump_model` lacks: a `Dump`, or its text, for instance
+          `objective=binary:logistic base_score=0.5 columns=a,b,c`.
     trust_pickle: True if whoever wrote a joblib or pickle file may run code here; the other formats need no trust.
     Raises FileError if the file is absent, damaged, or of another version of its library;
            ModelError if it is not trusted, or holds something that is not a model.
@@ -61,10 +64,13 @@ def load_model(path: str | Path, trust_pickle: bool = False) -> object:
     path = Path(path)
     if not path.is_file():
         raise FileError(f"no model file {path}" if not path.exists() else f"{path} is not a file")
+    dump = stated(dump) if isinstance(dump, str) else dump
+    if dump is not None and path.suffix != ".json":
+        raise ModelError(f"{path} is no .json of XGBoost's `dump_model`", hint="Leave out what is said of a dump.")
     if path.suffix == ".skops":
         return _skops(path)
     if path.suffix in FORMATS:
-        return open_file(path)
+        return open_file(path, dump)
     if not trust_pickle:
         raise ModelError(
             f"{path} may be a pickle, and reading a pickle runs any code that its author put in",

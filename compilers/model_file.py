@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from mace.compilers import read_lightgbm, read_onnx, read_xgboost
 from mace.compilers.formats import lightgbm_model, onnx_model, xgboost_model
+from mace.compilers.formats.xgboost_dump import Dump
 from mace.errors import FileError, ModelError
 from mace.tables import Table
 
@@ -25,11 +26,12 @@ FORMATS: dict[str, Format] = {".json": "xgboost", ".ubj": "xgboost", ".txt": "li
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model file that holds plain data, and its checked content."""
+    """A model file that holds plain data, and its checked content; `assumed`: what its user said that is not in it."""
 
     path: Path
     format: Format
     content: Any
+    assumed: str = ""
 
     def table(self) -> Table:
         """Its table; raises ModelError."""
@@ -90,10 +92,17 @@ _OPEN: dict[Format, Callable[[Path], Any]] = {
 }
 
 
-def open_file(path: Path) -> ModelFile:
-    """The checked content of a model file, by its ending; raises FileError for damage, ModelError."""
+def open_file(path: Path, dump: Dump | None = None) -> ModelFile:
+    """The checked content of a model file, by its ending; raises FileError for damage, ModelError.
+
+    dump: what a file of XGBoost's `dump_model` lacks.
+    """
     kind = FORMATS[path.suffix]
     try:
+        if dump is not None and path.suffix == ".json":
+            return ModelFile(
+                path, kind, xgboost_model.load(path, dump), f"{path.name} holds trees alone; taken: {dump}"
+            )
         return ModelFile(path, kind, _OPEN[kind](path))
     except MemoryError:
         raise FileError(f"{path} needs more memory than there is") from None

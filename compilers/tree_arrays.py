@@ -19,6 +19,7 @@ from mace.tables import Tree
 from mace.validity import LEAF, tree_fault
 
 MOST_NODES = 10_000_000
+MOST_LEVELS = 5000  # of a tree: native code measures it by calling itself, once for every level
 MOST_CELLS = 2**28  # nodes times scores: 2 GB of numbers
 
 
@@ -71,6 +72,7 @@ def checked(
     fault = tree_fault(tree, columns, value.shape[1])
     if fault:
         raise ModelError(f"{where}{fault}")
+    refuse_deep(where, tree, MOST_LEVELS)
     return replace(
         tree,
         column=tree.column.astype(np.int32),

@@ -385,8 +385,8 @@ class Explainer:
             notes.append(f"no certificate: {reason}")
         elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
             notes.append("the certificate is written when it is asked for, which the time limit does not count")
-        if not isinstance(self.table, Formula) and self.judge.deployed.note:
-            notes.append(self.judge.deployed.note)
+        if not isinstance(self.table, Formula):
+            notes += [said for said in (self.judge.deployed.note, self.judge.deployed.assumed) if said]
         if any(question.has_goal(point) is None for point in points):
             notes.append(f"{IN_DOUBT} the counterfactual: the deployed model, asked about this row alone, accepts it")
         refused = [avoid for one in found for avoid in one.bracket.refused]

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mace.compilers.formats import ubjson
 from mace.compilers.formats.fields import Fields, fields_of
+from mace.compilers.formats.xgboost_dump import Dump, document_of
 from mace.errors import FileError, ModelError
 from mace.exact import to_float32
 from mace.files import read_bytes
@@ -56,10 +57,17 @@ _CATEGORIES = {9: "int8", 10: "uint8", 11: "int16", 13: "int32", 15: "int64"}
 _DAMAGED = "the XGBoost model is damaged: it"
 
 
-def load(path: Path) -> dict[str, Any]:
-    """The checked document of a .json or .ubj file; raises FileError for what is no such document, ModelError."""
+def load(path: Path, dump: Dump | None = None) -> dict[str, Any]:
+    """The checked document of a .json or .ubj file; raises FileError for what is no such document, ModelError.
+
+    dump: what a file of `dump_model` lacks.
+    """
     data = read_bytes(path, LARGEST_FILE)
     document = ubjson.parse(data, str(path)) if path.suffix == ".ubj" else _parsed(data, path)
+    if isinstance(document, list) and document and all(isinstance(t, dict) and "nodeid" in t for t in document):
+        return checked(document_of(document, dump, str(path)))
+    if dump is not None:
+        raise ModelError(f"{path} holds no trees of `dump_model`", hint="Leave out what is said of a dump.")
     if not isinstance(document, dict) or "learner" not in document:
         raise FileError(f"{path} is no XGBoost model: it has no `learner`")
     return checked(document)
@@ -268,25 +276,25 @@ def _tree(tree: Fields, number: int, columns: int) -> dict[str, Any]:
             raise tree.wrong("has a node below which there is a deleted one")
         child[inside] = place[child[inside]]
     made = _complete(kept, sets, number, columns)
-    if "parents" in tree.values:
-        parents = tree.wholes("parents", "int64", -(2**31), 2**31 - 1)
-        if len(parents) != len(gone) or not _same_parents(parents, gone, place, made):
-            raise tree.wrong("has parents that are not those of its children")
-    return made
-
-
-def _same_parents(stored: NDArray[Any], gone: NDArray[Any], place: NDArray[Any], made: dict[str, Any]) -> bool:
-    """Whether the nodes that stay, but for the root, name as parents what their parents' children say.
-
-    True as well where a node is the child of several, or of none: `read_document` says that better.
-    """
     children = np.concatenate([made["left_children"], made["right_children"]])
-    children = children[children >= 0]
-    if not np.array_equal(np.sort(children), np.arange(1, len(made["parents"]))):
-        return True
-    stored = stored[~gone][1:]
+    if np.array_equal(np.sort(children[children >= 0]), np.arange(1, len(made["parents"]))):
+        _refuse_other_order(tree, made, gone, place)
+    return made  # Where a node is the child of several, or of none, `read_document` says so.
+
+
+def _refuse_other_order(tree: Fields, made: dict[str, Any], gone: NDArray[Any], place: NDArray[Any]) -> None:
+    """Raise unless the children of a node lie side by side, and name it as their parent."""
+    inner = made["left_children"] >= 0
+    if (made["left_children"][inner] + 1 != made["right_children"][inner]).any():
+        # `GetNextNode` of predict_fn.h goes to the node behind the left child, wherever the right one is.
+        raise tree.wrong("has a right child that does not follow the left one, which XGBoost takes for granted")
+    if "parents" not in tree.values:
+        return
+    stored = tree.wholes("parents", "int64", -(2**31), 2**31 - 1)
+    stored = stored[~gone][1:] if len(stored) == len(gone) else np.array([-1])
     inside = (stored >= 0) & (stored < len(place))
-    return bool(inside.all()) and bool((place[stored] == made["parents"][1:]).all())
+    if not inside.all() or not np.array_equal(place[stored], made["parents"][1:]):
+        raise tree.wrong("has parents that are not those of its children")
 
 
 def _complete(kept: dict[str, NDArray[Any]], sets: dict[str, Any], number: int, columns: int) -> dict[str, Any]:

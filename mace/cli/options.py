@@ -68,6 +68,14 @@ class Trained:
         bool,
         typer.Option("--trust-pickle", help="Load pickled models. A pickle runs any code that its author put into it."),
     ] = False
+    dump: Annotated[
+        str | None,
+        typer.Option(
+            "--dump",
+            help="What a .json of XGBoost's dump_model lacks: "
+            '"objective=binary:logistic base_score=0.5 columns=a,b,c", num_class, num_parallel_tree.',
+        ),
+    ] = None
 
     def read_model(self, path: Path | None = None) -> object:
         """The model of `--model`, or of another file under the same trust."""
@@ -82,7 +90,7 @@ class Trained:
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            loaded = load_model(path, self.trust_pickle)
+            loaded = load_model(path, self.trust_pickle, self.dump if path == self.model else None)
         for warning in caught:
             say(f"mace: warning: {warning.message}", err=True)
         return loaded

@@ -260,3 +260,36 @@ def test_what_lightgbm_would_trust_is_refused(tmp_path: Path, name: str) -> None
     (tmp_path / "model.txt").write_text(edited, encoding="utf-8")
     with pytest.raises(MaceError, match=re.escape(message)):
         read(load_model(tmp_path / "model.txt"))
+
+
+def test_children_that_do_not_lie_side_by_side_are_refused(tmp_path: Path) -> None:
+    """XGBoost goes to the node behind the left child, wherever the right one is."""
+    document = json.loads(bytes(xgb("squared error").save_raw("json")))
+    tree = first_tree(document)
+    tree["left_children"][0], tree["right_children"][0] = tree["right_children"][0], tree["left_children"][0]
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelError, match="a right child that does not follow the left one"):
+        load_model(tmp_path / "model.json")
+
+
+def test_a_tree_as_deep_as_a_stack_is_refused(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")
+    frame = rows()[["y"]]
+    data = lightgbm.Dataset(frame, target(rows()))
+    text = lightgbm.train({"objective": "regression", "verbose": -1, "num_leaves": 3}, data, 1).model_to_string()
+    depth = 20_000  # node k goes left to leaf k, right to node k + 1
+    lines = [
+        f"num_leaves={depth + 1}",
+        "num_cat=0",
+        "split_feature=" + " ".join(["0"] * depth),
+        "threshold=" + " ".join(map(str, range(depth))),
+        "decision_type=" + " ".join(["2"] * depth),
+        "left_child=" + " ".join(str(-k - 1) for k in range(depth)),
+        "right_child=" + " ".join([*map(str, range(1, depth)), str(-depth - 1)]),
+        "leaf_value=" + " ".join(["1"] * (depth + 1)),
+    ]
+    text = re.sub(r"tree_sizes=.*\n", "", text)
+    text = re.sub(r"(?s)Tree=0\n.*?\n\n\n", "Tree=0\n" + "\n".join(lines) + "\n\n\n", text)
+    (tmp_path / "model.txt").write_text(text)
+    with pytest.raises(ModelError, match="more than 5000 levels deep"):
+        read(load_model(tmp_path / "model.txt"))

@@ -285,7 +285,7 @@ def test_what_onnxruntime_would_trust_is_refused(tmp_path: Path, name: str) -> N
 
 def test_a_tree_as_deep_as_a_stack_is_refused() -> None:
     model = forest()
-    depth = 50_000  # node k goes left to the leaf depth + k, right to k + 1
+    depth = 3_000  # node k goes left to the leaf depth + k, right to k + 1
     count = 2 * depth + 1
     for name, values in {
         "nodes_treeids": [0] * count,

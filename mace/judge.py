@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Point
-from mace.errors import GoalError, MaceError, RowError
+from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Classes, Margin, Probability, Value, Wanted
 from mace.question import Question, program_result
 from mace.space import Space
@@ -87,6 +87,23 @@ class Judge:
             scores = self.table.scores(question.row(point))
             return bool(wanted.met(scores[None, :], self.table.classes)[0])
         return bool(self.met(wanted, self.says(self._one(question, point), probabilities=of_probability(wanted)))[0])
+
+    def confirms(self, question: Question, point: Point) -> bool:
+        """The same as `meets`, where it is not the opposite of what the model's numbers say for certain.
+
+        Raises ModelError where it is: then they bound nothing.
+        """
+        met, said = self.meets(question, point), question.has_goal(point)
+        # Probabilities and margins are only enclosed by comparisons of scores.
+        enclosed = isinstance(question.goal.wanted, (Probability, Margin))
+        if said is None or said == met or said and enclosed:
+            return met
+        raise ModelError(
+            f"the model's own `predict` says {self.decide(question, point)!r} for {question.values(point)}, "
+            f"which contradicts the numbers that were read of it",
+            hint="Has the model been fitted again, or its `predict` replaced, since it was read? If not, please report "
+            "this. No bound is given.",
+        )
 
     def met(self, wanted: Wanted, said: NDArray[Any]) -> NDArray[np.bool_]:
         """Which of several rows have a goal, by what `says` returned for them."""

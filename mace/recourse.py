@@ -35,7 +35,7 @@ from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, NumberError
 from mace.escape import short
 from mace.exact import as_written, nearest
-from mace.goals import Classes, Margin, Probability, Wanted, lower, wanted
+from mace.goals import Classes, Margin, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits, Oracle, memory_asked
@@ -278,8 +278,7 @@ class Explainer:
 
         def confirm(point: Point) -> bool:
             if point not in said:
-                said[point] = self.judge.meets(question, point)
-                self._refuse_contradiction(question, point, said[point])
+                said[point] = self.judge.confirms(question, point)
             return said[point]
 
         if question.obeys(question.start) and confirm(question.start):
@@ -304,20 +303,6 @@ class Explainer:
             answered = answered.away(avoid)
         recheck(bracket, answered, limits.deadline)
         return _Found(bracket, answered, oracle.name, note)
-
-    def _refuse_contradiction(self, question: Question, point: Point, met: bool) -> None:
-        """Raise ModelError where the model's own word is not what its numbers say for certain: they bound nothing."""
-        said = question.has_goal(point)
-        # Probabilities and margins are only enclosed by comparisons of scores.
-        enclosed = isinstance(question.goal.wanted, (Probability, Margin))
-        if said is None or said == met or said and enclosed:
-            return
-        raise ModelError(
-            f"the model's own `predict` says {self.decide(question, point)!r} for {question.values(point)}, "
-            f"which contradicts the numbers that were read of it",
-            hint="Has the model been fitted again, or its `predict` replaced, since it was read? If not, please report "
-            "this. No bound is given.",
-        )
 
     def _first(
         self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool], deadline: Deadline

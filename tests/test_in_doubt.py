@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import warnings
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,11 +23,18 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import ExtraTreeClassifier
+from typer.testing import CliRunner
 
 import mace
 from mace import Feature, Space
 from mace.answer import Answer
+from mace.certificate import same_statement
+from mace.cli import app
+from mace.errors import CertificateError, ModelError
+from mace.exclusions import without
+from mace.judge import Judge
 from mace.oracles.witnesses import same_leaves
+from mace.question import Question
 
 SPACE = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 5), Feature("c", "binary")])
 ROWS = pd.DataFrame(list(itertools.product(range(6), range(6), range(2))), columns=SPACE.names, dtype=np.float64)
@@ -169,3 +179,63 @@ def test_sums_beside_a_million_of_millions_are_asked_too() -> None:
             for a in range(7) for b in range(7)}  # fmt: skip
     near = min(Fraction(a + b, 12) for (a, b), label in said.items() if label != answer.decision)
     agrees(answer, near, answer)
+
+
+@pytest.mark.parametrize("name", ["isolation forest", "soft vote", "few bits", "whole weights"])
+def test_a_certificate_is_about_its_question_with_what_the_model_refused_and_nothing_else(name: str) -> None:
+    excluded = 0
+    for seed in range(6):
+        explainer = mace.Explainer(MODELS[name](seed), SPACE)
+        question, _ = explainer.question(ROWS.iloc[7].to_dict())
+
+        def differences(data: Any, question: Question = question, judge: Judge = explainer.judge) -> list[str]:
+            listed = data["statement"]["avoid"]
+            return same_statement(data, without(question, listed, lambda point: judge.confirms(question, point)))
+
+        answer = explainer.explain(ROWS.iloc[7].to_dict())
+        if answer.witness is None:
+            continue
+        data = answer.certificate.to_dict()
+        regions = data["statement"]["avoid"]
+        assert differences(data) == []
+        assert bool(same_statement(data, question)) == bool(regions)
+        excluded += len(regions)
+        data["statement"]["avoid"] = [*regions, {"point": [int(i) for i in answer.witness]}]
+        with pytest.raises(CertificateError, match="has the goal"):
+            differences(data)
+    assert excluded
+
+
+def test_mace_check_asks_the_model_about_what_a_certificate_leaves_out(tmp_path: Path) -> None:
+    joblib.dump(MODELS["isolation forest"](0), tmp_path / "model.joblib")
+    SPACE.save(tmp_path / "space.toml")
+    ROWS.to_csv(tmp_path / "rows.csv", index=False)
+    about = ["--model", tmp_path / "model.joblib", "--trust-pickle", "--space", tmp_path / "space.toml"]
+    about += ["--data", tmp_path / "rows.csv", "--row", "7"]
+    file = tmp_path / "proof.json"
+
+    def ran(*arguments: object) -> tuple[int, str]:
+        done = CliRunner().invoke(app, [*map(str, arguments)])
+        return done.exit_code, done.output
+
+    assert ran("explain", *about, "--certificate", file)[0] == 0
+    data = json.loads(file.read_text())
+    assert data["statement"]["avoid"]
+    code, said = ran("check", file, *about)
+    assert (code, said.count("the statement is the one of this model")) == (0, 1), said
+    data["statement"]["avoid"].append({"point": data["witness"]["point"]})
+    data["witness"] = None  # the claim without its own witness is true, and says less
+    file.write_text(json.dumps(data))
+    assert ran("check", file)[0] == 0
+    code, said = ran("check", file, *about)
+    assert (code, said.count("it excludes a point at which the model has the goal")) == (10, 1), said
+
+
+def test_what_a_model_refuses_against_its_own_numbers_is_not_left_out() -> None:
+    model = RandomForestClassifier(5, random_state=0).fit(ROWS, ROWS["a"] + ROWS["b"] > 4)
+    explainer = mace.Explainer(model, SPACE)
+    question, _ = explainer.question({"a": 0, "b": 0, "c": 0})
+    assert question.has_goal((5, 5, 0))
+    model.fit(ROWS, ROWS["a"] + ROWS["b"] > 11)  # after it was read: now nothing has the goal
+    with pytest.raises(ModelError, match="contradicts the numbers that were read"):
+        without(question, [{"point": [5, 5, 0]}], lambda point: explainer.judge.confirms(question, point))

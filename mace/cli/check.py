@@ -112,7 +112,7 @@ def _question(about: tuple[Given, Measured, Asked]) -> tuple[Question, Callable[
     given, measured, asked = about
     explainer, row = explainer_of(given, measured, asked)
     question, _ = explainer.question(row, asked.goal, asked.most_changes)
-    return question, lambda point: explainer.judge.meets(question, point)
+    return question, lambda point: explainer.judge.confirms(question, point)
 
 
 def _by_solvers(data: Any) -> bool:

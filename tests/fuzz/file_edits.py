@@ -191,13 +191,28 @@ def _json(data: bytes, rng: Rng) -> bytes:
 
 def _booster(document: Any, rng: Rng) -> Any:
     """A document of XGBoost with another member; what says the same twice is left out at times, to come further."""
-    document = of_values(document, rng)
+    document = _renumbered(document, rng) if rng.random() < 0.15 else of_values(document, rng)
     if rng.random() < 0.6 and isinstance(document, dict):
         model = document["learner"]["gradient_booster"]["model"]
         model.pop("iteration_indptr", None)
         for tree in model["trees"]:
             tree.pop("parents", None)
             tree["tree_param"] = {"size_leaf_vector": "1"}
+    return document
+
+
+def _renumbered(document: Any, rng: Rng) -> Any:
+    """The same trees with one whose nodes, but for the root, have other numbers."""
+    tree = pick(rng, document["learner"]["gradient_booster"]["model"]["trees"])
+    count = len(tree["left_children"])
+    order = [0, *(int(place) + 1 for place in rng.permutation(count - 1))]
+    number = {old: new for new, old in enumerate(order)}
+    for key, values in tree.items():
+        if isinstance(values, (list, np.ndarray)) and len(values) == count:
+            moved = [values[old] for old in order]
+            if key in ("left_children", "right_children", "parents"):
+                moved = [number.get(int(value), int(value)) for value in moved]
+            tree[key] = np.array(moved, values.dtype) if isinstance(values, np.ndarray) else moved
     return document
 
 

@@ -24,7 +24,8 @@ from mace.compilers.formats.protobuf import Field, FormatError, decode, encode
 from mace.errors import FileError, ModelError
 from mace.files import read_bytes
 
-LARGEST_FILE = 2**31
+LARGEST_FILE, LARGEST_TENSOR = 2**29, 2**30
+MOST_CELLS = 2**24  # of the rows that are asked at once
 MOST_COLUMNS = 2**24
 ML = "ai.onnx.ml"
 _VERSIONS = {"": (7, 100), ML: (1, 4)}  # From 7 on operations broadcast as they do today; 5 has other tree ensembles.
@@ -197,11 +198,12 @@ def _input(graph: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, 
     if len(sizes) not in (0, 2):
         raise ModelError(f"the ONNX model's input {inputs[0]['name']!r} has {len(sizes)} dimensions, expected 2")
     rows, columns = sizes or (0, 0)
+    columns = _whole(columns, "its number of columns", 0, MOST_COLUMNS)
     return {
         "input": inputs[0]["name"],
         "dtype": _FLOATS[kind["elem_type"]],
-        "rows": _whole(rows, "its number of rows", 0, 2**20) or None,
-        "columns": _whole(columns, "its number of columns", 0, MOST_COLUMNS),
+        "rows": _whole(rows, "its number of rows", 0, MOST_CELLS // max(columns, 1)) or None,
+        "columns": columns,
     }
 
 
@@ -314,7 +316,7 @@ def _beside(tensor: Mapping[str, Any], path: Path | None) -> bytes:
         raise _damaged(f"the constant {title!r} lies at {offset!r} of another file")
     start = int(offset or 0)
     count = int(length) if length else size - start
-    if count < 0 or start + count > size or count > LARGEST_FILE:
+    if count < 0 or start + count > size or count > LARGEST_TENSOR:
         raise FileError(f"{beside} is too short for {title!r} of {path}", hint="It may be cut off: export again.")
     with beside.open("rb") as file:
         file.seek(start)

@@ -89,6 +89,8 @@ def _members(data: bytes, name: str) -> dict[str, bytes]:
             listed = archive.infolist()
             if sum(one.file_size for one in listed) > LARGEST_CONTENT:
                 raise _damaged(name, "it unpacks to more than 2 GB")
+            if any(one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for one in listed):
+                raise _damaged(name, "its parts are packed in another way than skops packs them")
             if len({one.filename for one in listed}) != len(listed):
                 raise _damaged(name, "two of its parts have one name")
             return {one.filename: archive.read(one) for one in listed}

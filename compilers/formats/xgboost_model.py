@@ -30,7 +30,7 @@ from mace.exact import to_float32
 from mace.files import read_bytes
 
 OLDEST, TOO_NEW = (2, 0), (4, 0)
-LARGEST_FILE = 2**30
+LARGEST_FILE, LARGEST_JSON = 2**30, 2**28  # bytes; JSON takes some twelve times as much when it is read
 MOST_COLUMNS, MOST_OUTPUTS, MOST_TREES = 2**24, 2**16, 2**24
 MOST_CATEGORIES = 2**24  # From here on float32 has gaps, and the library knows no category.
 MOST_SET_BITS = 2**31  # of all sets of categories: the library keeps a bit for every category up to the largest
@@ -62,7 +62,7 @@ def load(path: Path, dump: Dump | None = None) -> dict[str, Any]:
 
     dump: what a file of `dump_model` lacks.
     """
-    data = read_bytes(path, LARGEST_FILE)
+    data = read_bytes(path, LARGEST_FILE if path.suffix == ".ubj" else LARGEST_JSON)
     document = ubjson.parse(data, str(path)) if path.suffix == ".ubj" else _parsed(data, path)
     if isinstance(document, list) and document and all(isinstance(t, dict) and "nodeid" in t for t in document):
         return checked(document_of(document, dump, str(path)))

@@ -241,7 +241,7 @@ TREE_WRONG: dict[str, tuple[str, str, str]] = {
     "categories": (r"num_cat=[1-9]", "num_cat=0", "a set of categories out of range"),
     "boundaries": (r"cat_boundaries=0 \d+", "cat_boundaries=0 99999", "cat_threshold, expected 99999"),
     "bits": (r"cat_threshold=\d+", "cat_threshold=99999999999", "cat_threshold out of range"),
-    "leaves": (r"num_leaves=\d", "num_leaves=2000000000", "leaf_value, expected 2000000000"),
+    "leaves": (r"num_leaves=\d", "num_leaves=9000000", "leaf_value, expected 9000000"),
     "leaf": (r"leaf_value=\S+", "leaf_value=1e999", "leaf_value that is not finite"),
     "nan": (r"leaf_value=\S+", "leaf_value=nan", "no numbers in leaf_value"),
     "other digits": (r"leaf_value=\S+", "leaf_value=\u0661", "no numbers in leaf_value"),

@@ -333,3 +333,10 @@ def test_bytes_that_are_no_message_are_refused(tmp_path: Path, data: bytes) -> N
     (tmp_path / "model.onnx").write_bytes(data)
     with pytest.raises((FileError, ModelError)):
         read(load_model(tmp_path / "model.onnx"))
+
+
+def test_a_fixed_number_of_rows_claims_no_memory() -> None:
+    model = chain(("MatMul", ["x", "w"], ["y"]), w=np.ones((2, 1)))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 2**40
+    with pytest.raises(ModelError, match="number of rows is 1099511627776"):
+        read(model)

@@ -228,3 +228,11 @@ def test_a_reader_that_finds_attributes_of_another_type_says_so(tmp_path: Path) 
     model.tree_ = np.zeros(3)
     with pytest.raises(ModelError):
         read(load_model(saved(model, tmp_path)))
+
+
+def test_parts_that_need_a_large_dictionary_are_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "model.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("schema.json", "{}")
+    with pytest.raises(FileError, match="packed in another way"):
+        load_model(path)

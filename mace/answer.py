@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mace.deadline import NEVER, Deadline
 from mace.errors import CertificateError
 from mace.exact import above, below, nearest, text
 from mace.search import Asked, Status
@@ -111,6 +112,7 @@ class Answer:
     def certificate(self) -> Certificate | SolverCertificate:
         """The proof of the bound, for `certificate.check()` and `certificate.save(path)`.
 
+        It is written when it is asked for, and no time limit counts that.
         An answer of the solvers has a `SolverCertificate`: the refuted question, two verdicts, cvc5's proof.
         Raises CertificateError when this answer has none, saying why.
         """
@@ -127,7 +129,7 @@ class Answer:
         from mace.certificate import certificate
 
         lower = None if self.status == "infeasible" else self.exact_lower_bound
-        return certificate(self.question, lower, self.witness, self._proof())
+        return certificate(self.question, lower, self.witness, self.short_proof())
 
     @property
     def by_solvers(self) -> bool:
@@ -135,16 +137,15 @@ class Answer:
         bounded = self.status == "infeasible" or self.exact_lower_bound > 0
         return self.proof is None and self.question is not None and self.oracle == "smt" and bounded
 
-    def _proof(self) -> Proof:
+    def short_proof(self, deadline: Deadline = NEVER) -> Proof:
         """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes."""
         assert self.proof is not None and self.question is not None
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or self.exact_distance != self.exact_lower_bound:
             return self.proof
-        from mace.deadline import Deadline
         from mace.oracles.ensembles import EnsembleOracle
         from mace.oracles.protocol import Found, Limits
 
-        left = Deadline.after(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
+        left = deadline.within(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
         deadline = left.within(self.seconds * 4 + 10)
         if deadline.over:
             return self.proof

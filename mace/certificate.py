@@ -23,6 +23,7 @@ import numpy as np
 
 from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.columns import Column
+from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
@@ -148,6 +149,7 @@ def certificate(
     witness: Point | None,
     proof: Proof,
     model: dict[str, Any] | None = None,
+    deadline: Deadline = NEVER,
 ) -> Certificate:
     """The certificate of a bound.
 
@@ -156,14 +158,14 @@ def certificate(
              checker, can tell that it has the goal: when its last bits depend on the order of summation.
     model:   what stands for the model, for callers that write many certificates of one model and keep its
              `model_part` in a file of its own; None: that part itself.
-    Raises CertificateError if the question cannot be written, with the reason.
+    Raises CertificateError if the question cannot be written, with the reason; TimeOverError.
     """
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return Certificate(
         {
             "mace_certificate": FORMAT,
             "about": about,
-            "statement": statement(question, lower, model),
+            "statement": statement(question, lower, model, deadline),
             "witness": None
             if witness is None or not question.has_goal(witness)
             else {"point": [int(i) for i in witness], "distance": text(question.distance_of(witness))},
@@ -174,15 +176,17 @@ def certificate(
 
 def model_part(table: Ensemble | Network) -> dict[str, Any]:
     """What a statement says of a model."""
-    return _model(table)
+    return _model(table, NEVER)
 
 
-def statement(question: Question, claim: Fraction | None, model: dict[str, Any] | None = None) -> dict[str, Any]:
+def statement(
+    question: Question, claim: Fraction | None, model: dict[str, Any] | None = None, deadline: Deadline = NEVER
+) -> dict[str, Any]:
     """The question and the claim in plain values: "nothing closer than `claim`", or "nothing at all" for None.
 
     model: see `certificate`.
 
-    Raises CertificateError if the question cannot be written, with the reason.
+    Raises CertificateError if the question cannot be written, with the reason; TimeOverError.
     """
     reason = certifiable(question)
     if reason is not None:
@@ -193,7 +197,7 @@ def statement(question: Question, claim: Fraction | None, model: dict[str, Any] 
     return {
         "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
         "columns": [_column(column, question.axes[column.feature]) for column in question.columns],
-        "model": _model(question.model) if model is None else model,
+        "model": _model(question.model, deadline) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
         "rules": [expression_of(rule) for rule in question.rules],
@@ -374,7 +378,7 @@ def _column(column: Column, axis: Axis) -> list[Any]:
     return [column.feature, None, chain, _float(column.missing)]
 
 
-def _model(table: Ensemble | Network) -> dict[str, Any]:
+def _model(table: Ensemble | Network, deadline: Deadline) -> dict[str, Any]:
     if isinstance(table, Ensemble):
         return {
             "kind": "ensemble",
@@ -386,7 +390,7 @@ def _model(table: Ensemble | Network) -> dict[str, Any]:
             "error": _float(table.error),
             "divide": int(table.divide),
             "start": _floats(table.start.tolist()),
-            "trees": [_tree(tree) for tree in table.trees],
+            "trees": [_tree(tree, deadline) for tree in table.trees],
         }
     return {
         "kind": "network",
@@ -403,8 +407,9 @@ def _model(table: Ensemble | Network) -> dict[str, Any]:
     }
 
 
-def _tree(tree: Tree) -> dict[str, list[Any]]:
+def _tree(tree: Tree, deadline: Deadline) -> dict[str, list[Any]]:
     """A tree with its nodes in preorder, as a checker wants them: children after their parents."""
+    deadline.look("writing the certificate")
     column, left, right = tree.column.tolist(), tree.left.tolist(), tree.right.tolist()
     order: list[int] = []
     todo = [0]

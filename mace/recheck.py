@@ -17,15 +17,17 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from mace.certificate import Certificate, certifiable, certificate, holdable
+from mace.certificate import Certificate, canonical, certifiable, certificate, holdable
 from mace.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import CertificateError
+from mace.files import write_whole
 from mace.plausibility import rule_of
 from mace.proof import Leaf
 from mace.question import Question
 from mace.search import Bracket
 from mace.tables import Network
 
+READING = "the checker was reading the proof"
 SHORT = 300_000
 """Certificates of fewer characters are checked at once: starting a process takes longer."""
 DENSER = 4
@@ -49,7 +51,7 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     unread, refusal = certifiable(question) or "", ""
     if not unread:
         try:
-            refusal = _refusal(certificate(question, lower, None, proof), deadline)
+            refusal = objection(certificate(question, lower, None, proof, deadline=deadline), deadline)
         except CertificateError as error:
             unread = error.message
         except TimeOverError as error:
@@ -60,31 +62,26 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
 
 
 def objection(made: Certificate, deadline: Deadline) -> str:
-    """Why a certificate is not accepted, or not in time; empty if it is."""
-    try:
-        return _refusal(made, deadline)
-    except TimeOverError as over:
-        return str(over)
-
-
-def _refusal(made: Certificate, deadline: Deadline) -> str:
     """Why the checker refuses a certificate, empty if it accepts; raises TimeOverError.
 
     With a limit, the checker of a long one is a process of its own.
     """
     refused = "the checker refused the prover's proof ({}); please report this"
+    deadline.look(READING)
+    raw = canonical(made.data)
     left = deadline.left()
-    size = made.length * (DENSER if made.data["statement"]["model"].get("kind") == "network" else 1)
+    size = len(raw) * (DENSER if made.data["statement"]["model"].get("kind") == "network" else 1)
     if left is None or left > 0 and size < SHORT:
         verdict = made.check()
         return "" if verdict.accepted else refused.format(verdict.reason)
     from mace.proofs import check
 
     with tempfile.TemporaryDirectory() as folder:
-        file = made.save(Path(folder) / "proof.json")
+        file = write_whole(Path(folder) / "proof.json", raw)
         command = [sys.executable, "-I", "-S", check.__file__, str(file)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=left, check=False)
+            deadline.look(READING)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.left(), check=False)
         except subprocess.TimeoutExpired:
-            raise TimeOverError(f"{deadline.why}, reached before the checker had read the proof") from None
+            raise TimeOverError(f"{deadline.why}, reached while {READING}") from None
     return "" if done.returncode == 0 else refused.format((done.stdout or done.stderr).strip())

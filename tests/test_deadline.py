@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +11,13 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace import background, deadline
+from mace import answer, background, deadline
 from mace.axes import Point
 from mace.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
 from mace.oracles import warm
+from mace.oracles.ensembles import EnsembleOracle
+from mace.oracles.protocol import Limits, Unknown
 from mace.question import Question
 from mace.search import pull_back
 from tests.clocks import Hand, Ticking, Time
@@ -132,7 +135,24 @@ def test_an_answer_in_too_little_time_claims_no_more_than_is_proved(
     explainer = mace.Explainer(model, space)
     best = explainer.explain(row, goal=True)
     monkeypatch.setattr(deadline, "time", Time(Ticking()))
-    answer = explainer.explain(row, goal=True, oracle=oracle, timeout=seconds)
-    assert answer.exact_lower_bound <= best.exact_lower_bound
-    if answer.status != "optimal":
-        assert f"time limit ({seconds} s)" in answer.why
+    found = explainer.explain(row, goal=True, oracle=oracle, timeout=seconds)
+    assert found.exact_lower_bound <= best.exact_lower_bound
+    if found.status != "optimal":
+        assert f"time limit ({seconds} s)" in found.why
+
+
+def test_a_shorter_proof_is_looked_for_only_in_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, space, row = stump()
+    explained = mace.explain(model, space, row, goal=True, timeout=2.0)
+    monkeypatch.setattr(answer, "LONG_PROOF", 0)
+    searched: list[float | None] = []
+
+    def ask(self: EnsembleOracle, radius: None, limits: Limits, **more: object) -> Unknown:
+        searched.append(limits.deadline.left())
+        return Unknown("")
+
+    monkeypatch.setattr(EnsembleOracle, "ask", ask)
+    assert replace(explained, seconds=0.5).short_proof(Deadline.after(9.0, Hand())) is explained.proof
+    assert replace(explained, seconds=0.5).short_proof(Deadline.after(1.0, Hand())) is explained.proof
+    assert replace(explained, seconds=2.5).short_proof() is explained.proof
+    assert searched == [1.5, 1.0]

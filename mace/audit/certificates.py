@@ -15,6 +15,7 @@ import json
 import re
 import signal
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,6 +59,12 @@ class Writer:
     @cached_property
     def _digest(self) -> str:
         return hashlib.sha256(self._text).hexdigest()
+
+    def ready(self) -> float:
+        """Write the model, once and for all answers; the seconds it took. Raises CertificateError."""
+        began = time.perf_counter()
+        _ = self._digest, self._packed, self._parsed
+        return time.perf_counter() - began
 
     def of(self, answer: Answer) -> Certificate:
         """The certificate of an answer, with the digest of its model; raises CertificateError as `answer.certificate`.

@@ -172,9 +172,7 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _end_with_parent()
     _one_thread()
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
-    if _worker.explainer.background is not None:
-        _worker.explainer.background.read()
-    _worker.explainer.ready(_worker.task.oracle)  # before the clock of the first query runs
+    _worker.ready()
     _limit(memory)
 
 

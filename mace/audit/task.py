@@ -8,6 +8,7 @@ own MemoryError and every MaceError become a record; what kills the process is r
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from mace.exact import as_written, text
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space import Change
+from mace.tables import Formula
 from mace.values import for_json
 
 if TYPE_CHECKING:
@@ -150,6 +152,15 @@ class Worker:
             self._last_writer = Writer(table)
         return self._last_writer
 
+    def ready(self) -> None:
+        """Do what is done once, before the clock of a query runs: read the rows, compile, write the model."""
+        if self.explainer.background is not None:
+            self.explainer.background.read()
+        self.explainer.ready(self.task.oracle)
+        if self.task.certificates is not None and not isinstance(self.explainer.table, Formula):
+            with contextlib.suppress(CertificateError):  # the answers will say so
+                self._writer(self.explainer.table).ready()
+
     def answer(self, query: Query) -> Record:
         """The record of one query."""
         began = time.perf_counter()
@@ -208,6 +219,7 @@ class Worker:
         try:
             assert answer.question is not None
             writer = self._writer(answer.question.model)
+            deadline = deadline.later(writer.ready())  # a goal may change the table: this is done once for all rows
             short = writer.of(answer)
             name = f"{record.key[:20]}.json.gz"
             size = writer.save(short, self.task.certificates / name)

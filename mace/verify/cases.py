@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from mace.axes import Axis, LevelAxis, Point
+from mace.deadline import NEVER, Deadline
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Between, Probability, Value, lower
 from mace.language.show import show_name
@@ -54,24 +55,24 @@ class Attempt:
     empty: str = "no two allowed inputs differ in what it compares"
 
 
-def attempts(subject: Subject, given: Property, load: Load) -> Iterator[Attempt]:
+def attempts(subject: Subject, given: Property, load: Load, deadline: Deadline = NEVER) -> Iterator[Attempt]:
     """What to ask; a later attempt is for where an earlier one leaves a doubt.
 
-    Raises a MaceError for a property that this model or space cannot have.
+    Raises a MaceError for a property that this model or space cannot have; TimeOverError while a question is made.
     """
     match given:
         case kinds.Monotone():
-            yield from _monotone(subject, given)
+            yield from _monotone(subject, given, deadline)
         case kinds.Fair():
-            yield _fair(subject, given)
+            yield _fair(subject, given, deadline)
         case kinds.Equivalent():
-            yield _equivalent(subject, given, load)
+            yield _equivalent(subject, given, load, deadline)
         case kinds.Reachable(label=label) | kinds.Unreachable(label=label):
             yield Attempt(_reaching(subject, class_of(subject, label)))
         case kinds.Bounded():
             yield Attempt(_outside(subject, given), "no prediction lies outside of it")
         case kinds.Holds(program=source):
-            yield _holds(subject, source)
+            yield _holds(subject, source, deadline)
         case kinds.Robust():
             raise AssertionError("robust is a question about one row")
         case _:
@@ -149,7 +150,7 @@ def _lies(subject: Subject, side: Between, label: Label | None, where: Sequence[
 # ---------------------------------------------------------------------------------------------- pairs
 
 
-def _monotone(subject: Subject, given: kinds.Monotone) -> Iterator[Attempt]:
+def _monotone(subject: Subject, given: kinds.Monotone, deadline: Deadline) -> Iterator[Attempt]:
     name = given.feature
     feature = subject.space[name]
     if not ordered(feature):
@@ -180,7 +181,7 @@ def _monotone(subject: Subject, given: kinds.Monotone) -> Iterator[Attempt]:
     read = any(name in rule.reads for rule in subject.rules)
     if isinstance(subject.table, Ensemble):
         yield Attempt(
-            step_cases(subject, name, rising, pairs, broken, text, exact=not read),
+            step_cases(subject, name, rising, pairs, broken, text, exact=not read, deadline=deadline),
             "no tree changes its answer along it",
         )
         if not read:
@@ -192,7 +193,9 @@ def _monotone(subject: Subject, given: kinds.Monotone) -> Iterator[Attempt]:
         return name not in lacking.one | lacking.other
 
     yield Attempt(
-        Pairs(subject, subject, (name,), relation=relation, fits=there, present=(name,)).cases(pairs, broken, text)
+        Pairs(subject, subject, (name,), relation=relation, fits=there, present=(name,), deadline=deadline).cases(
+            pairs, broken, text
+        )
     )
 
 
@@ -209,7 +212,7 @@ def _only_differ(one: Row, other: Row, names: Sequence[str]) -> bool:
     return all(one[name] == other[name] for name in one if name not in names)
 
 
-def _fair(subject: Subject, given: kinds.Fair) -> Attempt:
+def _fair(subject: Subject, given: kinds.Fair, deadline: Deadline) -> Attempt:
     for name in given.features:
         _ = subject.space[name]
     near = within_of(subject.space, given.features, given.within)
@@ -235,7 +238,7 @@ def _fair(subject: Subject, given: kinds.Fair) -> Attempt:
         return Attempt((), "the model knows one class only")
     doubled = (*dict.fromkeys(given.features), *near)
     return Attempt(
-        Pairs(subject, subject, doubled, given.features, near, alike).cases(
+        Pairs(subject, subject, doubled, given.features, near, alike, deadline=deadline).cases(
             pairs or [(0, 0)], broken, f"changing {', '.join(given.features)} changes the decision"
         )
     )
@@ -251,7 +254,7 @@ def _near(subject: Subject, name: str, rows: Rows, within: Fraction) -> bool:
     return abs(Fraction(one) - Fraction(other)) <= within * (high - low)
 
 
-def _equivalent(subject: Subject, given: kinds.Equivalent, load: Load) -> Attempt:
+def _equivalent(subject: Subject, given: kinds.Equivalent, load: Load, deadline: Deadline) -> Attempt:
     other = Subject(_other(given.other, load), subject.space)
     if same_network(subject, other):
         return Attempt((), "both compute the same from the same numbers")
@@ -269,12 +272,12 @@ def _equivalent(subject: Subject, given: kinds.Equivalent, load: Load) -> Attemp
         return Attempt(
             case
             for first, second in ((subject, other), (other, subject))
-            for case in Pairs(first, second, ()).cases([(0, 0)], broken, text)
+            for case in Pairs(first, second, (), deadline=deadline).cases([(0, 0)], broken, text)
         )
     pairs = [(i, j) for i, a in enumerate(subject.classes) for j, b in enumerate(other.classes) if a != b]
     if not pairs:
         return Attempt((), "both know one class only, and it is the same")
-    return Attempt(Pairs(subject, other, ()).cases(pairs, broken, text))
+    return Attempt(Pairs(subject, other, (), deadline=deadline).cases(pairs, broken, text))
 
 
 def _other(given: Any, load: Load) -> Any:
@@ -304,7 +307,7 @@ def _refuse_other_rows(other: Subject, axes: tuple[Axis, ...]) -> None:
 # ---------------------------------------------------------------------------------------------- programs
 
 
-def _holds(subject: Subject, source: str) -> Attempt:
+def _holds(subject: Subject, source: str, deadline: Deadline) -> Attempt:
     condition = condition_of(subject, source)
 
     def broken(rows: Rows) -> tuple[Label, ...] | None:
@@ -312,7 +315,7 @@ def _holds(subject: Subject, source: str) -> Attempt:
         two = list(said) if len(said) == 2 else [said[0], said[0]]
         return None if holds_for(condition, subject, rows, two) else tuple(said)
 
-    return Attempt(condition_cases(subject, condition, broken))
+    return Attempt(condition_cases(subject, condition, broken, deadline))
 
 
 __all__ = ["Attempt", "Load", "attempts", "class_of"]

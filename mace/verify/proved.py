@@ -2,16 +2,17 @@
 
 In:  the question that was refuted, and the proof of it.
 Out: a `Kept`. A proof that the checker refuses is no proof: then there is a doubt, and no verdict rests on it.
-Promise: a certificate that is returned was accepted, or the time limit was over before the checker had read it, which
-`note` says.
+Promise: a certificate that is returned was accepted by the checker. One that could not be written and read in the time
+allowed is not returned: `note` says so, and more time gives it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from mace.deadline import Deadline
+from mace.deadline import Deadline, TimeOverError
 from mace.errors import CertificateError
 from mace.proof import Proof
 from mace.question import Question
@@ -21,8 +22,6 @@ from mace.search import Bracket
 if TYPE_CHECKING:
     from mace.answer import Answer
     from mace.certificate import Certificate
-
-UNREAD = "the time limit was over before the checker had read every certificate"
 
 
 class Kept(NamedTuple):
@@ -48,35 +47,34 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
     recheck(read, question, deadline)
     if read.proof is None:
         return Kept(doubt=read.why)
-    try:
-        made = certificate(question, lower, None, proof)
-    except CertificateError as error:
-        return Kept(note=_without(error.message.removeprefix("no certificate can be written: ")))
-    return _read(made, deadline)
+    return _read(lambda: certificate(question, lower, None, proof, deadline=deadline), deadline)
 
 
 def kept_of(answer: Answer, deadline: Deadline) -> Kept:
     """The same for the bound of an answer."""
-    from mace.certificate import Certificate, certifiable
+    from mace.certificate import certifiable, certificate
 
     assert answer.question is not None
     if answer.proof is None:
         why = certifiable(answer.question) or answer.why or f"the oracle {answer.oracle!r} writes none"
         return Kept(note=_without(why))
+    question, witness = answer.question, answer.witness
+    lower = None if answer.status == "infeasible" else answer.exact_lower_bound
+    return _read(
+        lambda: certificate(question, lower, witness, answer.short_proof(deadline), deadline=deadline), deadline
+    )
+
+
+def _read(write: Callable[[], Certificate], deadline: Deadline) -> Kept:
+    """The certificate, if it can be written and the checker accepts it, both in the time allowed."""
     try:
-        made = answer.certificate
+        made = write()
+        why = objection(made, deadline)
     except CertificateError as error:
         return Kept(note=_without(error.message.removeprefix("no certificate can be written: ")))
-    assert isinstance(made, Certificate)
-    return _read(made, deadline)
-
-
-def _read(made: Certificate, deadline: Deadline) -> Kept:
-    """The certificate, if the checker accepts it."""
-    why = objection(made, deadline)
-    if not why:
-        return Kept(made)
-    return Kept(made, UNREAD) if deadline.over else Kept(doubt=why)
+    except TimeOverError as over:
+        return Kept(note=_without(f"{over}; more time gives one"))
+    return Kept(doubt=why) if why else Kept(made)
 
 
 def _without(why: str) -> str:

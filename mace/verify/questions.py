@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mace.axes import Axis, LevelAxis, Point
 from mace.columns import Column
+from mace.deadline import NEVER, Deadline
 from mace.distance import norm
 from mace.errors import GoalError, MaceError
 from mace.language.show import show_name
@@ -90,6 +91,7 @@ class Pairs:
     relation: doubled feature -> a condition between its two values, as a text; it says nothing of what is missing.
     fits:     which patterns of missing features are asked about.
     present:  features with levels that neither input may lack.
+    deadline: when making the questions stops, with TimeOverError.
     """
 
     first: Subject
@@ -99,6 +101,7 @@ class Pairs:
     relation: Mapping[str, str] = field(default_factory=dict)
     fits: Callable[[Lacking], bool] = lambda lacking: True
     present: tuple[str, ...] = ()
+    deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
         for name in self.doubled:
@@ -165,7 +168,7 @@ class Pairs:
             return
         feature = {j: len(axes) + number for number, j in enumerate(place)}
         moved = [replace(c, feature=feature.get(c.feature, c.feature)) for c in self.second.columns]
-        made = product(one, self.first.columns, other, moved, both, pairs)
+        made = product(one, self.first.columns, other, moved, both, pairs, self.deadline)
         question = question_of(space, both, made.table, made.columns, plain_goal(text, made.goal(pairs)), rules)
         yield Case(question, rows, broken)
 
@@ -235,12 +238,14 @@ def _fraction(number: Fraction) -> str:
 
 
 def step_cases(
-    subject: Subject, feature: str, rising: bool, pairs: Sequence[Pair], broken: Broken, text: str, *, exact: bool
-) -> Iterator[Case]:
+    subject: Subject, feature: str, rising: bool, pairs: Sequence[Pair], broken: Broken, text: str, *, exact: bool,
+    deadline: Deadline = NEVER,
+) -> Iterator[Case]:  # fmt: skip
     """Monotone by single steps: from each place where some tree changes its answer along the feature to the next.
 
     Rules that read the feature are left out: a refutation without them says more. A witness must obey them.
     exact: whether there are no such rules: then a step that the deployed model refuses may be left out.
+    Raises TimeOverError.
     """
     table, space = subject.table, subject.space
     assert isinstance(table, Ensemble)
@@ -249,14 +254,14 @@ def step_cases(
     for axes, lacking in subject.wholes:
         if feature in lacking:
             continue
-        for low, high in _chunks(_steps(subject, axes, j)):
+        for low, high in _chunks(_steps(subject, axes, j, deadline)):
             if not rising:
                 low, high = high, low
             axis = axes[j]
             along = LevelAxis(feature, len(low), (1 << len(low)) - 1, 0, ordered=True)
             walked = (*axes[:j], along, *axes[j + 1 :])
             one, other = (_placed(subject.columns, axis, j, side) for side in (low, high))
-            made = product(table, one, table, other, walked, pairs)
+            made = product(table, one, table, other, walked, pairs, deadline)
             question = question_of(space, walked, made.table, made.columns, plain_goal(text, made.goal(pairs)), rules)
 
             def rows(point: Point, axes: tuple[Axis, ...] = axes, low: list[int] = low, high: list[int] = high) -> Rows:
@@ -274,7 +279,7 @@ def _placed(columns: Sequence[Column], axis: Axis, feature: int, indices: list[i
     ]
 
 
-def _steps(subject: Subject, axes: tuple[Axis, ...], j: int) -> list[tuple[int, int]]:
+def _steps(subject: Subject, axes: tuple[Axis, ...], j: int, deadline: Deadline) -> list[tuple[int, int]]:
     """Neighbouring indices of an axis between which some tree may change its answer."""
     from mace.oracles.ensembles_cuts import tests_of
 
@@ -285,7 +290,8 @@ def _steps(subject: Subject, axes: tuple[Axis, ...], j: int) -> list[tuple[int, 
         return list(itertools.pairwise(level for level in axis.levels() if known and known[level] is not None))
     assert isinstance(table, Ensemble)
     question = question_of(subject.space, axes, table, subject.columns, Goal("", frozenset(), ()), ())
-    return [(int(cut), int(cut) + 1) for cut in tests_of(question, table, lambda: None)[5][j]]
+    cuts = tests_of(question, table, lambda: deadline.look("finding where trees change their answer"))[5][j]
+    return [(int(cut), int(cut) + 1) for cut in cuts]
 
 
 def _chunks(steps: list[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
@@ -332,23 +338,27 @@ def condition_of(subject: Subject, source: str) -> Condition:
     return Condition(source, doubled, bool(doubled) or RESULTS[1] in read, rule_of(source, space), space)
 
 
-def condition_cases(subject: Subject, condition: Condition, broken: Broken) -> Iterator[Case]:
+def condition_cases(
+    subject: Subject, condition: Condition, broken: Broken, deadline: Deadline = NEVER
+) -> Iterator[Case]:
     """For each class of the first input (and of the second) the question whether the program may be false."""
     count = len(subject.classes)
     _refuse_missing(subject, condition)
     rule = denied(condition.rule.program, condition.space.names, f"not ({condition.source})")
     for i in range(count):
         for j in range(count) if condition.two else [i]:
-            yield from _condition_case(subject, condition, (i, j), rule, broken)
+            yield from _condition_case(subject, condition, (i, j), rule, broken, deadline)
 
 
-def _condition_case(subject: Subject, condition: Condition, pair: Pair, rule: Rule, broken: Broken) -> Iterator[Case]:
+def _condition_case(
+    subject: Subject, condition: Condition, pair: Pair, rule: Rule, broken: Broken, deadline: Deadline
+) -> Iterator[Case]:
     text = " and ".join(
         f"{name} = {subject.classes[k]!r}" for name, k in zip(RESULTS, pair[: 1 + condition.two], strict=False)
     )
     count = len(subject.classes)
     results = tuple(LevelAxis(name, count, 1 << k, k) for name, k in zip(RESULTS, pair, strict=True))
-    pairs = Pairs(subject, subject, condition.doubled)
+    pairs = Pairs(subject, subject, condition.doubled, deadline=deadline)
     if condition.two:
         for case in pairs.cases([pair], broken, text):
             question = case.question

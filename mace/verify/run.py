@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.axes import Point
-from mace.deadline import Deadline
+from mace.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
@@ -112,7 +112,7 @@ class _Run:
         reason = follows(self.subject, self.given)
         if reason is not None:
             return self._structural(reason)
-        for attempt in attempts(self.subject, self.given, self.load):
+        for attempt in attempts(self.subject, self.given, self.load, self.limits.deadline):
             # What an earlier attempt left open is asked again here.
             self.asked, self.refuted, self.certificates, self.doubts = 0, 0, [], []
             found = self._first(attempt)
@@ -139,6 +139,8 @@ class _Run:
                     return found
         except NoProduct as error:
             self.doubts.append(error.message)
+        except TimeOverError as over:
+            self.doubts.append(str(over))
         return None
 
     def _found(self, rows: Rows, decisions: tuple[Label, ...]) -> Verdict:

@@ -14,6 +14,7 @@ import pytest
 import mace
 from mace.audit.pool import LocalRunner
 from mace.audit.task import Query, Task
+from mace.errors import MaceError
 from tests.audit import faults
 
 
@@ -96,5 +97,5 @@ def test_a_model_that_cannot_be_sent_says_so():
         pass
 
     model = faults.forest(frame, faults.fair(frame), Local)
-    with pytest.raises(mace.audit.run.MaceError, match="cannot be sent to another process"):
+    with pytest.raises(MaceError, match="cannot be sent to another process"):
         mace.audit(model, faults.space(), frame, goal=1, limit=2, processes=1)

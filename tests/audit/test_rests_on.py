@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
 import mace
-from mace import solver_certificate
+from mace import deadline, solver_certificate
+from mace.audit import certificates
 from mace.audit.certificates import Writer
 from mace.audit.export import read
 from mace.audit.task import Query, Task, Worker
@@ -20,6 +22,7 @@ from mace.oracles.smt_process import Answer
 from mace.report.make import to_html
 from mace.solver_certificate import load
 from tests.audit import faults
+from tests.clocks import Hand, Time
 
 
 def asked(folder: Path, **more: object) -> mace.Audit:
@@ -79,8 +82,8 @@ def worker(folder: Path, **more: object) -> tuple[Worker, Query]:
     model = faults.forest(frame, faults.fair(frame), trees=2)
     row = frame[model.predict(faults.space().encode(frame)) == 0].iloc[0].to_dict()
     oracle = str(more.get("oracle", "auto"))
-    goal = wanted(1, (0, 1))
-    task = Task(model, faults.space(), goal, "l1", None, (), None, None, oracle, 60.0, None, frame, folder)
+    goal, seconds = wanted(1, (0, 1)), cast(float, more.get("timeout", 60.0))
+    task = Task(model, faults.space(), goal, "l1", None, (), None, None, oracle, seconds, None, frame, folder)
     return Worker(task), Query("0" * 64, 0, "0", row)
 
 
@@ -124,3 +127,37 @@ def test_an_audit_knows_when_it_ran_and_its_files_do_too(tmp_path: Path):
         assert ran.exit_code == 0, ran.output
         assert f"Date: {shown}" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "a.json").read_text())["period"] == [first.isoformat(), last.isoformat()]
+
+
+def test_writing_the_model_is_not_charged_to_the_first_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    clock = Hand()
+    monkeypatch.setattr(deadline, "time", Time(clock))
+    asked, query = worker(tmp_path, timeout=2.0)
+    write = certificates.model_part
+
+    def slowly(table: Any) -> dict[str, Any]:
+        clock.now += 100.0
+        return write(table)
+
+    monkeypatch.setattr(certificates, "model_part", slowly)
+    asked.ready()
+    assert clock.now == 200.0
+    record = asked.answer(query)
+    assert (record.status, record.proof, clock.now) == ("optimal", "accepted", 200.0)
+
+
+def test_a_certificate_that_is_not_read_in_time_is_unchecked_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    clock = Hand()
+    monkeypatch.setattr(deadline, "time", Time(clock))
+    save = Writer.save
+
+    def slowly(self: Writer, *given: Any) -> int:
+        clock.now += 5.0
+        return save(self, *given)
+
+    monkeypatch.setattr(Writer, "save", slowly)
+    record = (lambda w, q: w.answer(q))(*worker(tmp_path, timeout=2.0))
+    assert (record.status, record.proof) == ("optimal", "unchecked")
+    assert record.proof_why.startswith("time limit (2 s), reached before the checker had read it")

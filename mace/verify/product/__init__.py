@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from mace.axes import Axis
 from mace.columns import Column
+from mace.deadline import NEVER, Deadline
 from mace.errors import ModelError
 from mace.tables import Compare, Decision, Ensemble, Network, decision_of
 from mace.validity import decision_fault, validate
@@ -60,12 +61,13 @@ def product(
     other_columns: Sequence[Column],
     axes: Sequence[Axis],
     pairs: Sequence[Pair],
+    deadline: Deadline = NEVER,
 ) -> Product:
     """The product of two models.
 
     axes:  one a feature; columns name features by their place there.
     pairs: the decisions that will be asked for.
-    Raises NoProduct for a network beside an ensemble, and for ensembles whose tests have no common form.
+    Raises NoProduct for a network beside an ensemble, and for ensembles whose tests have no common form; TimeOverError.
     """
     from mace.verify.product.networks import of_networks
     from mace.verify.product.trees import of_ensembles
@@ -74,7 +76,7 @@ def product(
     if isinstance(one, Network) and isinstance(other, Network):
         return of_networks(one, place[0], other, place[1], columns)
     if isinstance(one, Ensemble) and isinstance(other, Ensemble):
-        return of_ensembles(one, place[0], other, place[1], columns, axes, pairs)
+        return of_ensembles(one, place[0], other, place[1], columns, axes, pairs, deadline)
     raise NoProduct("no prover takes a network and a tree ensemble together")
 
 

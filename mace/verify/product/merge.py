@@ -20,11 +20,13 @@ import numpy as np
 
 from mace.axes import Axis, LevelAxis
 from mace.columns import Column
+from mace.deadline import NEVER, Deadline
 from mace.members import Members
 from mace.tables import Ensemble, Floats, Tree
 
 LARGEST = 20_000  # nodes of one merged tree
 DEEPEST = 300
+MERGING = "making one model of the two"  # what a message says was not finished
 
 Test: TypeAlias = tuple[int, float, Members | None, bool]  # column, threshold, members, where NaN goes
 
@@ -45,12 +47,14 @@ class Known:
 class Merger:
     """Merges the trees of two ensembles that test alike (`cast`, `test`)."""
 
-    def __init__(self, header: Ensemble, columns: Sequence[Column], axes: Sequence[Axis]) -> None:
-        self.header, self.columns, self.axes = header, columns, axes
+    def __init__(
+        self, header: Ensemble, columns: Sequence[Column], axes: Sequence[Axis], deadline: Deadline = NEVER
+    ) -> None:
+        self.header, self.columns, self.axes, self.deadline = header, columns, axes, deadline
         self._masks: dict[Test, int] = {}
 
     def merge(self, one: Tree, other: Tree, leaf: Callable[[Floats, Floats], Floats]) -> Tree:
-        """One tree; `leaf` makes a leaf's value of the two values reached. Raises TooLarge."""
+        """One tree; `leaf` makes a leaf's value of the two values reached. Raises TooLarge, TimeOverError."""
         column: list[int] = []
         threshold: list[float] = []
         left: list[int] = []
@@ -64,6 +68,7 @@ class Merger:
             place = len(column)
             if place >= LARGEST or depth > DEEPEST:
                 raise TooLarge
+            self.deadline.look(MERGING)
             for part in (column, left, right):
                 part.append(-1)
             threshold.append(0.0)
@@ -164,4 +169,4 @@ def alone(tree: Tree, leaf: Callable[[Floats], Floats]) -> Tree:
     return Tree(tree.column, tree.threshold, tree.left, tree.right, value, tree.missing_left, tree.members)
 
 
-__all__ = ["Merger", "TooLarge", "alone"]
+__all__ = ["MERGING", "Merger", "TooLarge", "alone"]

@@ -25,11 +25,12 @@ import numpy as np
 from mace.axes import Axis
 from mace.columns import Column
 from mace.compilers.thresholds import before_cast, largest_passing
+from mace.deadline import NEVER, Deadline
 from mace.exact import UNIT_ROUNDOFF, above, below, exact
 from mace.margins import compare_slack
 from mace.tables import Compare, Decision, Ensemble, Floats, Tree
 from mace.verify.product import NoProduct, Pair, Product, decisions_of, moved, name_of
-from mace.verify.product.merge import Merger, TooLarge, alone
+from mace.verify.product.merge import MERGING, Merger, TooLarge, alone
 
 MOST_PAIRS = 12  # of classes, for which there are extra scores
 BITS = {"float64": 30, "float32": 16}  # of the lattice of `excess`
@@ -43,9 +44,10 @@ def of_ensembles(
     columns: tuple[Column, ...],
     axes: Sequence[Axis],
     pairs: Sequence[Pair],
+    deadline: Deadline = NEVER,
 ) -> Product:
-    """Both ensembles as one; raises NoProduct where their tests or their scores have no common form."""
-    return _Trees(one, one_place, other, other_place, columns, axes, pairs).product()
+    """Both ensembles as one; raises NoProduct where their tests or scores have no common form, and TimeOverError."""
+    return _Trees(one, one_place, other, other_place, columns, axes, pairs, deadline).product()
 
 
 class _Trees:
@@ -60,8 +62,9 @@ class _Trees:
         columns: tuple[Column, ...],
         axes: Sequence[Axis],
         pairs: Sequence[Pair],
+        deadline: Deadline,
     ) -> None:
-        self.columns, self.axes = columns, axes
+        self.columns, self.axes, self.deadline = columns, axes, deadline
         self.first, self.second = decisions_of(one), decisions_of(other)
         self.same_sums = (one.dtype, one.divide) == (other.dtype, other.divide)
         self.error = max(exact(one.error), exact(other.error))
@@ -71,7 +74,7 @@ class _Trees:
         if not self.same_sums:
             one, other = self._with_common_sums(one, other)
         one, other = _on(one, one_place, len(columns)), _on(other, other_place, len(columns))
-        self.one, self.other = _tested_alike(one, other)
+        self.one, self.other = _tested_alike(one, other, deadline)
         self.shift = one.outputs
         self.opposed = self._opposed(pairs)
         self.unit = self._unit()
@@ -96,9 +99,10 @@ class _Trees:
         """The table and what follows from each pair of decisions."""
         one, other = self.one, self.other
         trees: list[Tree] = []
-        merger = Merger(one, self.columns, self.axes)
+        merger = Merger(one, self.columns, self.axes, self.deadline)
         empty_one, empty_other = np.zeros(one.outputs), np.zeros(other.outputs)
         for number in range(max(len(one.trees), len(other.trees))):
+            self.deadline.look(MERGING)
             a = one.trees[number] if number < len(one.trees) else None
             b = other.trees[number] if number < len(other.trees) else None
             if a is not None and b is not None:
@@ -239,14 +243,14 @@ def _on(table: Ensemble, place: Sequence[int], columns: int) -> Ensemble:
     )
 
 
-def _tested_alike(one: Ensemble, other: Ensemble) -> tuple[Ensemble, Ensemble]:
+def _tested_alike(one: Ensemble, other: Ensemble, deadline: Deadline) -> tuple[Ensemble, Ensemble]:
     """Both with one cast and one comparison: thresholds of one or both are moved, which changes no answer."""
     if (one.cast, one.test) == (other.cast, other.test):
         return one, other
-    return _plainly_tested(one), _plainly_tested(other)
+    return _plainly_tested(one, deadline), _plainly_tested(other, deadline)
 
 
-def _plainly_tested(table: Ensemble) -> Ensemble:
+def _plainly_tested(table: Ensemble, deadline: Deadline) -> Ensemble:
     """Tests `x <= t` of the float64 itself: t becomes the largest float64 that passes the library's own test."""
     known: dict[float, float] = {}
 
@@ -259,6 +263,7 @@ def _plainly_tested(table: Ensemble) -> Ensemble:
 
     trees = []
     for tree in table.trees:
+        deadline.look(MERGING)
         threshold = [
             last(float(t)) if tree.column[node] >= 0 and node not in tree.members else float(t)
             for node, t in enumerate(tree.threshold)

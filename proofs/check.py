@@ -15,9 +15,12 @@ Every field is validated before it is used. No function recurses, so that depth 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
+import stat
 import sys
 import zlib
 from abc import ABC, abstractmethod
@@ -35,6 +38,13 @@ MAX_FEATURES = 10_000
 MAX_LEVELS = 10_000
 MAX_NODES = 10_000_000  # of all trees together, and of the proof
 MAX_RULE_NODES = 100_000
+MAX_VALUES = 20_000_000  # of JSON in the text, lists and objects included
+MAX_COLUMNS = 100_000
+MAX_CHAIN = 100  # operations that compute one column
+MAX_LAYERS = 256
+MAX_SPANS = 20_000_000  # sides of the boxes of all leaves of a forest
+MAX_HELD = 50_000_000  # entries of the lists that the open nodes of a proof keep, and of the margins of leaves
+MAX_MEMORY = 8 * 2**30  # bytes, of the process that checks files from the command line
 
 MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; before it stands the digest
 
@@ -113,6 +123,7 @@ def truth(data: Any, where: str) -> bool:
 
 RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 HEX = re.compile(r"(-?)0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})", re.ASCII)
 
 
@@ -662,9 +673,11 @@ class Column:
             items(chain, where, 0)
             return
         need(table is None, f"{where}: a grid has no table of levels")
-        steps = self.given == "float64" or (isinstance(self.axis, Grid) and self.axis.grid == "step")
-        need(steps, f"{where}: only a value of a grid of steps is rounded once to float32")
-        for step in [] if self.given == "float32" else items(chain, where):
+        on_steps = self.given == "float64" or (isinstance(self.axis, Grid) and self.axis.grid == "step")
+        need(on_steps, f"{where}: only a value of a grid of steps is rounded once to float32")
+        steps = [] if self.given == "float32" else items(chain, where)
+        need(len(steps) <= MAX_CHAIN, f"{where}: its operations are too many")
+        for step in steps:
             name, operand = items(step, where, 2)
             name, x = text(name, ("add", "sub", "mul", "div"), where), floating(operand, where)
             need(x or name != "div", f"{where}: divides by zero")
@@ -675,7 +688,8 @@ class Column:
             else:
                 by = Fraction(x, ONE) if name == "mul" else Fraction(ONE, x)
                 factor, shift = factor * by, shift * by
-            need(factor.denominator.bit_length() < MAX_BITS, f"{where}: its operations are too many")
+            sizes = (factor.numerator, factor.denominator, shift.numerator, shift.denominator)
+            need(max(map(int.bit_length, sizes)) < MAX_BITS, f"{where}: its operations are too many")
             self.affine.append((factor, shift))
         self.falling = sum(x < 0 for name, x in self.chain if name in ("mul", "div")) % 2 == 1
         low, high = self.axis.full[0], self.axis.full[1] - self.axis.may_lack
@@ -708,7 +722,7 @@ class Column:
 class State:
     """What is known at a node of the proof. `leaves`: per tree, those that are reached; None if not worked out."""
 
-    __slots__ = ("axis", "before", "box", "empty", "leaves", "parent", "phases", "units")
+    __slots__ = ("axis", "before", "box", "empty", "held", "kept", "leaves", "parent", "phases", "units")
 
     def __init__(self, box: list[Span], parent: State | None = None) -> None:
         self.box = box
@@ -719,6 +733,14 @@ class State:
         self.leaves: list[list[Record]] | None = None
         self.phases: dict[tuple[int, int], bool] = parent.phases if parent else {}
         self.units: list[list[tuple[int, int]]] = parent.units if parent else []
+        # How many entries this state and those above it keep, of boxes and units, and of leaves.
+        self.held: int = parent.held if parent else 0
+        self.kept = 0
+        self.hold(len(box))
+
+    def hold(self, entries: int) -> None:
+        self.held += entries
+        need(self.held <= MAX_HELD, "the proof keeps too many boxes open")
 
 
 class Problem:
@@ -734,10 +756,9 @@ class Problem:
             need(type(entry) is dict, f"{where}: expected an object")
             kind = text(entry.get("kind"), ("grid", "levels"), f"{where}: kind")
             self.axes.append(Grid(entry, where) if kind == "grid" else Levels(entry, where))
-        self.columns = [
-            Column(entry, self.axes, f"statement: column {c}")
-            for c, entry in enumerate(items(data["columns"], "statement: columns"))
-        ]
+        columns = items(data["columns"], "statement: columns")
+        need(len(columns) <= MAX_COLUMNS, "statement: too many columns")
+        self.columns = [Column(entry, self.axes, f"statement: column {c}") for c, entry in enumerate(columns)]
         self._measure(data["distance"], data["claim"])
         model = data["model"]
         shared = type(model) is dict and "sha256" in model
@@ -974,6 +995,8 @@ class Ensemble:
         for part in problem.goal:
             for compare in part:
                 self.compares.setdefault(compare, len(self.compares))
+        size = sum(len(tree[0]) for tree in self.trees)
+        need(size * len(self.compares) <= MAX_HELD, "statement: goal: too many comparisons")
         self.needed: list[int] = []
         for compare in self.compares:
             slack, _ = self.slack(compare)
@@ -983,7 +1006,9 @@ class Ensemble:
             self.needed.append(int(least) + 1 if tie else -(-least.numerator // least.denominator))
         most = sum(sum(max((axis.at(i) for i in axis.ends(axis.full)), key=sum)) for axis in problem.axes)
         self.limit = problem.limit if problem.limit is not None else most + 1
+        self.spans = 0
         problem.root.leaves = [self._reached(tree) for tree in self.trees]
+        problem.root.kept = sum(map(len, problem.root.leaves))
 
     def _reached(self, tree: Tree) -> list[Record]:
         column, threshold, left, right, value = tree
@@ -1011,6 +1036,8 @@ class Ensemble:
                 elif not axis.empty(half):
                     cost = axis.cost(half)
                     inside = {**spans, j: half}
+                    self.spans += len(inside)
+                    need(self.spans <= MAX_SPANS, "statement: model: its trees are too deep")
                     todo.append((child, total - before[0] + cost[0], max(largest, cost[1]), inside))
         if self.compares:
             found.sort(key=lambda record: record[3][0], reverse=True)
@@ -1027,6 +1054,8 @@ class Ensemble:
             assert at is not None
             assert at.leaves is not None
             step.leaves = [list(self._still(records, step)) for records in at.leaves]
+            step.kept = at.kept + sum(map(len, step.leaves))
+            need(step.kept <= MAX_HELD, "the proof keeps too many leaves")
             at = step
         assert state.leaves is not None
         return state.leaves
@@ -1141,7 +1170,9 @@ class Network:
         wide = all(column.given == "float64" for column in problem.columns)
         need(wide, f"{where}: a network takes no number that is rounded once to float32")
         width = len(problem.columns)
-        for k, layer in enumerate(items(data["layers"], f"{where}: layers")):
+        layers = items(data["layers"], f"{where}: layers")
+        need(len(layers) <= MAX_LAYERS, f"{where}: too many layers")
+        for k, layer in enumerate(layers):
             self.layers.append(Layer(layer, width, f"{where}: layer {k}"))
             width = len(self.layers[-1].bias)
         need(self.layers, f"{where}: has no layer")
@@ -1514,6 +1545,7 @@ def phase(problem: Problem, state: State, layer: Any, unit: Any) -> list[State]:
         child = State(state.box, state)
         low, high = state.units[k][n]
         low, high = (max(low, 0), high) if on else (low, min(high, 0))
+        child.hold(len(state.units[k]) + len(state.phases))
         child.units = state.units.copy()
         child.units[k] = [*state.units[k][:n], (low, high), *state.units[k][n + 1 :]]
         child.phases = {**state.phases, (k, n): on}
@@ -1525,6 +1557,7 @@ def phase(problem: Problem, state: State, layer: Any, unit: Any) -> list[State]:
 
 def bounds(problem: Problem, state: State) -> list[State]:
     child = State(state.box, state)
+    child.hold(sum(map(len, state.units)))
     if not child.empty:
         as_network(problem).derive(child)
     return [child]
@@ -1677,7 +1710,9 @@ def check(data: Any) -> Verdict:
         check_proof(problem, data["proof"], fired)
     except Refused as error:
         return Verdict(accepted=False, reason=str(error), fired=fired)
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+    except MemoryError:
+        return Verdict(accepted=False, reason="its size: it needs more memory than there is", fired=fired)
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         # No input is known to lead here. If one does, it is not accepted.
         return Verdict(accepted=False, reason=f"an unforeseen place: {type(error).__name__}: {error}", fired=fired)
     finally:
@@ -1710,6 +1745,20 @@ def decimal(number: Fraction) -> str:
 # ------------------------------------------------------------------------------------------------ the command line
 
 
+def read_file(path: Path) -> bytes:
+    """At most MAX_BYTES + 1 bytes of a regular file; raises Unusable for a pipe or a device, which has no end."""
+
+    def regular(name: str, flags: int) -> int:
+        handle = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise Unusable("this is no regular file")
+        return handle
+
+    with open(path, "rb", opener=regular) as file:
+        return file.read(MAX_BYTES + 1)
+
+
 def unpacked(raw: bytes) -> bytes:
     """The text in a file's bytes, gzip or not; raises Unusable."""
     if raw[:2] == b"\x1f\x8b":
@@ -1740,10 +1789,17 @@ def parse(raw: bytes) -> Any:
         return found
 
     try:
-        found = unpacked(raw).decode("utf-8")
+        raw = unpacked(raw)
+        if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > MAX_VALUES:
+            raise Unusable(f"more than {MAX_VALUES} values")
+        if LONG.search(raw):
+            raise Unusable(f"a number has more than {MAX_DIGITS} digits")
+        found = raw.decode("utf-8")
         return json.loads(found, parse_float=no_float, parse_constant=no_float, object_pairs_hook=once)
     except RecursionError:
         raise Unusable("nested too deeply") from None
+    except MemoryError:
+        raise Unusable("it needs more memory than there is") from None
     except ValueError as error:  # of json, of utf-8, and of an integer with thousands of digits
         raise Unusable(f"no JSON text ({error})") from None
 
@@ -1753,8 +1809,7 @@ def load(path: str | Path, models: dict[str, Any] | None = None) -> Any:
 
     models: keeps the last model that was read, by digest, for the next certificate.
     """
-    with Path(path).open("rb") as file:
-        data = parse(file.read(MAX_BYTES + 1))
+    data = parse(read_file(Path(path)))
     statement = data.get("statement") if type(data) is dict else None
     if type(statement) is dict and type(statement.get("model")) is dict and "sha256" in statement["model"]:
         statement["model"] = shared_model(Path(path).parent, statement["model"], {} if models is None else models)
@@ -1773,8 +1828,7 @@ def shared_model(folder: Path, reference: dict[str, Any], models: dict[str, Any]
         if not path.is_file():
             raise Unusable(f"the model of this certificate is not beside it, in {path.name}: {advice}")
         try:
-            with path.open("rb") as file:
-                raw = unpacked(file.read(MAX_BYTES + 1))
+            raw = unpacked(read_file(path))
             found = hashlib.sha256(raw).hexdigest()
             if found != digest:
                 raise Unusable(f"it holds something else, with the SHA-256 {found}")
@@ -1802,11 +1856,21 @@ def files_of(path: Path) -> list[Path]:
     return [p for p in inside if p.name.endswith((".json", ".json.gz")) and not p.name.endswith(MODEL)] or [path]
 
 
+def limit_memory() -> None:
+    """Let no file take more than MAX_MEMORY, where the system can see to it: whatever else runs here goes on."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY if hard < 0 else min(MAX_MEMORY, hard), hard))
+
+
 def main(arguments: Sequence[str]) -> int:
     """Check files, or all certificates of folders; print the verdict of each, and of one file alone a summary."""
     if not arguments or any(argument.startswith("-") for argument in arguments):
         print("usage: python -I -S check.py FILE-OR-FOLDER ...", file=sys.stderr)
         return 2
+    limit_memory()
     models: dict[str, Any] = {}
     if len(arguments) == 1 and not Path(arguments[0]).is_dir():
         status, words, verdict = check_file(Path(arguments[0]), models)

@@ -1,0 +1,201 @@
+"""No file makes the checker wait for ever or take the machine's memory: it is unusable, or refused."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mace.certificate import load as load_certificate
+from mace.errors import CertificateError
+from mace.proofs import check as checker
+from mace.proofs.check import Unusable, check, load, parse
+from tests.proofs.by_hand import certificate, dual, forest, grid, network, number
+
+CHECKER = Path(checker.__file__)
+TREES = forest([[-1.0], [1.0]], at=[5.0])
+GOAL = [[[0, None, number(0), False]]]
+SPLITS = [["split", 0, 5], ["trees"], ["split", 0, 6], ["distance"], ["distance"]]
+SOUND = certificate(TREES, GOAL, "6", SPLITS)
+RELU = network([[[1.0]], [[1.0]]], [[0.0], [-9.5]])
+DEEP = certificate(RELU, GOAL, "9", [["bounds"], ["split", 0, 5], dual("1"), dual("1")])
+
+
+def changed(base: Any, **statement: Any) -> Any:
+    made = copy.deepcopy(base)
+    made["statement"] |= statement
+    return made
+
+
+def test_the_certificates_of_these_tests_are_sound():
+    assert check(SOUND).accepted, check(SOUND).reason
+    assert check(DEEP).accepted, check(DEEP).reason
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A folder with everything that a name may stand for, and one certificate."""
+    (tmp_path / "sound.json").write_text(json.dumps(SOUND))
+    (tmp_path / "link.json").symlink_to("sound.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "to_pipe.json").symlink_to("pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / "gone.json").symlink_to("nowhere")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["pipe", "to_pipe", "folder", "zero"])
+def test_what_is_no_regular_file_is_unusable_and_not_waited_for(odd: Path, name: str):
+    with pytest.raises(Unusable, match="no regular file"):
+        load(odd / f"{name}.json")
+    with pytest.raises(CertificateError, match="no regular file"):
+        load_certificate(odd / f"{name}.json")
+
+
+def test_a_folder_of_them_is_checked_to_its_end(odd: Path):
+    command = [sys.executable, "-I", "-S", str(CHECKER), str(odd)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout.splitlines()[-1] == "2 accepted, 0 refused, 6 unusable"
+    assert ran.returncode == 2
+    command = [sys.executable, "-m", "mace", "check", str(odd)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout.splitlines()[-1] == "2 accepted by the checker, 6 unusable by the checker"
+    assert ran.returncode == 2
+
+
+def test_a_shared_model_that_is_a_pipe_is_unusable(tmp_path: Path):
+    digest = "0" * 64
+    os.mkfifo(tmp_path / f"{digest}{checker.MODEL}")
+    (tmp_path / "c.json").write_text(json.dumps(changed(SOUND, model={"sha256": digest})))
+    with pytest.raises(Unusable, match="not beside it"):
+        load(tmp_path / "c.json")
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b'{"a":' + b"1" * 4001 + b"}", "more than 4000 digits"),
+        (b'{"a":"' + b"1" * 5000 + b'"}', "more than 4000 digits"),
+        (gzip.compress(b"[" + b"9" * 5000 + b"]"), "more than 4000 digits"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+        (gzip.compress(b" " * (130 * 2**20)), "bytes of text"),
+    ],
+    ids=["number", "text", "packed", "deep", "bomb"],
+)
+def test_a_text_that_is_too_much_is_unusable(raw: bytes, why: str):
+    with pytest.raises(Unusable, match=why):
+        parse(raw)
+
+
+def test_a_list_without_end_is_unusable_before_it_is_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checker, "MAX_VALUES", 1000)
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was read"))
+    for one in (b"1", b"[]", b"{}", b"null"):
+        with pytest.raises(Unusable, match="more than 1000 values"):
+            parse(b"[" + b",".join([one] * 1001) + b"]")
+
+
+def test_an_integer_stays_bounded_where_python_has_no_limit(monkeypatch: pytest.MonkeyPatch):
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        with pytest.raises(Unusable, match="more than 4000 digits"):
+            parse(b"[" + b"1" * 1_000_000 + b"]")
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+# ------------------------------------------------------------------------------------------------ statements
+
+
+def test_a_chain_of_operations_ends():
+    add = ["add", number(1)]
+    long = changed(SOUND, columns=[[0, None, [add] * 101]])
+    assert "its operations are too many" in check(long).reason
+    growing = changed(SOUND, columns=[[0, None, [["mul", number(1e-300)], ["mul", number(3e300)]] * 50]])
+    assert not check(growing).accepted
+    # Zero stays zero under all of them, so that nothing overflows: only the numbers of the operations grow.
+    still = changed(SOUND, features=[grid(0, 0, 0)], columns=[[0, None, [["mul", number(1.7e308)]] * 99]])
+    assert "its operations are too many" in check(still).reason
+
+
+def test_a_network_of_ten_thousand_layers_is_refused():
+    endless = network([[[1.0]]] * 10_000, [[0.0]] * 10_000)
+    assert "too many layers" in check(certificate(endless, GOAL, "9", [])).reason
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ("MAX_COLUMNS", "too many columns"),
+        ("MAX_LAYERS", "too many layers"),
+    ],
+)
+def test_each_limit_is_one_that_is_looked_at(limit: str, why: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checker, limit, 0)
+    assert why in check(DEEP).reason
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "why"),
+    [("MAX_SPANS", 1, "its trees are too deep"), ("MAX_HELD", 2, "too many comparisons")],
+    ids=["spans", "comparisons"],
+)
+def test_what_a_forest_keeps_is_bounded(limit: str, value: int, why: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checker, limit, value)
+    assert why in check(SOUND).reason
+
+
+# ------------------------------------------------------------------------------------------------ proofs
+
+
+def comb(depth: int) -> list[Any]:
+    """Splits of an empty box, each below the last, so that all of them stay open."""
+    return [["split", 0, -1]] * depth
+
+
+def test_a_proof_whose_boxes_all_stay_open_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checker, "MAX_HELD", 5000)
+    wide = changed(SOUND, features=[grid(0, 10, 0) for _ in range(100)])
+    verdict = check({**wide, "proof": comb(1000)})
+    assert "the proof keeps too many boxes open" in verdict.reason
+    assert "node 49" in verdict.reason, "it ends where the limit is, long before the proof does"
+
+
+def test_bounds_and_phases_count_their_units(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checker, "MAX_HELD", 2000)
+    wide = network([[[1.0] * 100], [[1.0]] * 100], [[0.0] * 100, [-9.5]])
+    for proof in ([["bounds"]] * 500, [["phase", 0, 0]] * 500):
+        verdict = check(certificate(wide, GOAL, "9", proof))
+        assert "the proof keeps too many boxes open" in verdict.reason
+
+
+def test_leaves_that_are_kept_for_every_open_node_are_counted(monkeypatch: pytest.MonkeyPatch):
+    trees = forest(*[[[-1.0], [1.0]]] * 50, at=[5.0] * 50)
+    proof = [["split", 0, 10], ["split", 0, 9], ["split", 0, 8], ["trees"]]
+    monkeypatch.setattr(checker, "MAX_HELD", 160)  # the trees have 150 nodes, and 100 leaves at each open node
+    verdict = check(certificate(trees, GOAL, None, proof))
+    assert verdict.reason == "node 3: trees: the proof keeps too many leaves"
+
+
+def test_memory_that_is_not_there_is_a_refusal(monkeypatch: pytest.MonkeyPatch):
+    def starve(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(checker, "check_proof", starve)
+    assert check(SOUND).reason == "its size: it needs more memory than there is"
+    monkeypatch.setattr(json, "loads", starve)
+    with pytest.raises(Unusable, match="more memory than there is"):
+        parse(b"{}")

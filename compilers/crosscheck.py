@@ -65,7 +65,9 @@ def cross_check_matrix(table: Table, deployed: Deployed, known: Sequence[Sequenc
     if len(names) != table.columns:
         raise ModelError(f"{table.name} has {table.columns} columns, and names for {len(names)}")
     largest = LARGEST[table.cast] if isinstance(table, Ensemble) else 1e6
-    values = [AnyNumber(tuple(known[k]) if known else (), largest) for k in range(table.columns)]
+    if known is None or len(known) != table.columns:  # A space of other columns is refused where a question is asked.
+        known = [()] * table.columns
+    values = [AnyNumber(tuple(held), largest) for held in known]
     matrix = np.array(rows(table, [Column(name, k, None) for k, name in enumerate(names)], values), dtype=np.float64)
     lacking = matrix[:LACKING].copy()
     lacking[np.random.default_rng(1).random(lacking.shape) < max(0.3, 1 / table.columns)] = np.nan

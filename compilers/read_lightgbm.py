@@ -23,7 +23,7 @@ import numpy as np
 
 from mace.compilers.formats.lightgbm_model import MANY, checked
 from mace.compilers.tree_arrays import checked as checked_tree
-from mace.compilers.tree_arrays import refuse_large
+from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
 from mace.members import Members, truncated
 from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
@@ -78,7 +78,7 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
     columns, outputs = int(given["max_feature_idx"]) + 1, int(given["num_tree_per_iteration"])
     objective, *options = given["objective"].split(" ")
     many = objective in MANY
-    refuse_large("the LightGBM model", 2 * text.count(" "), outputs if blocks else 0)
+    refuse_size("the LightGBM model", 2 * text.count(" ") if blocks else 0, outputs)
     kinds = 2 if objective == "binary" else outputs if many else 0
     labels = tuple(range(kinds)) if classes is None else classes
     if len(labels) != kinds:

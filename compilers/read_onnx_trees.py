@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mace.compilers.tree_arrays import checked, refuse_deep, refuse_large
+from mace.compilers.tree_arrays import checked, refuse_deep, refuse_size
 from mace.errors import ModelError
 from mace.tables import Compare, Decision, Ensemble, Rule, Tree
 
@@ -43,7 +43,7 @@ def read_tree_ensemble(kind: str, given: dict[str, Any], columns: int, dtype: st
         raise ModelError(f"the ONNX model is damaged: {word}_ids name {used[-1]} of {outputs}")
     one = classifier and outputs == 2 and len(used) == 1  # Weights for one class only: its score decides.
     scores = 1 if one else outputs
-    refuse_large("the ONNX model", len(given.get("nodes_treeids", ())), scores)
+    refuse_size("the ONNX model", len(given.get("nodes_treeids", ())), scores)
     trees = _trees(given, word, columns, scores, {label: 0 if one else label for label in used})
     base = [float(value) for value in given.get("base_values", ())]
     if len(base) not in (0, 1, scores) or not np.isfinite(base).all():

@@ -24,7 +24,7 @@ import numpy as np
 from mace.compilers.formats.ubjson import parse
 from mace.compilers.formats.xgboost_model import OBJECTIVES, checked
 from mace.compilers.tree_arrays import checked as checked_tree
-from mace.compilers.tree_arrays import refuse_large
+from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
 from mace.members import Members, truncated
 from mace.tables import Compare, Decision, Ensemble, Floats, Label, Link, Tree
@@ -76,7 +76,7 @@ def read_document(
     kind, model = OBJECTIVES[objective], learner["gradient_booster"]["model"]
     columns, outputs = int(parameters["num_feature"]), max(int(parameters["num_class"]), 1)
     trees, groups = model["trees"], model["tree_info"]
-    refuse_large("the XGBoost model", sum(len(tree["parents"]) for tree in trees), outputs)
+    refuse_size("the XGBoost model", sum(len(tree["parents"]) for tree in trees), outputs)
     if rounds is not None:
         trees = trees[: _used(model, rounds, outputs)]
     elif classes is None and _stopped(learner, model, outputs):

@@ -23,8 +23,13 @@ MOST_LEVELS = 5000  # of a tree: native code measures it by calling itself, once
 MOST_CELLS = 2**28  # nodes times scores: 2 GB of numbers
 
 
-def refuse_large(what: str, nodes: int, outputs: int) -> None:
-    """Raise for a model whose table would not fit into memory; a short file can claim any number of scores."""
+def refuse_size(what: str, nodes: int, outputs: int) -> None:
+    """Raise for a model without trees, and for one whose table would not fit into memory: a short file can claim any
+    number of scores."""
+    if not nodes:
+        raise ModelError(
+            f"{what} has no trees", hint="It decides alike for every input: was it saved before it was fitted?"
+        )
     if nodes * outputs > MOST_CELLS:
         raise ModelError(f"{what} is too large: {nodes} nodes for {outputs} scores")
 

@@ -209,7 +209,7 @@ def _input(graph: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, 
 
 def _refuse_names(graph: Mapping[str, Any], nodes: Sequence[Node], constants: Mapping[str, Any]) -> None:
     """Raise unless every name is given once, before it is used."""
-    known = {*constants, *(one["name"] for one in graph.get("input", ()))}
+    known = {*constants, *(_named(one, "an input") for one in graph.get("input", ()))}
     if len(constants) != len(graph.get("initializer", ())):
         raise _damaged("two constants have one name")
     for node in nodes:

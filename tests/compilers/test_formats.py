@@ -293,3 +293,14 @@ def test_a_tree_as_deep_as_a_stack_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.txt").write_text(text)
     with pytest.raises(ModelError, match="more than 5000 levels deep"):
         read(load_model(tmp_path / "model.txt"))
+
+
+def test_a_model_without_trees_is_refused(tmp_path: Path) -> None:
+    text = re.sub(r"(?s)tree_sizes=.*?end of trees", "\nend of trees", lgb("binary").model_to_string())
+    (tmp_path / "model.txt").write_text(text)
+    document = json.loads(bytes(xgb("binary").save_raw("json")))
+    model_of(document).update(trees=[], tree_info=[], iteration_indptr=[0])
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    for file in ("model.txt", "model.json"):
+        with pytest.raises(ModelError, match="has no trees"):
+            load_model(tmp_path / file).table()  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mace.compilers import deployed, load_model, read
-from mace.errors import FileError, ModelError
+from mace.errors import FileError, MaceError, ModelError
 from mace.tables import Ensemble, Network, decision_of
 from tests.compilers.cases import bounds, enclosure
 from tests.compilers.families import Family, asked, data, decisions, scores
@@ -265,6 +265,10 @@ WRONG: dict[str, tuple[Any, str]] = {
         lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[1], "dim_value", 2**40),
         "number of columns is 1099511627776",
     ),
+    "an input without a name": (
+        lambda m: m.graph.input.append(type(m.graph.input[0])()),
+        "an input has no name",
+    ),
     "a label that is changed": (lambda m: add_identity(m, "Cast", to=1), "changes what the model decides"),
     "a label that is turned": (lambda m: add_identity(m, "Neg"), "Neg (changed) is not supported"),
     "an output that is not there": (lambda m: setattr(m.graph.output[0], "name", "gone"), "'gone' is not followed"),
@@ -340,3 +344,11 @@ def test_a_fixed_number_of_rows_claims_no_memory() -> None:
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 2**40
     with pytest.raises(ModelError, match="number of rows is 1099511627776"):
         read(model)
+
+
+def test_a_space_of_other_columns_is_refused_with_both_numbers() -> None:
+    import mace
+
+    space = mace.Space([mace.Feature("a", "integer", 0, 4)])
+    with pytest.raises(MaceError, match="the model takes 6 columns, the space encodes 1"):
+        mace.explain(forest(), space, {"a": 1})

@@ -21,9 +21,9 @@ from mace.distance import norm
 from mace.errors import CertificateError, MaceError, ModelError
 from mace.export import FORMATS, export, save
 from mace.language import parse_program, run
+from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits
 from mace.proofs.check import Problem
-from mace.recourse import choose
 from mace.search import squeeze
 from mace.tables import Network
 from tests.reference import nearest, points, random_question
@@ -86,7 +86,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
         assert same_statement(data, question) == []
         Problem(data["statement"])
         assert not Certificate(data).check().accepted  # it has no proof yet
-        oracle = choose(question)
+        oracle = choose(question).oracle
         try:
             found = squeeze(question, oracle, question.has_goal, gap=Gap(ZERO), limits=Limits.of(60.0, 2**32))
         finally:

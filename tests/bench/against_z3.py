@@ -13,10 +13,10 @@ import statistics
 from fractions import Fraction
 from typing import Any
 
+from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.oracles.smt import SmtOracle
 from mace.question import Question
-from mace.recourse import choose
 from mace.search import Bracket, squeeze
 from tests.bench import ensembles, networks
 from tests.bench.real_data import cpu
@@ -54,11 +54,11 @@ def main() -> None:
     print("|---|---|---|---|---|", flush=True)
     for name in arguments.models:
         questions = asked(name, arguments.rows)
-        solve(questions[0], choose(questions[0]), arguments.seconds)  # compiles the prover's loops
+        solve(questions[0], choose(questions[0]).oracle, arguments.seconds)  # compiles the prover's loops
         prover, solver, statuses = [], [], []
         for question in questions:
             before = cpu()
-            one = solve(question, choose(question), arguments.seconds)
+            one = solve(question, choose(question).oracle, arguments.seconds)
             prover.append(cpu() - before)
             before = cpu()
             two = solve(question, SmtOracle(question, solvers=("z3",)), arguments.seconds)

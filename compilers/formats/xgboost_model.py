@@ -149,7 +149,7 @@ def _attributes(learner: Fields) -> dict[str, str]:
     attributes = learner.values.get("attributes") or {}
     if "best_iteration" not in attributes:
         return {}
-    return {"best_iteration": str(Fields(attributes, learner.where).whole("best_iteration", 0, MOST_TREES))}
+    return {"best_iteration": str(Fields(attributes, learner.where).whole("best_iteration", -1, MOST_TREES))}
 
 
 def _columns(learner: Fields, columns: int) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ from mace.compilers.model_file import ModelFile
 from mace.compilers.native import step_of
 from mace.compilers.program import Reading, to_program
 from mace.compilers.read_optbinning import read_scorecard
+from mace.compilers.read_sklearn import DAMAGE
 from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
 from mace.compilers.read_sklearn_calibrated import read_calibrated
 from mace.compilers.read_sklearn_ensembles import read_adaboost, read_bagging, read_isolation, read_voting
@@ -181,7 +182,7 @@ def _table(path: str, model: object) -> Table:
     """What a reader makes of a model; raises ModelError for one that `fit` cannot have left so."""
     try:
         return READERS[path].read(model)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         # A reader looks at dozens of attributes, and each may be missing or of another type in a damaged model.
         name = path.rpartition(".")[2]
         raise ModelError(

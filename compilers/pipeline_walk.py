@@ -21,6 +21,7 @@ from mace.columns import Column, Floats
 from mace.compilers.containers import Intake, Stage, column_of, matrix_of
 from mace.compilers.pipeline_rows import frame_of, probes
 from mace.compilers.pipeline_steps import At, Traced, handler, is_a
+from mace.compilers.read_sklearn import DAMAGE
 from mace.errors import ModelError
 from mace.exact import nearest
 from mace.space import Space
@@ -143,7 +144,7 @@ class Walk:
                     for _, step in self.steps:
                         data = data if passes_on(step) else step.transform(data)
                 matrix = matrix_of(data, self.route.intake)
-            except (ValueError, TypeError):
+            except DAMAGE:
                 continue  # The columns stay without it, and a row that needs it is told so.
             columns = tuple(
                 column if column.feature != j
@@ -195,7 +196,13 @@ class Walk:
             for inner, part in step.steps:
                 data, columns = self._through(f"{name}__{inner}", part, data, columns)
             return data, list(columns)
-        parts = self._parts(name, step, data, columns)
+        try:
+            parts = self._parts(name, step, data, columns)
+        except DAMAGE as error:  # Its attributes are not those that `fit` leaves: of other lengths or types, or absent.
+            reason = f"{type(error).__name__}: {error}"
+            raise ModelError(
+                f"the step `{name}` of the pipeline cannot be followed ({reason})", hint="Fit it again."
+            ) from error
         after = self._transform(name, step, data)
         sparse = hasattr(after, "tocsr")
         out = [column.inside(sparse=sparse, before=before) for before, made in parts for column in made]

@@ -13,6 +13,9 @@ import numpy as np
 from mace.errors import ModelError
 from mace.tables import Floats, Label
 
+# What looking at a model raises whose attributes are not those that `fit` leaves.
+DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
 
 def name_of(model: object) -> str:
     """The class name that messages and tables use."""

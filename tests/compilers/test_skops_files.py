@@ -236,3 +236,17 @@ def test_parts_that_need_a_large_dictionary_are_not_unpacked(tmp_path: Path) -> 
         archive.writestr("schema.json", "{}")
     with pytest.raises(FileError, match="packed in another way"):
         load_model(path)
+
+
+def test_a_step_whose_attributes_do_not_fit_is_refused_by_name(tmp_path: Path) -> None:
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    import mace
+
+    X, y = rows()
+    model = make_pipeline(SimpleImputer(), tree()).fit(X, y)
+    model[0].statistics_ = model[0].statistics_[:1]
+    space = mace.Space([mace.Feature("a", "real", 0.0, 9.0), mace.Feature("b", "real", -3.0, 3.0)])
+    with pytest.raises(ModelError, match="the step `simpleimputer` of the pipeline cannot be followed"):
+        mace.explain(load_model(saved(model, tmp_path)), space, {"a": 1.0, "b": 0.0})

@@ -12,6 +12,6 @@ matrix = adult.space.encode(adult.X)
 forest = RandomForestClassifier(100, max_depth=10, random_state=0).fit(matrix, adult.y)
 
 person = adult.X[forest.predict(matrix) == 0].iloc[0]
-answer = mace.explain(forest, adult.space, person, goal=1, background=adult.X, count=2)
+answer = mace.explain(forest, adult.space, person, goal=1, background=adult.X, count=2, timeout=600)
 print(answer)
 print("certificate:", answer.certificate.check())

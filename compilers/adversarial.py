@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mace.base.exact import exact, nearest
 from mace.columns import Column
 from mace.compilers.thresholds import before_cast, largest_passing
-from mace.exact import exact, nearest
 from mace.space import Feature
 from mace.tables import Bools, Ensemble, Floats, Network, Tree
 

@@ -17,9 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from mace.base.exact import nearest
 from mace.columns import Column
 from mace.compilers.pieces import Reach, Test, rebuilt
-from mace.exact import nearest
 from mace.members import Members, among, are_whole, neighbour
 from mace.space import Feature
 from mace.tables import Ensemble, Tree

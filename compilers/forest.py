@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from mace.base.exact import exact
 from mace.compilers.tree import nested
 from mace.compilers.verdict import Asked, Side, difference, sides, total, verdict
-from mace.exact import exact
 from mace.language.syntax import Assign, Block, Expr, Name, Number, Program
 from mace.tables import Ensemble
 

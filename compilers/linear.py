@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mace.base.exact import exact
 from mace.compilers.verdict import Asked, Side, sides, total, verdict
 from mace.errors import ModelError
-from mace.exact import exact
 from mace.language.syntax import Apply, Assign, Block, Expr, Name, Number, Op, Program
 from mace.tables import Layer, Network
 

@@ -14,11 +14,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from mace.base.files import read_bytes
 from mace.compilers.formats import skops_file
 from mace.compilers.formats.xgboost_dump import Dump, stated
 from mace.compilers.model_file import FORMATS, open_file
 from mace.errors import FileError, ModelError
-from mace.files import read_bytes
 
 # Types that skops does not vouch for. They are made from arrays alone, which `formats/skops_file.py` has checked.
 CHECKED = (

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.exact import exact, nearest
 from mace.columns import Column, Step
 from mace.compilers import adversarial, read_coded
 from mace.compilers.adversarial import OfFeature
@@ -36,7 +37,6 @@ from mace.compilers.pipeline_thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline_walk import Route, Walk, passes_on
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
-from mace.exact import exact, nearest
 from mace.space import Feature, Space
 from mace.tables import Ensemble, Network, Table
 

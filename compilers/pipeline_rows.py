@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mace.exact import nearest
+from mace.base.exact import nearest
 from mace.space import Feature, Space
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.exact import first_holding_each, float_to_rank, nearest
 from mace.columns import Column, Floats, Steps
 from mace.compilers.pieces import Reach, Test, rebuilt
 from mace.errors import ModelError
-from mace.exact import first_holding_each, float_to_rank, nearest
 from mace.space import Feature
 from mace.tables import Ensemble, Tree
 from mace.validity import validate

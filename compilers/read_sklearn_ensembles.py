@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.exact import first_float
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.read_sklearn_trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError
-from mace.exact import first_float
 from mace.tables import Compare, Ensemble, Floats, Label, Link, Tree
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")

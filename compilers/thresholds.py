@@ -14,8 +14,8 @@ import math
 from fractions import Fraction
 from typing import Literal
 
+from mace.base.exact import LARGEST_32, below, float32_to_rank, next_float32, rank_to_float32, to_float32
 from mace.errors import ModelError
-from mace.exact import LARGEST_32, below, float32_to_rank, next_float32, rank_to_float32, to_float32
 from mace.members import Members
 
 # Where float32 would have its next number if it had one more exponent: a double from halfway on becomes infinite.

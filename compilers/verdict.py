@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from mace import margins
+from mace.base.exact import exact
 from mace.errors import ModelError
-from mace.exact import exact
 from mace.language.syntax import Apply, Assign, Block, Expr, If, Input, Name, Number, Op, Real, Return, Truth
 from mace.margins import Needed, Slack
 from mace.tables import Compare, Decision, Ensemble, Network, decision_of

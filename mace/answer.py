@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import above, below, nearest, text
+from mace.base.values import for_json
 from mace.errors import CertificateError
-from mace.exact import above, below, nearest, text
 from mace.search import Asked, Status
 from mace.space import Space
-from mace.values import for_json
 
 if TYPE_CHECKING:
     import pandas as pd

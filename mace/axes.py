@@ -25,7 +25,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from mace.exact import (
+from mace.base.exact import (
     exact,
     first_holding,
     float32_to_rank,

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import GridAxis, LevelAxis, Point
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import as_written, exact, nearest
 from mace.distance import Norm
-from mace.exact import as_written, exact, nearest
 from mace.question import Question
 from mace.space import Space
 

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 
 from mace.axes import Axis, GridAxis, LevelAxis, Point
+from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import exact
+from mace.base.exact import text as exact_text
+from mace.base.files import write_whole
 from mace.columns import Column
-from mace.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
-from mace.exact import exact
-from mace.exact import text as exact_text
-from mace.files import write_whole
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
 from mace.members import are_whole, whole_numbers

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, GridAxis, LevelAxis
+from mace.base.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
 from mace.errors import ModelError, RowError
-from mace.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
 
 # "nonzero": 0 becomes NaN, as in a sparse matrix whose reader takes what is not stored for missing.
 # (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mace.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
+from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
 from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables import Compare, Decision, Ensemble, Floats, Network, decided
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mace.answer import Answer
-from mace.console import console
+from mace.base.console import console
 from mace.recourse import Explainer
 
 if TYPE_CHECKING:

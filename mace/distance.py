@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from mace.base.exact import as_written
 from mace.errors import MaceError, NumberError
-from mace.exact import as_written
 
 if TYPE_CHECKING:
     from mace.language import Program

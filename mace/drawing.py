@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from mace.base.escape import one_line
 from mace.errors import MaceError
-from mace.escape import one_line
 
 if TYPE_CHECKING:
     from typing import Self

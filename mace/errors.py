@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mace.escape import lines, one_line
+from mace.base.escape import lines, one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from mace.axes import GridAxis
+from mace.base.escape import one_line
+from mace.base.exact import above, as_written, below, exact
+from mace.base.files import write_whole
 from mace.certificate import FORMAT, statement
 from mace.distance import Norm
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
-from mace.escape import one_line
-from mace.exact import above, as_written, below, exact
-from mace.files import write_whole
 from mace.margins import compare_slack
 from mace.oracles.networks_model import column_bounds, columns_of
 from mace.question import Question

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, first_float
 from mace.errors import GoalError
-from mace.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, first_float
 from mace.margins import SMALLEST, compare_slack, squashed_between, turns_of
 from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, decision_of, runs
 

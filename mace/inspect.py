@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.escape import one_line
+from mace.base.files import read_text
 from mace.errors import ModelError
-from mace.escape import one_line
-from mace.files import read_text
 from mace.space import Space
 from mace.tables import Ensemble, Formula, Network, Table
 

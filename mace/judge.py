@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Point
+from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Classes, Margin, Probability, Value, Wanted
 from mace.question import Question, program_result
 from mace.space import Space
 from mace.tables import Formula, Label, Table
-from mace.values import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.errors import ModelError
-from mace.exact import (
+from mace.base.exact import (
     LARGEST_32,
     UNIT_ROUNDOFF,
     UNIT_ROUNDOFF_32,
@@ -34,6 +33,7 @@ from mace.exact import (
     first_float,
     gamma,
 )
+from mace.errors import ModelError
 from mace.tables import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.

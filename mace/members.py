@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from mace.exact import float32_to_rank, rank_to_float32
+from mace.base.exact import float32_to_rank, rank_to_float32
 
 Members: TypeAlias = tuple[tuple[float, float], ...]
 Cast: TypeAlias = Literal["float32", "float64"]

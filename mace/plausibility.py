@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import assert_never
 
 from mace.axes import Axis, Point
+from mace.base.files import read_text
 from mace.errors import ProgramError, SpaceError
-from mace.files import read_text
 from mace.language import (
     Bool,
     Input,

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, Point, holds
+from mace.base.exact import exact
 from mace.decide import decides
 from mace.distance import Distance, DistanceProgram, Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
-from mace.exact import exact
 from mace.plausibility import Rule, typed
 from mace.space import Column, Space
 from mace.tables import Decision, Ensemble, Formula, Label, Network, Table

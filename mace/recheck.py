@@ -17,10 +17,10 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from mace.base.deadline import NEVER, Deadline, TimeOverError
+from mace.base.files import write_whole
 from mace.certificate import Certificate, canonical, certifiable, certificate, holdable
-from mace.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import CertificateError
-from mace.files import write_whole
 from mace.plausibility import rule_of
 from mace.proof import Leaf
 from mace.question import Question

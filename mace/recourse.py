@@ -27,14 +27,14 @@ from mace import missing
 from mace.answer import LONG_PROOF, Answer, Counterfactual
 from mace.axes import Point
 from mace.background import Background
+from mace.base.deadline import Deadline
+from mace.base.escape import short
+from mace.base.exact import as_written, nearest
 from mace.certificate import certifiable
 from mace.columns import usable_axes
-from mace.deadline import Deadline
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, NumberError
-from mace.escape import short
-from mace.exact import as_written, nearest
 from mace.goals import Classes, Margin, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
 from mace.oracles.choice import choose

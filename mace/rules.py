@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mace.base.exact import as_written
 from mace.errors import NumberError, SpaceError
-from mace.exact import as_written
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import Int, Level
 from mace.plausibility import sort_of

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from mace.axes import GridAxis, Point
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.diversity import Avoid
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
 from mace.proof import Proof

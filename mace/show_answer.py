@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from mace.escape import one_line
+from mace.base.escape import one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from mace.axes import Point
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import text as exact_text
+from mace.base.files import write_whole
 from mace.diversity import AvoidPoint
 from mace.errors import CertificateError
-from mace.exact import text as exact_text
 from mace.exclusions import without
-from mace.files import write_whole
 from mace.oracles.protocol import memory_asked
 from mace.oracles.smt import export
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import Axis, Grid, GridAxis, LevelAxis, Point
+from mace.base.escape import short
+from mace.base.exact import as_written, exact, nearest
+from mace.base.values import plain
 from mace.columns import Column as Column
 from mace.columns import Step as Step
 from mace.errors import NumberError, RowError, SpaceError
-from mace.escape import short
-from mace.exact import as_written, exact, nearest
-from mace.values import plain
 
 if TYPE_CHECKING:
     import pandas as pd

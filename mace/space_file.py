@@ -11,9 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from mace.base.escape import short
+from mace.base.files import parse_toml, read_text, write_whole
 from mace.errors import FileError, SpaceError
-from mace.escape import short
-from mace.files import parse_toml, read_text, write_whole
 from mace.space import Feature, Space
 
 VERSION = 1

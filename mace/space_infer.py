@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mace.base.escape import short
 from mace.errors import SpaceError
-from mace.escape import short
 from mace.space import Change, Encoding, Feature, Level, Missing, Space
 
 if TYPE_CHECKING:

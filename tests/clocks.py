@@ -22,7 +22,7 @@ class Ticking(Hand):
 
 
 class Time:
-    """In place of the module `time` in `mace.deadline`."""
+    """In place of the module `time` in `mace.base.deadline`."""
 
     def __init__(self, clock: Hand) -> None:
         self.monotonic = clock

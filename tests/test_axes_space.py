@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mace.axes import Grid, GridAxis
+from mace.base.exact import exact, float_to_rank, rank_to_float, to_float32
 from mace.errors import FileError, RowError, SpaceError
-from mace.exact import exact, float_to_rank, rank_to_float, to_float32
 from mace.space import Feature, Space
 from mace.space_file import dumps, loads
 

@@ -15,8 +15,8 @@ from sklearn.neural_network import MLPClassifier
 
 import mace
 from mace import Feature, Space
+from mace.base.deadline import Deadline
 from mace.certificate import certificate
-from mace.deadline import Deadline
 from mace.errors import CertificateError, MaceError
 from mace.oracles import ensembles
 from mace.oracles.choice import choose

@@ -11,9 +11,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace import answer, background, deadline
+from mace import answer, background
 from mace.axes import Point
-from mace.deadline import NEVER, Deadline, TimeOverError
+from mace.base import deadline
+from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
 from mace.oracles import warm
 from mace.oracles.ensembles import EnsembleOracle

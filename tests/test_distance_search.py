@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mace.axes import GridAxis
+from mace.base.deadline import Deadline
 from mace.certificate import certifiable
-from mace.deadline import Deadline
 from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.plausibility import rule_of

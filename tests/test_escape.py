@@ -19,10 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 import mace
+from mace.base.console import console
+from mace.base.escape import from_cell, json_text, lines, one_line, to_cell
 from mace.cli import app
-from mace.console import console
 from mace.errors import MaceError
-from mace.escape import from_cell, json_text, lines, one_line, to_cell
 
 CLEAR = "\x1b[2J\x1b]0;title\x07"
 TURNED = "\u202egnp.exe"

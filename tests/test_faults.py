@@ -23,13 +23,13 @@ from typer.testing import CliRunner
 import mace
 from mace.audit.record import Record, from_json, to_json
 from mace.audit.store import Store
+from mace.base.deadline import Deadline
+from mace.base.escape import short
+from mace.base.exact import as_written, exact
+from mace.base.files import LARGEST, parse_toml, read_text
 from mace.cli import app
-from mace.deadline import Deadline
 from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
-from mace.escape import short
-from mace.exact import as_written, exact
 from mace.export import export_question
-from mace.files import LARGEST, parse_toml, read_text
 from mace.oracles.protocol import memory_asked
 from mace.verify.properties import read as read_property
 

@@ -26,8 +26,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import mace
+from mace.base.exact import exact
 from mace.errors import GoalError
-from mace.exact import exact
 from mace.goal_scores import linked_between
 from mace.goals import Between, Classes, Margin, Probability, Value, parse, wanted
 from mace.tables import Link

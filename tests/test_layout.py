@@ -18,14 +18,14 @@ ROOT = Path(__file__).parent.parent
 # Where a module stands (ARCHITECTURE.md). The longest matching name decides; a new top file must be added here.
 FLOORS = {
     "mace.proofs": 0,
-    "mace.console": 1,
-    "mace.deadline": 1,
+    "mace.base.console": 1,
+    "mace.base.deadline": 1,
     "mace.errors": 1,
-    "mace.escape": 1,
-    "mace.exact": 1,
-    "mace.files": 1,
-    "mace.lazy": 1,
-    "mace.values": 1,
+    "mace.base.escape": 1,
+    "mace.base.exact": 1,
+    "mace.base.files": 1,
+    "mace.base.lazy": 1,
+    "mace.base.values": 1,
     "mace.language": 2,
     "mace.logic": 3,
     "mace.axes": 4,
@@ -77,8 +77,8 @@ FLOORS = {
 # Compilers know models and programs: no question, no oracle, no search.
 COMPILERS_MAY_IMPORT = {
     "mace.errors",
-    "mace.exact",
-    "mace.files",
+    "mace.base.exact",
+    "mace.base.files",
     "mace.language",
     "mace.decide",
     "mace.margins",

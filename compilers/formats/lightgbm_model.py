@@ -20,9 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mace.base.files import read_bytes
 from mace.compilers.formats.fields import LONGEST_TEXT, shown, writable
 from mace.errors import FileError, ModelError
-from mace.files import read_bytes
 
 VERSIONS = ("v3", "v4")
 LARGEST_FILE = 2**30

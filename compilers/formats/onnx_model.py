@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.files import read_bytes
 from mace.compilers.formats.protobuf import Field, FormatError, decode, encode
 from mace.errors import FileError, ModelError
-from mace.files import read_bytes
 
 LARGEST_FILE, LARGEST_TENSOR = 2**29, 2**30
 MOST_CELLS = 2**24  # of the rows that are asked at once

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.exact import to_float32
+from mace.base.files import read_bytes
 from mace.compilers.formats import ubjson
 from mace.compilers.formats.fields import Fields, fields_of
 from mace.compilers.formats.xgboost_dump import Dump, document_of
 from mace.errors import FileError, ModelError
-from mace.exact import to_float32
-from mace.files import read_bytes
 
 OLDEST, TOO_NEW = (2, 0), (4, 0)
 LARGEST_FILE, LARGEST_JSON = 2**30, 2**28  # bytes; JSON takes some twelve times as much when it is read

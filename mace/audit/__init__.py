@@ -1,14 +1,14 @@
 """Audit a population: for each row the answer of `explain`, in parallel, and what the answers say together.
 
 `mace.audit(model, space, frame, ...)` is the function; `mace.audit.run`, `.findings`, .. are its modules. The
-package itself can be called, see `mace.lazy`.
+package itself can be called, see `mace.base.lazy`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mace.lazy import package
+from mace.base.lazy import package
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings as Findings

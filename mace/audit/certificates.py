@@ -23,10 +23,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.deadline import Deadline
+from mace.base.files import write_whole
 from mace.certificate import Certificate, canonical, certificate, model_part, zipped
-from mace.deadline import Deadline
 from mace.errors import CertificateError
-from mace.files import write_whole
 from mace.proofs.check import MODEL
 from mace.tables import Formula, Table
 

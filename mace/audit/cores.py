@@ -18,7 +18,7 @@ from mace.audit.record import Record
 
 if TYPE_CHECKING:
     from mace.audit.task import Query, Task
-    from mace.deadline import Deadline
+    from mace.base.deadline import Deadline
     from mace.recourse import Explainer
 
 Reply = Literal["blocked", "open", "unknown"]

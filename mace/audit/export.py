@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
+from mace.base.escape import from_cell, json_text, to_cell
+from mace.base.files import check_folder, reason
 from mace.errors import FileError
-from mace.escape import from_cell, json_text, to_cell
-from mace.files import check_folder, reason
 
 if TYPE_CHECKING:
     import pandas as pd

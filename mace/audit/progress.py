@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from mace.audit.record import MAIN, Record
-from mace.console import console
-from mace.escape import one_line
+from mace.base.console import console
+from mace.base.escape import one_line
 
 # Called with each new record, how many of this part are done, and how many there are.
 Watch: TypeAlias = Callable[[Record, int, int], None]

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from mace.escape import json_text, short
+from mace.base.escape import json_text, short
 from mace.search import Status
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]

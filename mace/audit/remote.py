@@ -26,8 +26,8 @@ from mace.audit.certificates import model_of
 from mace.audit.pool import REBUILDS, dumps, record_of, schedule, start_pool
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
+from mace.base.files import write_whole
 from mace.errors import MaceError
-from mace.files import write_whole
 
 if TYPE_CHECKING:
     from pebble import ProcessPool

@@ -23,7 +23,8 @@ from mace.audit.progress import Progress, Watch
 from mace.audit.record import MAIN, Record
 from mace.audit.store import Store
 from mace.audit.task import FORMAT, Query, Task
-from mace.deadline import Deadline
+from mace.base.deadline import Deadline
+from mace.base.values import for_json
 from mace.errors import FileError, GoalError, MaceError, RowError
 from mace.goals import Classes, Wanted, wanted
 from mace.oracles.protocol import memory_asked
@@ -31,7 +32,6 @@ from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.report.plots import Plots
 from mace.space import Change, Space
 from mace.tables import Formula
-from mace.values import for_json
 
 if TYPE_CHECKING:
     import pandas as pd

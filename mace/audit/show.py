@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
-from mace.console import console
-from mace.escape import one_line
+from mace.base.console import console
+from mace.base.escape import one_line
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings

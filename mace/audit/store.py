@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import MAIN, Record, from_json, to_json
 from mace.audit.task import FORMAT
+from mace.base.escape import json_text
 from mace.errors import FileError
-from mace.escape import json_text
 
 if TYPE_CHECKING:
     from mace.audit.run import Audit

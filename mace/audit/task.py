@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Proof, Record
-from mace.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
+from mace.base.exact import as_written, text
+from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError
-from mace.exact import as_written, text
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space import Change
 from mace.tables import Formula
-from mace.values import for_json
 
 if TYPE_CHECKING:
     import pandas as pd

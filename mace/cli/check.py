@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mace.base.escape import one_line
+from mace.base.files import reason
 from mace.cli.options import (
     DONE,
     NOT_FOUND,
@@ -23,8 +25,6 @@ from mace.cli.options import (
     say,
 )
 from mace.errors import CertificateError, FileError, MaceError
-from mace.escape import one_line
-from mace.files import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

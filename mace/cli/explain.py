@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mace.base.files import check_folder
 from mace.cli.options import (
     DONE,
     NOT_FOUND,
@@ -25,7 +26,6 @@ from mace.cli.options import (
 )
 from mace.cli.progress import Progress
 from mace.errors import CertificateError, FileError
-from mace.files import check_folder
 
 if TYPE_CHECKING:
     from mace.answer import Answer

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mace.base.files import reason
 from mace.errors import FileError, MaceError
-from mace.files import reason
 
 
 class StoppedError(MaceError):

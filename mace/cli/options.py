@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from mace.base.console import console
+from mace.base.escape import json_text, lines
+from mace.base.files import reason
 from mace.cli.faults import explained
-from mace.console import console
 from mace.errors import FileError, MaceError, RowError
-from mace.escape import json_text, lines
-from mace.files import reason
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.base.files import read_text
 from mace.cli.options import (
     Asked,
     Format,
@@ -23,7 +24,6 @@ from mace.cli.options import (
     terminal,
 )
 from mace.errors import MaceError
-from mace.files import read_text
 
 
 class Target(str, Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mace.console import console
+from mace.base.console import console
 
 if TYPE_CHECKING:
     from mace.search import Bracket

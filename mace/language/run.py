@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from mace import exact
+from mace.base import exact
 from mace.errors import RowError
 from mace.language.show import quoted, show_number, show_text
 from mace.language.syntax import (
@@ -89,7 +89,7 @@ def admitted(declared: Input, values: Mapping[str, Value]) -> Value:
             if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
                 raise RowError(
                     f"{name} is a number, and {value!r} is not an exact one",
-                    hint="Give an int or a Fraction; `mace.exact.exact` reads a float without loss.",
+                    hint="Give an int or a Fraction; `mace.base.exact.exact` reads a float without loss.",
                 )
             number = Fraction(value)
             if isinstance(sort, Int) and number.denominator != 1:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from mace import exact
+from mace.base import exact
 from mace.language.syntax import (
     COMPARISONS,
     Apply,

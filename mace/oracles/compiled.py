@@ -31,8 +31,8 @@ import numba
 import numpy as np
 from numba.core import compiler, serialize
 
+from mace.base.files import write_whole
 from mace.errors import FileError
-from mace.files import write_whole
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from mace.axes import Box as AnyBox
 from mace.axes import GridAxis, LevelAxis, Point
-from mace.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
 from mace.distance import Norm
 from mace.diversity import Avoid
 from mace.errors import ModelError

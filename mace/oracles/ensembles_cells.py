@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.axes import Axis, GridAxis, LevelAxis, Point
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import exact, nearest
 from mace.distance import Norm
-from mace.exact import exact, nearest
 from mace.margins import compare_slack, needed
 from mace.oracles.ensembles_cuts import Array, no_cut, tests_of, values_of
 from mace.question import Question

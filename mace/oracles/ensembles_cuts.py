@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import GridAxis, LevelAxis
+from mace.base.exact import first_holding_each, nearest
 from mace.columns import Column
 from mace.errors import ModelError
-from mace.exact import first_holding_each, nearest
 from mace.members import among
 from mace.question import Question
 from mace.tables import Ensemble, Tree

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.deadline import Deadline
+from mace.base.deadline import Deadline
 from mace.oracles.compiled import compiled
 from mace.oracles.ensembles_cells import Aim, Forest, Ground, Grounded
 from mace.oracles.ensembles_cuts import Array

@@ -14,8 +14,8 @@ from operator import mul
 import numpy as np
 
 from mace.axes import Box, GridAxis, Point, Side
+from mace.base.exact import exact
 from mace.distance import Norm
-from mace.exact import exact
 from mace.margins import in_integers
 from mace.oracles.networks_model import Affine, Array, Numbers
 from mace.proof import Multipliers

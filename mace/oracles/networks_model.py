@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.axes import GridAxis
+from mace.base.exact import exact, nearest
 from mace.columns import Column
 from mace.distance import Norm
-from mace.exact import exact, nearest
 from mace.margins import compare_slack
 from mace.proof import Phase, Split
 from mace.question import Question

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mace.deadline import Deadline, TimeOverError
-from mace.exact import exact
+from mace.base.deadline import Deadline, TimeOverError
+from mace.base.exact import exact
 from mace.oracles.networks_kernels import dual_bound, plain
 from mace.oracles.networks_model import Array, Units, narrowed
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Proof

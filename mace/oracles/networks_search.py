@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mace.axes import Box, GridAxis, Point, Side, holds
+from mace.base.exact import below, exact, nearest
 from mace.distance import Norm
-from mace.exact import below, exact, nearest
 from mace.oracles.conditions import broken, inside
 from mace.oracles.networks_branch import TRIED, candidates
 from mace.oracles.networks_exact import Exact, box_of, single

@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 from mace.axes import Point
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.base.escape import short
 from mace.diversity import Avoid
 from mace.errors import MaceError
-from mace.escape import short
 from mace.proof import Proof
 
 MOST_MEMORY = 2**40  # MB; what is more is no limit

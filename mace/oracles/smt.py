@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.axes import Point
-from mace.deadline import NEVER, Deadline, TimeOverError
+from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.distance import Norm
 from mace.diversity import Avoid
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown

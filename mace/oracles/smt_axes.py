@@ -22,9 +22,9 @@ from fractions import Fraction
 from typing import Any
 
 from mace.axes import Axis, GridAxis, LevelAxis
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import first_holding
 from mace.distance import Norm
-from mace.exact import first_holding
 
 Term = Any  # a pysmt.fnode.FNode
 Values = Mapping[str, "bool | Fraction"]

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from mace.axes import GridAxis
+from mace.base.exact import exact
 from mace.columns import Column
-from mace.exact import exact
 from mace.oracles.smt_axes import GridTerm, Term, Terms
 
 ZERO = Fraction(0)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mace.axes import GridAxis
+from mace.base.exact import to_float32
 from mace.columns import Column
-from mace.exact import to_float32
 from mace.oracles.smt_axes import GridTerm, LevelTerm
 from mace.tables import Ensemble, Tree
 

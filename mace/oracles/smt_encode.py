@@ -18,7 +18,7 @@ from io import StringIO
 from typing import Any, assert_never
 
 from mace.axes import Point, Side
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.language import Program

@@ -21,7 +21,7 @@ from math import floor
 
 import numpy as np
 
-from mace.exact import exact
+from mace.base.exact import exact
 from mace.margins import compare_slack
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_columns import GridColumns

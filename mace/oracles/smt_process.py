@@ -23,7 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.oracles.smt_text import check_lines, check_script
 from mace.oracles.smt_worker import OUT_OF_MEMORY
 

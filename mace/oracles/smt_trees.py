@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mace.axes import GridAxis, LevelAxis, Point
-from mace.exact import exact
+from mace.base.exact import exact
 from mace.margins import Slack, compare_slack
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_cuts import Cuts, hull, others

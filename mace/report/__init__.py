@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mace.lazy import package
+from mace.base.lazy import package
 
 if TYPE_CHECKING:
     from mace.report.make import report as report

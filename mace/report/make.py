@@ -13,10 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.escape import one_line
+from mace.base.files import write_whole
 from mace.drawing import need_matplotlib
 from mace.errors import MaceError
-from mace.escape import one_line
-from mace.files import write_whole
 
 if TYPE_CHECKING:
     from mace.answer import Answer

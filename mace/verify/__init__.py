@@ -1,14 +1,14 @@
 """Verify properties of a model on its whole space: proved, violated with a replayed witness, or unknown.
 
 `mace.verify(model, space, property)` is the function; `mace.verify.run`, `.suite`, .. are its modules. The
-package itself can be called, see `mace.lazy`.
+package itself can be called, see `mace.base.lazy`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mace.lazy import package
+from mace.base.lazy import package
 
 if TYPE_CHECKING:
     from mace.verify.properties import bounded as bounded

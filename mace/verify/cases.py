@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from mace.axes import Axis, LevelAxis, Point
-from mace.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Between, Probability, Value, lower
 from mace.language.show import show_name

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mace.base.files import reason
 from mace.errors import FileError, MaceError
-from mace.files import reason
 from mace.space import Space
 from mace.verify.output import WRITERS
 from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite

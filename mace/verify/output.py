@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from mace.escape import json_text, lines, one_line
+from mace.base.escape import json_text, lines, one_line
 from mace.verify.properties import text_of
 from mace.verify.suite import Outcome, Suite
 

@@ -15,11 +15,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from mace.base.escape import short
+from mace.base.exact import as_written, nearest
+from mace.base.files import read_text
+from mace.base.values import plain
 from mace.errors import MaceError, NumberError
-from mace.escape import short
-from mace.exact import as_written, nearest
-from mace.files import read_text
-from mace.values import plain
 
 Direction: TypeAlias = Literal["increasing", "decreasing"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from mace.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import CertificateError
 from mace.proof import Proof
 from mace.question import Question

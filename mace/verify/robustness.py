@@ -10,8 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mace.base.exact import below, nearest
 from mace.errors import RowError
-from mace.exact import below, nearest
 from mace.oracles.protocol import Limits, Refuted, Unknown
 from mace.space import Space
 from mace.tables import Label

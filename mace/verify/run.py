@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.axes import Point
-from mace.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from mace.axes import Axis
+from mace.base.values import plain
 from mace.columns import Column, usable_axes
 from mace.errors import MaceError, RowError
 from mace.plausibility import Rule
@@ -24,7 +25,6 @@ from mace.question import program_result
 from mace.recourse import Explainer
 from mace.space import Feature, Space
 from mace.tables import Formula, Label, Table
-from mace.values import plain
 
 MOST_PATTERNS = 16
 REFUSED = "the model does not take them"

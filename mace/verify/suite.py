@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.deadline import LONGEST
+from mace.base.deadline import LONGEST
+from mace.base.files import read_toml
 from mace.errors import FileError, MaceError
-from mace.files import read_toml
 from mace.space import Space
 from mace.verify.properties import Property, read, text_of
 from mace.verify.verdict import Verdict

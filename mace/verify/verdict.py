@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from mace.escape import one_line
-from mace.values import for_json, plain
+from mace.base.escape import one_line
+from mace.base.values import for_json, plain
 
 if TYPE_CHECKING:
     from mace.certificate import Certificate

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import mace
 from mace.audit.show import as_rich
+from mace.base.files import write_whole
 from mace.cli import app
 from mace.errors import FileError, MaceError
-from mace.files import write_whole
 from tests.audit import faults
 
 

@@ -11,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import mace
-from mace import deadline, solver_certificate
+from mace import solver_certificate
 from mace.audit import certificates
 from mace.audit.certificates import Writer
 from mace.audit.export import read
 from mace.audit.task import Query, Task, Worker
+from mace.base import deadline
 from mace.cli import app
 from mace.goals import wanted
 from mace.oracles.smt_process import Answer

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import mace
-from mace import deadline
+from mace.base import deadline
 from mace.errors import CertificateError
 from tests.bench.ensembles import mixed
 

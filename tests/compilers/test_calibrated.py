@@ -29,9 +29,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.base.exact import exact
 from mace.compilers import load_model, read
 from mace.errors import ModelError
-from mace.exact import exact
 from mace.margins import compare_slack, squashed_between, turns_of
 from mace.tables import Ensemble, Floats, Network, decided, decision_of, runs
 from tests.compilers import cases

@@ -21,12 +21,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from mace.base.exact import nearest_float32
 from mace.compilers.containers import Stage
 from mace.compilers.pipeline import compile_pipeline
 from mace.compilers.read_lightgbm import of_sparse_rows, read_wrapper
 from mace.decide import decides
 from mace.errors import ModelError
-from mace.exact import nearest_float32
 from mace.recourse import Explainer
 from mace.space import Feature, Space
 from mace.tables import Ensemble, decision_for

@@ -17,11 +17,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from mace.base.exact import exact
 from mace.columns import usable_axes
 from mace.compilers.pipeline import CompiledPipeline, compile_pipeline, read_pipeline
 from mace.compilers.pipeline_steps import FUNCTIONS as KNOWN_FUNCTIONS
 from mace.errors import ModelError, RowError
-from mace.exact import exact
 from mace.margins import network_error
 from mace.space import Feature, Space
 from mace.tables import Ensemble, Network

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mace import answer
+from mace.base.deadline import Deadline
 from mace.certificate import certificate
 from mace.columns import Column, Step
-from mace.deadline import Deadline
 from mace.distance import norm
 from mace.diversity import AvoidBox, AvoidPoint
 from mace.errors import ModelError

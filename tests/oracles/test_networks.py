@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mace.base.deadline import Deadline
 from mace.certificate import certificate
-from mace.deadline import Deadline
 from mace.distance import norm
 from mace.diversity import AvoidPoint
 from mace.oracles import networks_proof

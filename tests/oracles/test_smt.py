@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from mace.axes import Point
+from mace.base.deadline import Deadline, TimeOverError
 from mace.columns import Column
-from mace.deadline import Deadline, TimeOverError
 from mace.distance import DistanceProgram, norm
 from mace.diversity import AvoidPoint
 from mace.oracles import smt, smt_process

@@ -8,8 +8,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import mace
-from mace import deadline, recheck
-from mace.deadline import Deadline, TimeOverError
+from mace import recheck
+from mace.base import deadline
+from mace.base.deadline import Deadline, TimeOverError
 from mace.proof import Proof
 from mace.question import Question
 from mace.verify import proved

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mace.axes import GridAxis
-from mace.exact import exact
+from mace.base.exact import exact
 from mace.margins import compare_slack, exact_margin, exact_scores, network_error, possible
 from mace.members import equal_to
 from mace.space import Feature, Space

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from mace.axes import Axis
+from mace.base.deadline import NEVER, Deadline
 from mace.columns import Column
-from mace.deadline import NEVER, Deadline
 from mace.errors import ModelError
 from mace.tables import Compare, Decision, Ensemble, Network, decision_of
 from mace.validity import decision_fault, validate

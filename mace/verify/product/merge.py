@@ -19,8 +19,8 @@ from typing import TypeAlias
 import numpy as np
 
 from mace.axes import Axis, LevelAxis
+from mace.base.deadline import NEVER, Deadline
 from mace.columns import Column
-from mace.deadline import NEVER, Deadline
 from mace.members import Members
 from mace.tables import Ensemble, Floats, Tree
 

@@ -1,6 +1,6 @@
 """Where tables and bars are printed: rich's console, in which no text of others moves the cursor or changes colours.
 
-In:  what rich can show.    Out: the same, every segment of it through `mace.escape`.
+In:  what rich can show.    Out: the same, every segment of it through `mace.base.escape`.
 Promise: only rich itself writes control sequences; no text is read as markup unless it was made here as markup.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mace.escape import lines
+from mace.base.escape import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

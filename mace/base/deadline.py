@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from mace.base.escape import short
 from mace.errors import MaceError
-from mace.escape import short
 
 LONGEST = 1e18  # seconds
 Clock = Callable[[], float]

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from mace.exact import nearest
+from mace.base.exact import nearest
 
 
 def plain(value: Any) -> Any:

@@ -17,8 +17,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from mace.base.escape import short
 from mace.errors import NumberError
-from mace.escape import short
 
 if TYPE_CHECKING:
     import numpy as np

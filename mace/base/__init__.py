@@ -1,0 +1,1 @@
+"""What everything stands on: exact numbers and float ranks, files written whole, deadlines, safe text."""

@@ -27,7 +27,7 @@ FLOORS = {
     "mace.base.lazy": 1,
     "mace.base.values": 1,
     "mace.language": 2,
-    "mace.logic": 3,
+    "mace.language.logic": 3,
     "mace.axes": 4,
     "mace.background": 4,
     "mace.columns": 4,

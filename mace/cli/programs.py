@@ -79,7 +79,7 @@ def compile(
     if to is Target.ssa:
         say(show(straight), nl=False)
         return
-    from mace.logic import formula_of, path_list, show_paths, to_smtlib
+    from mace.language.logic import formula_of, path_list, show_paths, to_smtlib
 
     if to is Target.paths:
         say(show_paths(path_list(straight)), nl=False)

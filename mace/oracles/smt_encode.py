@@ -166,7 +166,7 @@ class Encoding:
     def _program(self, program: Program, prefix: str) -> Term:
         """The result of a program over the features, its constraints asserted."""
         from mace.language import Bool
-        from mace.logic import translate
+        from mace.language.logic import translate
 
         inputs: dict[str, Any] = {}
         place = {axis.name: j for j, axis in enumerate(self.question.axes)}
@@ -287,7 +287,7 @@ class Encoding:
 
     def _program_far_from(self, point: Point, radius: Fraction) -> Term:
         """As `_far_from`, for a distance program: the other point takes the place of the start."""
-        from mace.logic import translate
+        from mace.language.logic import translate
 
         terms, make, question = self.terms, self.terms.make, self.question
         assert not isinstance(question.distance, Norm)
@@ -310,8 +310,8 @@ class Encoding:
 
 def print_text(formulae: list[Term], assumptions: list[Term], look: Callable[[], None]) -> Text:
     """Assertions as SMT-LIB 2, with the symbols they use and the assumptions, in the order in which they were made."""
-    from mace.logic.show import DagPrinter, TreePrinter
-    from mace.logic.terms import smt_name
+    from mace.language.logic.show import DagPrinter, TreePrinter
+    from mace.language.logic.terms import smt_name
 
     symbols: dict[int, Term] = {symbol.node_id(): symbol for symbol in assumptions}
     out = StringIO()

@@ -40,8 +40,8 @@ from mace.language import (
     syntax,
     to_ssa,
 )
+from mace.language.logic import formula_of, path_list, terms, translate
 from mace.language.show import RESERVED
-from mace.logic import formula_of, path_list, terms, translate
 
 BAD = sorted((Path(__file__).parent.parent / "corpus" / "bad" / "programs").glob("*.mace"))
 

@@ -17,7 +17,7 @@ from pysmt.shortcuts import GT, LE, And, Equals, Iff, Int, Not, Or, Real, Solver
 from pysmt.smtlib.parser import SmtLibParser
 
 from mace.language import Straight, parse_program, run, show, to_ssa
-from mace.logic import formula_of, path_list, show_paths, to_smtlib
+from mace.language.logic import formula_of, path_list, show_paths, to_smtlib
 
 FOLDER = Path(__file__).parent / "golden"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.mace"))

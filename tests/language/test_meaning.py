@@ -27,8 +27,8 @@ from mace.language import (
     show,
     to_ssa,
 )
+from mace.language.logic import count_paths, formula_of, path_list, translate
 from mace.language.syntax import nodes_of
-from mace.logic import count_paths, formula_of, path_list, translate
 from tests.language.strategies import Point, points, programs
 
 
@@ -171,7 +171,7 @@ def test_a_translated_program_gives_its_result_on_any_terms(p: Program, x: Point
 
 
 def number_is(term: FNode, value: Fraction) -> FNode:
-    from mace.logic.terms import as_real
+    from mace.language.logic.terms import as_real
 
     return Equals(as_real(term), Real(value))
 

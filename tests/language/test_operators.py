@@ -28,7 +28,7 @@ from mace.language import (
     run_straight,
     to_ssa,
 )
-from mace.logic import translate
+from mace.language.logic import translate
 
 NUMBERS = (Fraction(-2), Fraction(-1, 2), Fraction(0), Fraction(1))
 BOOLS = (False, True)

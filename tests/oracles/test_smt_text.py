@@ -8,7 +8,7 @@ import pytest
 
 import mace
 from mace.language import parse_program
-from mace.logic import formula_of, to_smtlib
+from mace.language.logic import formula_of, to_smtlib
 from mace.oracles.smt import export
 from mace.oracles.smt_process import SolverProcess, Text
 from mace.oracles.smt_text import UnsafeTextError, check_lines, check_script

@@ -5,7 +5,7 @@ Promise: a formula holds exactly when the interpreter returns that result.
 Source: Karimi, Barthe, Balle, Valera 2020, appendix A.
 """
 
-from mace.logic.paths import PathFormula, count_paths, formula_of, path_list, ranges_of, translate
-from mace.logic.show import show_paths, to_smtlib
+from mace.language.logic.paths import PathFormula, count_paths, formula_of, path_list, ranges_of, translate
+from mace.language.logic.show import show_paths, to_smtlib
 
 __all__ = ["PathFormula", "count_paths", "formula_of", "path_list", "ranges_of", "show_paths", "to_smtlib", "translate"]

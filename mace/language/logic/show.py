@@ -18,10 +18,10 @@ from pysmt.shortcuts import get_env
 from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter
 from pysmt.utils import quote
 
-from mace.logic.terms import plain_name, smt_name
+from mace.language.logic.terms import plain_name, smt_name
 
 if TYPE_CHECKING:
-    from mace.logic.paths import PathFormula
+    from mace.language.logic.paths import PathFormula
 
 LARGEST_TREE = 2000
 """Nodes, counted with repetition, up to which an assertion is printed without `let`, for people."""

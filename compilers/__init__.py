@@ -1,6 +1,6 @@
 """From a trained model to a program of the core language, exactly.
 
-In:  a library's own model object.    Out: `read(model)`, a table of plain numbers (`mace.tables`), checked.
+In:  a library's own model object.    Out: `read(model)`, a table of plain numbers (`mace.tables.table`), checked.
 Promise: a class that is not in `READERS`, a model that is not fitted, and a table whose indices, shapes or numbers
 do not fit together are a ModelError that says which; no library is imported to find out which class a model has.
 The second half, table to program, is in `tree.py`, `forest.py`, `linear.py` and `mlp.py`, behind `program.to_program`.
@@ -30,8 +30,8 @@ from mace.compilers.read_sklearn_linear import read_line, read_linear
 from mace.compilers.read_sklearn_mlp import read_mlp
 from mace.compilers.read_sklearn_trees import read_forest, read_tree
 from mace.errors import ModelError
-from mace.tables import Table
-from mace.validity import validate
+from mace.tables.table import Table
+from mace.tables.validity import validate
 
 __all__ = [
     "READERS",

@@ -21,7 +21,7 @@ from mace.base.exact import exact, nearest
 from mace.columns import Column
 from mace.compilers.thresholds import before_cast, largest_passing
 from mace.space import Feature
-from mace.tables import Bools, Ensemble, Floats, Network, Tree
+from mace.tables.table import Bools, Ensemble, Floats, Network, Tree
 
 TARGETED, MIXED = 96, 32  # rows that lead to a node; rows of any values
 MOST_NEAR = 64  # values that are tried for one feature of one row

@@ -4,7 +4,7 @@ In:  an Ensemble, its columns as functions of one feature each, and the features
 Out: an Ensemble in which only columns that hold whole numbers by level are tested for categories, as provers for
      numbers and certificates want it.
 Promise: every row, NaN included, takes the same way through every tree. A set of categories is a union of intervals
-(`mace.members`): its ends become thresholds, and what lies between them leads on as it did. Trees that would become too
+(`mace.tables.members`): its ends become thresholds, and what lies between them leads on as it did. Trees that would become too
 large stay as they are: the solvers read a set of categories by itself.
 """
 
@@ -20,10 +20,10 @@ import numpy as np
 from mace.base.exact import nearest
 from mace.columns import Column
 from mace.compilers.pieces import Reach, Test, rebuilt
-from mace.members import Members, among, are_whole, neighbour
 from mace.space import Feature
-from mace.tables import Ensemble, Tree
-from mace.validity import validate
+from mace.tables.members import Members, among, are_whole, neighbour
+from mace.tables.table import Ensemble, Tree
+from mace.tables.validity import validate
 
 MOST_NODES = 200_000
 

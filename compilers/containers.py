@@ -28,7 +28,7 @@ from mace.compilers.deployed import library_of
 from mace.compilers.read_lightgbm import of_sparse_rows
 from mace.errors import ModelError
 from mace.space import Feature
-from mace.tables import Ensemble, Table
+from mace.tables.table import Ensemble, Table
 
 Container: TypeAlias = Literal["frame", "array", "sparse"]
 Dtype: TypeAlias = Literal["bool", "integer", "float32", "float64", "object", "category"]

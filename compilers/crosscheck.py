@@ -24,8 +24,8 @@ from mace.compilers.adversarial import AnyNumber, rows
 from mace.compilers.deployed import Deployed
 from mace.compilers.pipeline_walk import quiet
 from mace.errors import ModelError
-from mace.margins import compare_slack
-from mace.tables import Bools, Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of
+from mace.tables.margins import compare_slack
+from mace.tables.table import Bools, Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of
 
 if TYPE_CHECKING:
     import pandas as pd

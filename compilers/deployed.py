@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mace.compilers import read_lightgbm, read_onnx
 from mace.compilers.model_file import ModelFile
-from mace.tables import Ensemble, Formula, decided, decision_of
+from mace.tables.table import Ensemble, Formula, decided, decision_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from mace.compilers.pipeline_missing import without_nan
 from mace.compilers.pipeline_rows import probes
 from mace.compilers.pipeline_walk import quiet
 from mace.space import Space
-from mace.tables import Ensemble, Table
+from mace.tables.table import Ensemble, Table
 
 if TYPE_CHECKING:
     import pandas as pd

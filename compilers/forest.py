@@ -13,7 +13,7 @@ from mace.base.exact import exact
 from mace.compilers.tree import nested
 from mace.compilers.verdict import Asked, Side, difference, sides, total, verdict
 from mace.language.syntax import Assign, Block, Expr, Name, Number, Program
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 
 
 def forest_program(table: Ensemble, asked: Asked) -> Program:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mace.tables import Bools, Ensemble, Floats, Ints, Tree
+from mace.tables.table import Bools, Ensemble, Floats, Ints, Tree
 
 MOST_NODES = 2_000_000  # of trees that are walked together
 

@@ -12,7 +12,7 @@ from mace.base.exact import exact
 from mace.compilers.verdict import Asked, Side, sides, total, verdict
 from mace.errors import ModelError
 from mace.language.syntax import Apply, Assign, Block, Expr, Name, Number, Op, Program
-from mace.tables import Layer, Network
+from mace.tables.table import Layer, Network
 
 
 def linear_program(table: Network, asked: Asked) -> Program:

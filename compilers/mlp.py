@@ -13,7 +13,7 @@ from fractions import Fraction
 from mace.compilers.linear import scored, weighted
 from mace.compilers.verdict import Asked
 from mace.language.syntax import Apply, Assign, Name, Number, Op, Program
-from mace.tables import Network
+from mace.tables.table import Network
 
 
 def mlp_program(table: Network, asked: Asked) -> Program:

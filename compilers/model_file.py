@@ -18,7 +18,7 @@ from mace.compilers import read_lightgbm, read_onnx, read_xgboost
 from mace.compilers.formats import lightgbm_model, onnx_model, xgboost_model
 from mace.compilers.formats.xgboost_dump import Dump
 from mace.errors import FileError, ModelError
-from mace.tables import Table
+from mace.tables.table import Table
 
 Format = Literal["xgboost", "lightgbm", "onnx"]
 FORMATS: dict[str, Format] = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".onnx": "onnx"}

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mace.tables import Ensemble, Tree
+from mace.tables.table import Ensemble, Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from mace.compilers.pipeline_walk import Route, Walk, passes_on
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Network, Table
+from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from mace.columns import Column
 from mace.compilers.pipeline_missing import beyond
 from mace.errors import ModelError
 from mace.space import Feature
-from mace.tables import Ensemble, Tree
+from mace.tables.table import Ensemble, Tree
 
 MOST_NODES = 500_000
 UNKNOWN, PRESENT, ABSENT = 0, 1, 2

@@ -18,10 +18,10 @@ import numpy as np
 
 from mace.columns import Column
 from mace.compilers.pipeline_thresholds import LARGEST
-from mace.members import equal_to, neighbour
 from mace.space import Feature
-from mace.tables import Ensemble, Tree
-from mace.validity import validate
+from mace.tables.members import equal_to, neighbour
+from mace.tables.table import Ensemble, Tree
+from mace.tables.validity import validate
 
 
 def without_nan(

@@ -24,8 +24,8 @@ from mace.columns import Column, Floats, Steps
 from mace.compilers.pieces import Reach, Test, rebuilt
 from mace.errors import ModelError
 from mace.space import Feature
-from mace.tables import Ensemble, Tree
-from mace.validity import validate
+from mace.tables.table import Ensemble, Tree
+from mace.tables.validity import validate
 
 Bools: TypeAlias = NDArray[np.bool_]
 # Features live within a quarter of the doubles; the numbers beyond are kept for what is missing.

@@ -1,6 +1,6 @@
 """From a table to a program of the core language.
 
-In:  a table (`mace.tables`), names for its columns, and what is asked: the class, or whether a goal is met.
+In:  a table (`mace.tables.table`), names for its columns, and what is asked: the class, or whether a goal is met.
 Out: a Program whose inputs are the model's columns, all real.
 Promise: run on the exact values of a float64 row, the program returns what the library's `predict` returns wherever
 exact arithmetic decides; with a goal, "possible" is true wherever the deployed model meets the goal, and "sure" is
@@ -19,7 +19,7 @@ from mace.compilers.tree import tree_program
 from mace.compilers.verdict import Asked, Reading
 from mace.errors import ModelError
 from mace.language.syntax import Program
-from mace.tables import Decision, Ensemble, Formula, Table
+from mace.tables.table import Decision, Ensemble, Formula, Table
 
 
 def to_program(
@@ -36,7 +36,7 @@ def to_program(
     goal:         None for a program that returns the index of the class.
     reading:      with a goal: "possible" for lower bounds, "sure" for witnesses, "exact" for a model without rounding.
     magnitude, input_error: shape (columns,), needed for networks unless the reading is "exact"; the program may be
-                  believed where |column| <= magnitude, see `mace.margins.network_error`.
+                  believed where |column| <= magnitude, see `mace.tables.margins.network_error`.
     Raises ModelError if the names do not fit, or a tree is deeper than programs nest.
     """
     if isinstance(table, Formula):

@@ -25,8 +25,8 @@ from mace.compilers.formats.lightgbm_model import MANY, checked
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
-from mace.members import Members, truncated
-from mace.tables import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
+from mace.tables.members import Members, truncated
+from mace.tables.table import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
 
 _ZERO = float(np.float32(1e-35))  # what the library takes for zero
 

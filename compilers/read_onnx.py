@@ -23,7 +23,7 @@ from mace.compilers.formats.onnx_model import Graph, Node, parse, written
 from mace.compilers.formats.onnx_operations import refuse_unknown, wrong
 from mace.compilers.read_onnx_trees import read_tree_ensemble
 from mace.errors import ModelError
-from mace.tables import Compare, Decision, Ensemble, Floats, Label, Layer, Network, Rule
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Layer, Network, Rule
 
 MOST_CELLS = 2**27  # numbers of all layers together: 1 GB
 _LEFT_OUT = "nodes_hitrates"  # an attribute that nothing depends on

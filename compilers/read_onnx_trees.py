@@ -13,7 +13,7 @@ import numpy as np
 
 from mace.compilers.tree_arrays import checked, refuse_deep, refuse_size
 from mace.errors import ModelError
-from mace.tables import Compare, Decision, Ensemble, Rule, Tree
+from mace.tables.table import Compare, Decision, Ensemble, Rule, Tree
 
 _TESTS: dict[str, Literal["<=", "<"]] = {"BRANCH_LEQ": "<=", "BRANCH_LT": "<"}
 MOST_LEVELS = 1000  # onnxruntime's stack ends at some ten thousand

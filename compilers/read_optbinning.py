@@ -21,8 +21,8 @@ from mace.compilers.read_sklearn import fitted, name_of
 from mace.compilers.read_sklearn_linear import read_linear
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
-from mace.members import Members, equal_to
-from mace.tables import Ensemble, Tree
+from mace.tables.members import Members, equal_to
+from mace.tables.table import Ensemble, Tree
 
 _UNIT = 2.0**-53
 _LAST = float(np.finfo(np.float64).max)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mace.errors import ModelError
-from mace.tables import Floats, Label
+from mace.tables.table import Floats, Label
 
 # What looking at a model raises whose attributes are not those that `fit` leaves.
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

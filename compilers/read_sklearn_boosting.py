@@ -23,8 +23,8 @@ from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, 
 from mace.compilers.read_sklearn_trees import is_regressor, tree_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
-from mace.members import Members, equal_to
-from mace.tables import Ensemble, Floats, Label, Link, Rule, Tree
+from mace.tables.members import Members, equal_to
+from mace.tables.table import Ensemble, Floats, Label, Link, Rule, Tree
 
 
 def read_boosting(model: Any) -> Ensemble:

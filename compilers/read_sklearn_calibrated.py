@@ -25,8 +25,8 @@ import numpy as np
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, first_float, float_to_rank
 from mace.compilers.read_sklearn import fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
-from mace.margins import SATURATED, squashed_between, turns_of
-from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, Table, runs
+from mace.tables.margins import SATURATED, squashed_between, turns_of
+from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, Table, runs
 
 _BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
 _FRACTIONS = (

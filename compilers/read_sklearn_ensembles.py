@@ -23,7 +23,7 @@ from mace.base.exact import first_float
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.read_sklearn_trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError
-from mace.tables import Compare, Ensemble, Floats, Label, Link, Tree
+from mace.tables.table import Compare, Ensemble, Floats, Label, Link, Tree
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")

@@ -17,7 +17,7 @@ import numpy as np
 
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
-from mace.tables import Layer, Link, Network
+from mace.tables.table import Layer, Link, Network
 
 
 def read_linear(model: Any) -> Network:

@@ -9,7 +9,7 @@ How the library decides (MLPClassifier._predict, LabelBinarizer.inverse_transfor
 * more classes: the first of the largest of softmax(scores). Rounding can make equal what was not: exp of a difference
   within half an ulp of zero is 1, and neighbouring quotients fall together. Then the first of the tied classes wins,
   although its score is a few ulp lower. Rule "softmax": the comparisons of "argmax", with a slack that covers the ties
-  (`mace.margins`).
+  (`mace.tables.margins`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
-from mace.tables import Layer, Link, Network
+from mace.tables.table import Layer, Link, Network
 
 _HIDDEN: dict[str, Literal["relu", "identity"]] = {"relu": "relu", "identity": "identity"}
 

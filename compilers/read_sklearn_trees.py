@@ -19,7 +19,7 @@ import numpy as np
 from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
-from mace.tables import Ensemble, Label, Link, Tree
+from mace.tables.table import Ensemble, Label, Link, Tree
 
 
 def read_tree(model: Any) -> Ensemble:

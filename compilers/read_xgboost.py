@@ -26,8 +26,8 @@ from mace.compilers.formats.xgboost_model import OBJECTIVES, checked
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
-from mace.members import Members, truncated
-from mace.tables import Compare, Decision, Ensemble, Floats, Label, Link, Tree
+from mace.tables.members import Members, truncated
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Tree
 
 # The largest float32 for which 1 / (1 + expf(-s)) is not above 1/2: the sum is rounded to even.
 _HALF = 1.5 * 2.0**-24

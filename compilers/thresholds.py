@@ -16,7 +16,7 @@ from typing import Literal
 
 from mace.base.exact import LARGEST_32, below, float32_to_rank, next_float32, rank_to_float32, to_float32
 from mace.errors import ModelError
-from mace.members import Members
+from mace.tables.members import Members
 
 # Where float32 would have its next number if it had one more exponent: a double from halfway on becomes infinite.
 _BEYOND_32 = Fraction(2**128)

@@ -16,7 +16,7 @@ from mace.compilers.thresholds import before_cast, largest_passing
 from mace.compilers.verdict import Asked, decide, joined
 from mace.errors import ModelError
 from mace.language.syntax import MAX_NESTING, Apply, Block, Expr, If, Name, Number, Op, Program, Return, Truth
-from mace.tables import Ensemble, Tree
+from mace.tables.table import Ensemble, Tree
 
 DEEPEST = MAX_NESTING - 10
 """Tests above a leaf: some levels are left for the expressions at the leaves."""

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from mace.errors import ModelError
-from mace.members import Members
-from mace.tables import Tree
-from mace.validity import LEAF, tree_fault
+from mace.tables.members import Members
+from mace.tables.table import Tree
+from mace.tables.validity import LEAF, tree_fault
 
 MOST_NODES = 10_000_000
 MOST_LEVELS = 5000  # of a tree: native code measures it by calling itself, once for every level

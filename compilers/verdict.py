@@ -4,7 +4,7 @@ In:  a table, and expressions of the core language for its exact scores.
 Out: statements that return the index of the class (the first of the largest scores, by exact arithmetic), or, for a
      goal, a bool: with reading "possible" true wherever the deployed float model may meet the goal, with "sure" only
      where it surely does, with "exact" where a model without rounding would.
-Promise: possible and sure use the slack of `mace.margins`, so they enclose the library's own decision.
+Promise: possible and sure use the slack of `mace.tables.margins`, so they enclose the library's own decision.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from mace import margins
 from mace.base.exact import exact
 from mace.errors import ModelError
 from mace.language.syntax import Apply, Assign, Block, Expr, If, Input, Name, Number, Op, Real, Return, Truth
-from mace.margins import Needed, Slack
-from mace.tables import Compare, Decision, Ensemble, Network, decision_of
+from mace.tables import margins
+from mace.tables.margins import Needed, Slack
+from mace.tables.table import Compare, Decision, Ensemble, Network, decision_of
 
 Reading: TypeAlias = Literal["possible", "sure", "exact"]
 Side: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
@@ -31,7 +31,7 @@ class Asked:
 
     names:     the model's columns, in order; the inputs of the program.
     goal:      None for the class.
-    magnitude, input_error: shape (columns,), for networks, see `mace.margins.network_error`.
+    magnitude, input_error: shape (columns,), for networks, see `mace.tables.margins.network_error`.
     """
 
     names: tuple[str, ...]

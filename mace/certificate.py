@@ -32,11 +32,11 @@ from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
-from mace.members import are_whole, whole_numbers
 from mace.plausibility import Rule
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
 from mace.question import Question
-from mace.tables import Compare, Ensemble, Formula, Network, Tree
+from mace.tables.members import are_whole, whole_numbers
+from mace.tables.table import Compare, Ensemble, Formula, Network, Tree
 
 if TYPE_CHECKING:
     from mace.proofs.check import Verdict

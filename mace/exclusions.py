@@ -16,7 +16,7 @@ from mace.diversity import Avoid, AvoidBox, AvoidPoint
 from mace.errors import CertificateError
 from mace.oracles.witnesses import MOST_REFUSED, same_leaves
 from mace.question import Question
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 
 
 def without(question: Question, listed: Any, meets: Callable[[Point], bool]) -> Question:

@@ -29,10 +29,10 @@ from mace.base.files import write_whole
 from mace.certificate import FORMAT, statement
 from mace.distance import Norm
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
-from mace.margins import compare_slack
 from mace.oracles.networks_model import column_bounds, columns_of
 from mace.question import Question
-from mace.tables import Compare, Formula, Layer, Network
+from mace.tables.margins import compare_slack
+from mace.tables.table import Compare, Formula, Layer, Network
 
 if TYPE_CHECKING:
     from mace.oracles.networks_model import Affine

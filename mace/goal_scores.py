@@ -1,6 +1,6 @@
 """Probabilities and margins as comparisons of float scores: the arithmetic behind `mace.goals`.
 
-In:  a table's link (`mace.tables.Link`) and the ends of an interval of probabilities; or a margin between scores.
+In:  a table's link (`mace.tables.table.Link`) and the ends of an interval of probabilities; or a margin between scores.
 Out: comparisons, and for margins a table with more scores.
 Promise: a point whose deployed model, with any libm of a few ulp, has a probability in the interval satisfies the
 comparisons. How: the link is a monotone function of one score; the ends, moved outward by more than its last bits can
@@ -19,8 +19,8 @@ import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, first_float
 from mace.errors import GoalError
-from mace.margins import SMALLEST, compare_slack, squashed_between, turns_of
-from mace.tables import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, decision_of, runs
+from mace.tables.margins import SMALLEST, compare_slack, squashed_between, turns_of
+from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, decision_of, runs
 
 FARTHEST = 1e300
 """Scores beyond this are not looked at."""
@@ -189,7 +189,7 @@ def scores_apart(
     own_classes = tuple(decision_of(table, k) for k in range(len(table.classes)))  # the new scores are no classes
     if isinstance(table, Network):
         last = table.layers[-1]
-        # The margins of `mace.margins` are relative to the bias, which is moved here: by far less than the unit.
+        # The margins of `mace.tables.margins` are relative to the bias, which is moved here: by far less than the unit.
         added = [below(exact(last.bias[k]) + by - 2 * unit * (1 + abs(exact(last.bias[k])))) for k in others]
         layer = Layer(
             np.hstack([last.weights, last.weights[:, list(others)]]), np.append(last.bias, added), last.activation

@@ -38,8 +38,8 @@ from mace.base.values import plain
 from mace.errors import GoalError
 from mace.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
 from mace.question import Goal
-from mace.tables import Bools, Compare, Decision, Ensemble, Formula, Label, Network, Table, decision_for
-from mace.validity import validate
+from mace.tables.table import Bools, Compare, Decision, Ensemble, Formula, Label, Network, Table, decision_for
+from mace.tables.validity import validate
 
 MARGIN_UNIT = 2.0**-40
 """Margins are met up to this much: 0.6 - 0.4 is 0.2, although the difference of the two floats is not."""

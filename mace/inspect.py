@@ -9,7 +9,7 @@ from mace.base.escape import one_line
 from mace.base.files import read_text
 from mace.errors import ModelError
 from mace.space import Space
-from mace.tables import Ensemble, Formula, Network, Table
+from mace.tables.table import Ensemble, Formula, Network, Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -21,7 +21,7 @@ from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Classes, Margin, Probability, Value, Wanted
 from mace.question import Question, program_result
 from mace.space import Space
-from mace.tables import Formula, Label, Table
+from mace.tables.table import Formula, Label, Table
 
 if TYPE_CHECKING:
     import pandas as pd

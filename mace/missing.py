@@ -17,7 +17,7 @@ from mace.language import Program
 from mace.plausibility import Rule
 from mace.question import Question
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Formula, Network, Table
+from mace.tables.table import Ensemble, Formula, Network, Table
 
 
 def settled(

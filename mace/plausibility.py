@@ -53,7 +53,7 @@ from mace.language.syntax import (
     statements_of,
 )
 from mace.space import Feature, Space
-from mace.tables import Formula
+from mace.tables.table import Formula
 
 Side = tuple[Fraction, Fraction] | Set[int]
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from mace.axes import Axis, Point, holds
 from mace.base.exact import exact
-from mace.decide import decides
 from mace.distance import Distance, DistanceProgram, Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
 from mace.plausibility import Rule, typed
 from mace.space import Column, Space
-from mace.tables import Decision, Ensemble, Formula, Label, Network, Table
+from mace.tables.decide import decides
+from mace.tables.table import Decision, Ensemble, Formula, Label, Network, Table
 
 if TYPE_CHECKING:
     from mace.goals import Wanted
@@ -144,7 +144,7 @@ class Question:
     def has_goal(self, point: Point) -> bool | None:
         """Whether the deployed model's scores satisfy the goal's comparisons: for certain, certainly not, or None.
 
-        None where the last bits of its scores decide (`mace.decide`). Of a goal that comparisons only enclose
+        None where the last bits of its scores decide (`mace.tables.decide`). Of a goal that comparisons only enclose
         (`mace.goals.lower`), True does not yet say that the deployed model has it; False says that it has not.
         """
         if isinstance(self.model, Formula):

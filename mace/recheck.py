@@ -25,7 +25,7 @@ from mace.plausibility import rule_of
 from mace.proof import Leaf
 from mace.question import Question
 from mace.search import Bracket
-from mace.tables import Network
+from mace.tables.table import Network
 
 READING = "the checker was reading the proof"
 SHORT = 300_000

@@ -45,7 +45,7 @@ from mace.question import Goal, Question
 from mace.recheck import recheck
 from mace.search import Bracket, pull_back, squeeze
 from mace.space import Space
-from mace.tables import Formula, Label, Network, Table
+from mace.tables.table import Formula, Label, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.plausibility import rule_of
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Layer, Network, Tree, decision_for
+from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 
 LARGEST = 4000
 

@@ -16,7 +16,7 @@ from mace.proof import Leaf
 from mace.proofs.check import Problem, Refused
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Layer, Network, decision_for
+from mace.tables.table import Ensemble, Layer, Network, decision_for
 from tests.reference import points, random_question
 
 KINDS = ("exact", "any order", "scores that may err", "sigmoid", "float32", "few bits")

@@ -25,7 +25,7 @@ from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits
 from mace.proofs.check import Problem
 from mace.search import squeeze
-from mace.tables import Network
+from mace.tables.table import Network
 from tests.reference import nearest, points, random_question
 
 ZERO = Fraction(0)

@@ -30,7 +30,7 @@ from mace.base.exact import exact
 from mace.errors import GoalError
 from mace.goal_scores import linked_between
 from mace.goals import Between, Classes, Margin, Probability, Value, parse, wanted
-from mace.tables import Link
+from mace.tables.table import Link
 
 LABELS = ("bad", "good", "a or b, c", ">50K", "not")
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mace.errors import ModelError
-from mace.members import equal_to
 from mace.space import Feature, Space
-from mace.tables import Compare, Ensemble, Link, Network
-from mace.validity import validate
+from mace.tables.members import equal_to
+from mace.tables.table import Compare, Ensemble, Link, Network
+from mace.tables.validity import validate
 from tests.reference import random_model
 
 SPACE = Space([Feature("a", "integer", 0, 4), Feature("s", "categorical", levels=["u", "v", "w"])])

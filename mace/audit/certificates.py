@@ -28,7 +28,7 @@ from mace.base.files import write_whole
 from mace.certificate import Certificate, canonical, certificate, model_part, zipped
 from mace.errors import CertificateError
 from mace.proofs.check import MODEL
-from mace.tables import Formula, Table
+from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
     from mace.answer import Answer

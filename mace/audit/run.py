@@ -31,7 +31,7 @@ from mace.oracles.protocol import memory_asked
 from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.report.plots import Plots
 from mace.space import Change, Space
-from mace.tables import Formula
+from mace.tables.table import Formula
 
 if TYPE_CHECKING:
     import pandas as pd

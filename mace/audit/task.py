@@ -26,7 +26,7 @@ from mace.errors import CertificateError, FileError, MaceError
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space import Change
-from mace.tables import Formula
+from mace.tables.table import Formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mace.answer import Answer
     from mace.audit.certificates import Writer
     from mace.space import Space
-    from mace.tables import Table
+    from mace.tables.table import Table
 
 SEARCHING = 0.7  # of the time allowed, where a certificate is to be checked in the rest
 FORMAT = 2  # of the records; a checkpoint of another format is refused

@@ -15,7 +15,7 @@ from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Oracle
 from mace.question import Question
-from mace.tables import Ensemble, Formula
+from mace.tables.table import Ensemble, Formula
 
 ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
 PROVERS: dict[str, type[EnsembleOracle] | type[NetworkOracle]] = {

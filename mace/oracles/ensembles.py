@@ -3,7 +3,7 @@
 In:  a Question about an Ensemble under a Norm.
 Out: the nearest allowed point with the goal and a proof tree, or a proof that there is none.
 Promise: distance and bound are equal as exact rationals (gap 0). The goal is decided by the model's own float sums, in
-its own order; refutations hold for those sums, by the rounding slack of `mace.margins`.
+its own order; refutations hold for those sums, by the rounding slack of `mace.tables.margins`.
 
 How: a node is a box of cells; its key, the exact distance of the box rounded down, is the order of the search, so the
 first box whose nearest point has the goal holds the optimum. A box is refuted when the best leaves that the trees can

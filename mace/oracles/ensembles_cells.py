@@ -10,7 +10,7 @@ A grid axis with cuts c_0 < .. < c_(m-1) has the cells 0..m, cell k being the in
 tree answers alike. A test of a tree is "cell <= k": k = -1 for a test that no allowed value passes, m for one that all
 pass. A level axis keeps a bit mask of levels, a test is the mask of levels that go left. Several columns of one feature
 (one-hot, thermometer) act on one axis, so a category has one value by construction.
-Source: proofs/FORMAT.md for the statement; mace.margins for the rounding of sums.
+Source: proofs/FORMAT.md for the statement; mace.tables.margins for the rounding of sums.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact, nearest
 from mace.distance import Norm
-from mace.margins import compare_slack, needed
 from mace.oracles.ensembles_cuts import Array, no_cut, tests_of, values_of
 from mace.question import Question
-from mace.tables import Compare, Ensemble
+from mace.tables.margins import compare_slack, needed
+from mace.tables.table import Compare, Ensemble
 
 MOST_LEVELS = 63
 NO_TURN = 2**62

@@ -19,9 +19,9 @@ from mace.axes import GridAxis, LevelAxis
 from mace.base.exact import first_holding_each, nearest
 from mace.columns import Column
 from mace.errors import ModelError
-from mace.members import among
 from mace.question import Question
-from mace.tables import Ensemble, Tree
+from mace.tables.members import among
+from mace.tables.table import Ensemble, Tree
 
 Array: TypeAlias = NDArray[Any]
 

@@ -23,7 +23,7 @@ from mace.errors import ModelError
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.witnesses import Witnesses
 from mace.question import Question
-from mace.tables import Network
+from mace.tables.table import Network
 
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Search

@@ -16,11 +16,11 @@ import numpy as np
 from mace.axes import Box, GridAxis, Point, Side
 from mace.base.exact import exact
 from mace.distance import Norm
-from mace.margins import in_integers
 from mace.oracles.networks_model import Affine, Array, Numbers
 from mace.proof import Multipliers
 from mace.question import Question
-from mace.tables import Compare, Network
+from mace.tables.margins import in_integers
+from mace.tables.table import Compare, Network
 
 V = 200  # bits below the point in coefficients
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes

@@ -3,7 +3,7 @@
 In:  a Question whose model is a Network and whose distance is a Norm.
 Out: `Numbers`, doubles in which a grid axis is measured by its own scaled, signed change; and for each part of the goal
      its comparisons with the rounding margins already taken off (bounds) or put on (witnesses).
-Promise: the margins are those of `mace.margins` over the whole declared range of every feature, so at least as large as
+Promise: the margins are those of `mace.tables.margins` over the whole declared range of every feature, so at least as large as
 the ones that a checker derives for the allowed box.
 """
 
@@ -20,10 +20,10 @@ from mace.axes import GridAxis
 from mace.base.exact import exact, nearest
 from mace.columns import Column
 from mace.distance import Norm
-from mace.margins import compare_slack
 from mace.proof import Phase, Split
 from mace.question import Question
-from mace.tables import Network
+from mace.tables.margins import compare_slack
+from mace.tables.table import Network
 
 Array = NDArray[Any]
 # What a checker rounds in its own derivation of the margin is far smaller than this share of it.

@@ -15,7 +15,7 @@ from mace.axes import GridAxis
 from mace.base.exact import to_float32
 from mace.columns import Column
 from mace.oracles.smt_axes import GridTerm, LevelTerm
-from mace.tables import Ensemble, Tree
+from mace.tables.table import Ensemble, Tree
 
 Interval = tuple[int, int]  # first and last index
 Left = int | tuple[Interval, ...]  # a mask of levels, or intervals of indices

@@ -27,7 +27,7 @@ from mace.oracles.smt_layers import NetworkTerms
 from mace.oracles.smt_process import Text
 from mace.oracles.smt_trees import EnsembleTerms
 from mace.question import Question
-from mace.tables import Ensemble, Formula
+from mace.tables.table import Ensemble, Formula
 
 PART = 2000  # assertions that a solver is given at once
 LARGEST_TREE = 500  # nodes, counted with repetition, up to which an assertion is printed without `let`

@@ -3,7 +3,7 @@
 In:  a `Network`, a goal, the axes' terms, the radius of the ball.
 Out: two formulae: `possible` (true wherever the float model may have the goal: for refutations) and `sure` (true only
      where it has it for certain, even after every number has moved to its nearest float: for witnesses).
-Promise: both bounds hold for any order of summation, see `mace.margins`.
+Promise: both bounds hold for any order of summation, see `mace.tables.margins`.
 
 How: weights are rounded to a coarse lattice, because exact simplex arithmetic on 53-bit weights is what costs the time;
 what that may move a score by is added to the margin. Hidden units get bounds from the ball: the first layer by filling
@@ -22,11 +22,11 @@ from math import floor
 import numpy as np
 
 from mace.base.exact import exact
-from mace.margins import compare_slack
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_columns import GridColumns
 from mace.question import Question
-from mace.tables import Compare, Layer, Network
+from mace.tables.margins import compare_slack
+from mace.tables.table import Compare, Layer, Network
 
 ZERO = Fraction(0)
 

@@ -23,11 +23,11 @@ import numpy as np
 
 from mace.axes import GridAxis, LevelAxis, Point
 from mace.base.exact import exact
-from mace.margins import Slack, compare_slack
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_cuts import Cuts, hull, others
 from mace.question import Question
-from mace.tables import Compare, Ensemble, Tree
+from mace.tables.margins import Slack, compare_slack
+from mace.tables.table import Compare, Ensemble, Tree
 
 DIGITS = {"float64": 30, "float32": 20}  # of the lattice: sums of so few bits are exact in the format
 

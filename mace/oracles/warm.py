@@ -19,7 +19,7 @@ from mace.diversity import AvoidPoint
 from mace.oracles.protocol import Found, Limits
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
+from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
 
 
 def warm(table: Table) -> float:

@@ -14,7 +14,7 @@ from mace.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.diversity import Avoid, AvoidBox, AvoidPoint
 from mace.oracles.protocol import Replay
 from mace.question import Question
-from mace.tables import Ensemble, Tree
+from mace.tables.table import Ensemble, Tree
 
 MOST_REFUSED = 1000
 

@@ -20,7 +20,7 @@ from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Between, Probability, Value, lower
 from mace.language.show import show_name
 from mace.plausibility import Rule, rule_of
-from mace.tables import Ensemble, Formula, Label
+from mace.tables.table import Ensemble, Formula, Label
 from mace.verify import properties as kinds
 from mace.verify.product import Pair
 from mace.verify.programs import OTHER

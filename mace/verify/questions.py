@@ -29,7 +29,7 @@ from mace.language.show import show_name
 from mace.plausibility import Rule, rule_of
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import Decision, Ensemble, Formula, Label
+from mace.tables.table import Decision, Ensemble, Formula, Label
 from mace.verify.product import Pair, product
 from mace.verify.programs import OTHER, denied, other_rule, pair_space, result_is
 from mace.verify.subject import Subject
@@ -210,7 +210,7 @@ def class_goal(subject: Subject, index: int, text: str = "") -> Goal:
     table, label = subject.table, subject.classes[index]
     if isinstance(table, Formula):
         return Goal(text or repr(label), frozenset([label]), (), frozenset([index]))
-    from mace.tables import decision_of
+    from mace.tables.table import decision_of
 
     return Goal(text or repr(label), frozenset([label]), decision_of(table, index))
 

@@ -14,7 +14,7 @@ from mace.base.exact import below, nearest
 from mace.errors import RowError
 from mace.oracles.protocol import Limits, Refuted, Unknown
 from mace.space import Space
-from mace.tables import Label
+from mace.tables.table import Label
 from mace.verify.properties import Robust
 from mace.verify.proved import Kept, kept, kept_of
 from mace.verify.questions import Case, Rows

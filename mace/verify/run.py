@@ -22,7 +22,7 @@ from mace.oracles.choice import choose
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
 from mace.question import Question
 from mace.space import Space
-from mace.tables import Label
+from mace.tables.table import Label
 from mace.verify import properties as kinds
 from mace.verify.cases import Attempt, Load, attempts
 from mace.verify.product import NoProduct

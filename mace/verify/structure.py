@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mace.columns import Column
-from mace.tables import Floats, Network
+from mace.tables.table import Floats, Network
 from mace.verify.properties import Fair, Monotone, Property
 from mace.verify.subject import Subject
 

@@ -24,7 +24,7 @@ from mace.plausibility import Rule
 from mace.question import program_result
 from mace.recourse import Explainer
 from mace.space import Feature, Space
-from mace.tables import Formula, Label, Table
+from mace.tables.table import Formula, Label, Table
 
 MOST_PATTERNS = 16
 REFUSED = "the model does not take them"

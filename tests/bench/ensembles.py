@@ -27,7 +27,7 @@ from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Found, Limits
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Tree, decision_for
+from mace.tables.table import Ensemble, Tree, decision_for
 
 
 @dataclass

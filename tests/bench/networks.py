@@ -25,7 +25,7 @@ from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Found, Gap, Limits
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import decision_for
+from mace.tables.table import decision_for
 
 MODELS = {
     "logistic regression": lambda: LogisticRegression(max_iter=3000),

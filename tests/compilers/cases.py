@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mace.compilers.thresholds import largest_passing
-from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
-from mace.tables import Decision, Ensemble, Floats, Network, class_decision, decided
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.table import Decision, Ensemble, Floats, Network, class_decision, decided
 
 
 def tree(classes: int, **options: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.compilers.thresholds import largest_passing
-from mace.tables import Ensemble, Floats, decided, decision_of
+from mace.tables.table import Ensemble, Floats, decided, decision_of
 
 Rows = NDArray[Any]
 

@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mace.compilers.pipeline import CompiledPipeline
 from mace.space import Feature, Space
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 
 REGIONS = ["north", "east", "south", "west"]
 GRADES = ["low", "middle", "high"]

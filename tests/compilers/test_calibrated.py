@@ -32,8 +32,8 @@ import mace
 from mace.base.exact import exact
 from mace.compilers import load_model, read
 from mace.errors import ModelError
-from mace.margins import compare_slack, squashed_between, turns_of
-from mace.tables import Ensemble, Floats, Network, decided, decision_of, runs
+from mace.tables.margins import compare_slack, squashed_between, turns_of
+from mace.tables.table import Ensemble, Floats, Network, decided, decision_of, runs
 from tests.compilers import cases
 
 METHODS = ("sigmoid", "isotonic", *(("temperature",) if "temperature" in str(CalibratedClassifierCV.__doc__) else ()))

@@ -15,10 +15,10 @@ from mace.compilers import read
 from mace.compilers.categories import on_thresholds
 from mace.compilers.deployed import decide
 from mace.compilers.thresholds import before_cast
-from mace.members import Members, among, equal_to, truncated, whole_numbers
 from mace.proofs.check import check
 from mace.space import Feature
-from mace.tables import Ensemble, Tree
+from mace.tables.members import Members, among, equal_to, truncated, whole_numbers
+from mace.tables.table import Ensemble, Tree
 
 AWKWARD = [
     -(2.0**31) - 1, -1e10, -2.0, -1.0, math.nextafter(-1, 0), -0.5, -1e-40, -0.0, 0.0, 1e-40, 0.5,

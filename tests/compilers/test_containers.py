@@ -25,11 +25,11 @@ from mace.base.exact import nearest_float32
 from mace.compilers.containers import Stage
 from mace.compilers.pipeline import compile_pipeline
 from mace.compilers.read_lightgbm import of_sparse_rows, read_wrapper
-from mace.decide import decides
 from mace.errors import ModelError
 from mace.recourse import Explainer
 from mace.space import Feature, Space
-from mace.tables import Ensemble, decision_for
+from mace.tables.decide import decides
+from mace.tables.table import Ensemble, decision_for
 
 TOWNS = [f"c{k}" for k in range(8)]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mace.compilers import read
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, asked, data, decisions, scores
 
 

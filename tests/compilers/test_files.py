@@ -13,7 +13,7 @@ import pytest
 
 from mace.compilers import ModelFile, deployed, load_model, read
 from mace.errors import FileError, MaceError, ModelError
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 from tests.compilers.families import Family, asked, data, decisions, lightgbm, scores, xgboost
 
 TWO = Family("two", lambda X, y: None, 2)

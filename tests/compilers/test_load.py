@@ -13,7 +13,7 @@ import pytest
 from mace.compilers import read
 from mace.compilers.load import PickleWarning, load_model
 from mace.errors import FileError, ModelError
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 from tests.compilers import cases
 
 

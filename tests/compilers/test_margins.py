@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mace.base.exact import nearest, rank_to_float32, to_float32
 from mace.compilers import read
 from mace.errors import ModelError
-from mace.margins import compare_slack, exact_margin, exact_scores, network_error, possible, simplified, surely
-from mace.tables import HALF_OF_SIGMOID, Compare, Ensemble, Floats, Layer, Network, Tree, class_decision
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, network_error, possible, simplified, surely
+from mace.tables.table import HALF_OF_SIGMOID, Compare, Ensemble, Floats, Layer, Network, Tree, class_decision
 from tests.compilers import cases
 
 KINDS = ("halves", "fractions", "any", "mixed")

@@ -17,7 +17,7 @@ from mace.compilers.native import step_of
 from mace.compilers.pipeline import CompiledPipeline, compile_raw
 from mace.errors import MaceError, ModelError
 from mace.space import Feature, Space
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 from tests.compilers import families
 from tests.compilers.native import NATIVE, REGIONS, Native, frame_of, hist, light, people, saved, space_of, xgb
 from tests.compilers.pipelines import adversarial_rows, random_rows

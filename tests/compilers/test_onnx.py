@@ -12,7 +12,7 @@ import pytest
 
 from mace.compilers import deployed, load_model, read
 from mace.errors import FileError, MaceError, ModelError
-from mace.tables import Ensemble, Network, decision_of
+from mace.tables.table import Ensemble, Network, decision_of
 from tests.compilers.cases import bounds, enclosure
 from tests.compilers.families import Family, asked, data, decisions, scores
 

@@ -22,9 +22,9 @@ from mace.columns import usable_axes
 from mace.compilers.pipeline import CompiledPipeline, compile_pipeline, read_pipeline
 from mace.compilers.pipeline_steps import FUNCTIONS as KNOWN_FUNCTIONS
 from mace.errors import ModelError, RowError
-from mace.margins import network_error
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Network
+from mace.tables.margins import network_error
+from mace.tables.table import Ensemble, Network
 from tests.compilers.pipelines import (
     FUNCTIONS,
     MODELS,

@@ -10,7 +10,7 @@ import pytest
 from mace.compilers import read
 from mace.compilers.deployed import decide
 from mace.errors import ModelError
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 
 rng = np.random.default_rng(0)
 X = rng.integers(0, 10, (300, 2)).astype(float)

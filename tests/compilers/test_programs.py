@@ -18,7 +18,7 @@ from mace.language.parse import parse_program
 from mace.language.run import run
 from mace.language.show import show
 from mace.language.syntax import Program
-from mace.tables import Ensemble, Network, Tree, decision_for
+from mace.tables.table import Ensemble, Network, Tree, decision_for
 from tests.compilers import cases
 
 # `score_0` and `best` are what the compilers would like to call their own variables.

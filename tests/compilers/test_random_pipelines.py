@@ -10,8 +10,8 @@ import pytest
 
 from mace.compilers.pipeline import CompiledPipeline, compile_pipeline
 from mace.compilers.pipeline_walk import quiet
-from mace.decide import decides
-from mace.tables import Formula, decision_for
+from mace.tables.decide import decides
+from mace.tables.table import Formula, decision_for
 from tests.compilers.random_pipelines import MODELS, World, world
 
 LIBRARIES = {"xgboost": "xgboost", "lightgbm": "lightgbm"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mace.compilers import READERS, read
-from mace.tables import Ensemble, Network, class_decision
+from mace.tables.table import Ensemble, Network, class_decision
 from tests.compilers import cases
 
 

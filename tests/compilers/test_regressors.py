@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mace.compilers import read
-from mace.margins import exact_scores, network_error
-from mace.tables import Network
+from mace.tables.margins import exact_scores, network_error
+from mace.tables.table import Network
 from tests.compilers.families import Family, data
 
 

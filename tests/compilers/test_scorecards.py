@@ -17,8 +17,8 @@ from optbinning import BinningProcess, Scorecard
 from sklearn.linear_model import LogisticRegression
 from fractions import Fraction
 from mace.compilers import deployed, read
-from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
-from mace.tables import decision_of
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.table import decision_of
 
 rng = np.random.default_rng(0)
 names = ["age", "income", "noise", "code"]
@@ -62,9 +62,9 @@ from optbinning import BinningProcess, Scorecard
 from sklearn.linear_model import LogisticRegression
 import mace
 from mace.compilers.pipeline import compile_raw
-from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.space import Feature, Space
-from mace.tables import decision_of
+from mace.tables.table import decision_of
 from tests.compilers.pipelines import adversarial_rows, random_rows
 
 rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 
 from mace.compilers.thresholds import largest_passing
 from mace.errors import ModelError
-from mace.tables import Floats
+from mace.tables.table import Floats
 
 LARGEST_32 = (2.0**24 - 1) * 2.0**104
 

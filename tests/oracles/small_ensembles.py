@@ -10,10 +10,10 @@ import numpy as np
 from mace.axes import LevelAxis, Point
 from mace.distance import norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
-from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.question import Goal, Question
 from mace.space import Feature, Space
-from mace.tables import Compare, Decision, Ensemble, Tree, decision_for
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.table import Compare, Decision, Ensemble, Tree, decision_for
 
 NORMS = (
     "l0",

@@ -25,7 +25,7 @@ from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Limits
 from mace.oracles.warm import warm
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 from tests.oracles.small_ensembles import random_question as random_ensemble
 from tests.reference import random_question
 

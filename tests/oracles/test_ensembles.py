@@ -22,7 +22,7 @@ from mace.proof import Leaf
 from mace.question import Goal, Question
 from mace.recourse import explain
 from mace.space import Feature, Space
-from mace.tables import Compare, Ensemble, Tree, decision_for
+from mace.tables.table import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Ticking
 from tests.oracles.small_ensembles import bounds, random_question, random_tree

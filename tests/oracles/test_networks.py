@@ -23,7 +23,7 @@ from mace.proofs.check import check
 from mace.question import Goal, Question
 from mace.search import squeeze
 from mace.space import Feature, Space
-from mace.tables import Layer, Network, decision_for
+from mace.tables.table import Layer, Network, decision_for
 from tests.reference import nearest, random_question
 
 CLOSE = Fraction(1, 10**9)

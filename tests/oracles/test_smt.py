@@ -31,7 +31,7 @@ from mace.plausibility import distance_program, model_program, rule_of
 from mace.question import Goal, Question
 from mace.search import squeeze
 from mace.space import Feature, Space
-from mace.tables import Ensemble, Layer, Network, Tree, decision_for
+from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 from tests.clocks import Ticking
 from tests.reference import nearest, random_question
 

@@ -30,7 +30,7 @@ from mace.oracles.protocol import Found, Limits, Refuted
 from mace.proof import Leaf
 from mace.proofs.check import RULES, Unusable, check, load, parse
 from mace.question import Question
-from mace.tables import Ensemble
+from mace.tables.table import Ensemble
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof
 from tests.reference import nearest, points, random_question

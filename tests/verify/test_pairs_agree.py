@@ -11,7 +11,7 @@ import pytest
 
 from mace.oracles.protocol import Limits
 from mace.space import Feature, Space
-from mace.tables import Ensemble, decided, decision_of
+from mace.tables.table import Ensemble, decided, decision_of
 from mace.verify import equivalent, fair, monotone
 from mace.verify.run import _Run
 from mace.verify.subject import Subject

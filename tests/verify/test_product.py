@@ -12,10 +12,10 @@ import pytest
 
 from mace.axes import GridAxis
 from mace.base.exact import exact
-from mace.margins import compare_slack, exact_margin, exact_scores, network_error, possible
-from mace.members import equal_to
 from mace.space import Feature, Space
-from mace.tables import Compare, Ensemble, Layer, Network, decided, decision_of
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, network_error, possible
+from mace.tables.members import equal_to
+from mace.tables.table import Compare, Ensemble, Layer, Network, decided, decision_of
 from mace.verify.product import decisions_of
 from mace.verify.questions import Pairs, step_cases
 from mace.verify.subject import Whole

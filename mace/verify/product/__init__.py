@@ -18,8 +18,8 @@ from mace.axes import Axis
 from mace.base.deadline import NEVER, Deadline
 from mace.columns import Column
 from mace.errors import ModelError
-from mace.tables import Compare, Decision, Ensemble, Network, decision_of
-from mace.validity import decision_fault, validate
+from mace.tables.table import Compare, Decision, Ensemble, Network, decision_of
+from mace.tables.validity import decision_fault, validate
 
 Pair: TypeAlias = tuple[int, int]
 

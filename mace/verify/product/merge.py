@@ -21,8 +21,8 @@ import numpy as np
 from mace.axes import Axis, LevelAxis
 from mace.base.deadline import NEVER, Deadline
 from mace.columns import Column
-from mace.members import Members
-from mace.tables import Ensemble, Floats, Tree
+from mace.tables.members import Members
+from mace.tables.table import Ensemble, Floats, Tree
 
 LARGEST = 20_000  # nodes of one merged tree
 DEEPEST = 300

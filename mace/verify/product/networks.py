@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mace.columns import Column
-from mace.tables import Compare, Floats, Layer, Network
+from mace.tables.table import Compare, Floats, Layer, Network
 from mace.verify.product import Pair, Product, decisions_of, moved, name_of
 
 

@@ -27,8 +27,8 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import UNIT_ROUNDOFF, above, below, exact
 from mace.columns import Column
 from mace.compilers.thresholds import before_cast, largest_passing
-from mace.margins import compare_slack
-from mace.tables import Compare, Decision, Ensemble, Floats, Tree
+from mace.tables.margins import compare_slack
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Tree
 from mace.verify.product import NoProduct, Pair, Product, decisions_of, moved, name_of
 from mace.verify.product.merge import MERGING, Merger, TooLarge, alone
 

@@ -34,7 +34,7 @@ from mace.base.exact import (
     gamma,
 )
 from mace.errors import ModelError
-from mace.tables import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
+from mace.tables.table import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
 SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}

@@ -4,7 +4,7 @@ In:  what a reader (`compilers/read_*.py`) found in a library's object, already 
 Out: an `Ensemble`, a `Network` or a `Formula`, whose `scores` are the library's own floating-point numbers, in the
      library's own order of operations, and whose goals are comparisons between those scores.
 Promise: nothing here rounds differently from the deployed model; what cannot be repeated bit by bit (matrix products
-of networks, whose order of summation is not fixed) carries a rigorous margin, see `mace.margins`.
+of networks, whose order of summation is not fixed) carries a rigorous margin, see `mace.tables.margins`.
 
 A decision is always a disjunction of conjunctions of `Compare`: "class 1" is one comparison for two classes, K - 1 for
 K classes; "anything but class 0" is a disjunction; a regression interval is two comparisons.
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.errors import GoalError
-from mace.members import Members, among
+from mace.tables.members import Members, among
 
 if TYPE_CHECKING:
     from mace.language import Program
@@ -278,7 +278,7 @@ def class_decision(rule: Rule, outputs: int, index: int) -> Decision:
     """When the class with this index is the one decided, as comparisons of scores.
 
     argmax: the first of the largest scores wins. softmax: the same, but scores a few ulp apart may tie in the rounded
-    exponentials, which `mace.margins` allows for. positive / nonnegative: class 1 when the only score is > 0 / >= 0.
+    exponentials, which `mace.tables.margins` allows for. positive / nonnegative: class 1 when the only score is > 0 / >= 0.
     sigmoid: class 1 when expit(score) > 1/2 in float64.
     Raises GoalError for a rule that has no classes.
     """

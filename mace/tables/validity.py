@@ -1,6 +1,6 @@
 """What a table may be: every reader, and everything that rewrites a table, asks here before anyone computes with it.
 
-In:  a table of `mace.tables`.
+In:  a table of `mace.tables.table`.
 Out: the same table, or an error that names the first thing that does not fit: indices, shapes, numbers that are not
      finite, activations, casts, trees that are none, decisions about scores that are not there.
 Promise: on a table that is accepted `scores` returns finite or infinite floats of shape (outputs,) for every row, and
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.errors import ModelError
-from mace.members import Members
-from mace.tables import Compare, Decision, Ensemble, Formula, Link, Network, Rule, Table, Tree
+from mace.tables.members import Members
+from mace.tables.table import Compare, Decision, Ensemble, Formula, Link, Network, Rule, Table, Tree
 
 T = TypeVar("T", bound=Table)
 

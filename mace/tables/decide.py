@@ -1,6 +1,6 @@
 """Does the deployed model satisfy a decision at a row: certainly, certainly not, or can nobody tell?
 
-In:  a table, a decision over its scores (`mace.tables.Decision`), a row of shape (columns,).
+In:  a table, a decision over its scores (`mace.tables.table.Decision`), a row of shape (columns,).
 Out: True or False where every computation that the library may do gives it; None where the last bits of its scores
      decide and are not known: in which order it adds, how its exponential rounds.
 Promise: this is the only reading of a single row. Question, provers, solvers, judge, readers and the writer of
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
-from mace.margins import compare_slack, exact_margin, exact_scores, possible, surely
-from mace.tables import Compare, Decision, Ensemble, Floats, Network, decided
+from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Network, decided
 
 
 def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool | None:

@@ -23,11 +23,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.columns import Column
 from mace.compilers.deployed import library_of
 from mace.compilers.read_lightgbm import of_sparse_rows
 from mace.errors import ModelError
-from mace.space import Feature
+from mace.space.columns import Column
+from mace.space.space import Feature
 from mace.tables.table import Ensemble, Table
 
 Container: TypeAlias = Literal["frame", "array", "sparse"]

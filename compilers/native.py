@@ -27,7 +27,7 @@ from mace.compilers.read_optbinning import categories_of
 from mace.compilers.read_sklearn import fitted
 from mace.compilers.read_sklearn_boosting import numbered_by, whole
 from mace.errors import ModelError
-from mace.space import Feature, Level, Space
+from mace.space.space import Feature, Level, Space
 
 if TYPE_CHECKING:
     import pandas as pd

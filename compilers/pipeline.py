@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import exact, nearest
-from mace.columns import Column, Step
 from mace.compilers import adversarial, read_coded
 from mace.compilers.adversarial import OfFeature
 from mace.compilers.categories import on_thresholds
@@ -37,7 +36,8 @@ from mace.compilers.pipeline_thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline_walk import Route, Walk, passes_on
 from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
-from mace.space import Feature, Space
+from mace.space.columns import Column, Step
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:

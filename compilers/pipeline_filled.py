@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mace.columns import Column
 from mace.compilers.pipeline_missing import beyond
 from mace.errors import ModelError
-from mace.space import Feature
+from mace.space.columns import Column
+from mace.space.space import Feature
 from mace.tables.table import Ensemble, Tree
 
 MOST_NODES = 500_000

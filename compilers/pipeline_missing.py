@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.columns import Column
 from mace.compilers.pipeline_thresholds import LARGEST
-from mace.space import Feature
+from mace.space.columns import Column
+from mace.space.space import Feature
 from mace.tables.members import equal_to, neighbour
 from mace.tables.table import Ensemble, Tree
 from mace.tables.validity import validate

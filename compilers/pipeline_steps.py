@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.columns import Column, Step, apply
 from mace.errors import ModelError
+from mace.space.columns import Column, Step, apply
 
 
 @dataclass(frozen=True)

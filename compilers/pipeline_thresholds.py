@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import first_holding_each, float_to_rank, nearest
-from mace.columns import Column, Floats, Steps
 from mace.compilers.pieces import Reach, Test, rebuilt
 from mace.errors import ModelError
-from mace.space import Feature
+from mace.space.columns import Column, Floats, Steps
+from mace.space.space import Feature
 from mace.tables.table import Ensemble, Tree
 from mace.tables.validity import validate
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mace.recourse import Explainer as Explainer
     from mace.recourse import explain as explain
     from mace.report.make import report as report
-    from mace.space import Feature as Feature
-    from mace.space import Space as Space
+    from mace.space.space import Feature as Feature
+    from mace.space.space import Space as Space
     from mace.verify import Verdict as Verdict
     from mace.verify import verify as verify
 
@@ -29,8 +29,8 @@ PUBLIC = {
     "Answer": "mace.answer",
     "Audit": "mace.audit.run",
     "Explainer": "mace.recourse",
-    "Feature": "mace.space",
-    "Space": "mace.space",
+    "Feature": "mace.space.space",
+    "Space": "mace.space.space",
     "Verdict": "mace.verify.verdict",
     "audit": "mace.audit",
     "datasets": "mace.datasets",

@@ -16,7 +16,7 @@ from mace.base.exact import above, below, nearest, text
 from mace.base.values import for_json
 from mace.errors import CertificateError
 from mace.search import Asked, Status
-from mace.space import Space
+from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import GridAxis, LevelAxis, Point
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact, nearest
 from mace.distance import Norm
 from mace.question import Question
-from mace.space import Space
+from mace.space.axes import GridAxis, LevelAxis, Point
+from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 
-from mace.axes import Axis, GridAxis, LevelAxis, Point
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
 from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
-from mace.columns import Column
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
@@ -35,6 +33,8 @@ from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Te
 from mace.plausibility import Rule
 from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
 from mace.question import Question
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point
+from mace.space.columns import Column
 from mace.tables.members import are_whole, whole_numbers
 from mace.tables.table import Compare, Ensemble, Formula, Network, Tree
 

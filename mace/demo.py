@@ -18,7 +18,7 @@ from mace.recourse import Explainer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.space import Space
+    from mace.space.space import Space
 
 SEED = 0
 FOREST = "random forest, 100 trees"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from mace.axes import Box, Point
+from mace.space.axes import Box, Point
 
 
 @dataclass(frozen=True, slots=True)

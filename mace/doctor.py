@@ -62,7 +62,7 @@ def _ask(kind: str, oracle: str) -> str:
     from sklearn.tree import DecisionTreeClassifier
 
     from mace.recourse import explain
-    from mace.space import Space
+    from mace.space.space import Space
 
     frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
     label = (frame["age"] >= 40).astype(int)

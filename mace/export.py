@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from mace.axes import GridAxis
 from mace.base.escape import one_line
 from mace.base.exact import above, as_written, below, exact
 from mace.base.files import write_whole
@@ -31,6 +30,7 @@ from mace.distance import Norm
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
 from mace.oracles.networks_model import column_bounds, columns_of
 from mace.question import Question
+from mace.space.axes import GridAxis
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Formula, Layer, Network
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.escape import one_line
 from mace.base.files import read_text
 from mace.errors import ModelError
-from mace.space import Space
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Network, Table
 
 if TYPE_CHECKING:

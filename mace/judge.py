@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Point
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Classes, Margin, Probability, Value, Wanted
 from mace.question import Question, program_result
-from mace.space import Space
+from mace.space.axes import Point
+from mace.space.space import Space
 from mace.tables.table import Formula, Label, Table
 
 if TYPE_CHECKING:

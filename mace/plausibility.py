@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import assert_never
 
-from mace.axes import Axis, Point
 from mace.base.files import read_text
 from mace.errors import ProgramError, SpaceError
 from mace.language import (
@@ -52,7 +51,8 @@ from mace.language.syntax import (
     levels_of,
     statements_of,
 )
-from mace.space import Feature, Space
+from mace.space.axes import Axis, Point
+from mace.space.space import Feature, Space
 from mace.tables.table import Formula
 
 Side = tuple[Fraction, Fraction] | Set[int]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.answer import Answer
-    from mace.space import Feature, Space
+    from mace.space.space import Feature, Space
 
 
 @dataclass(frozen=True, slots=True)

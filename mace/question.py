@@ -1,7 +1,7 @@
 """Everything that an oracle needs to know, in one place, exact and independent of any library.
 
 In:  a model's table, a space, a start row, a goal, a distance, rules, what earlier answers exclude.
-Out: a `Question`. A point is a tuple of axis indices (`mace.axes`); distance, rules and the model's float scores of a
+Out: a `Question`. A point is a tuple of axis indices (`mace.space.axes`); distance, rules and the model's float scores of a
      point are computed here and nowhere else, so that provers, solvers, driver and certificates agree on them.
 """
 
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Axis, Point, holds
 from mace.base.exact import exact
 from mace.distance import Distance, DistanceProgram, Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
 from mace.plausibility import Rule, typed
-from mace.space import Column, Space
+from mace.space.axes import Axis, Point, holds
+from mace.space.space import Column, Space
 from mace.tables.decide import decides
 from mace.tables.table import Decision, Ensemble, Formula, Label, Network, Table
 

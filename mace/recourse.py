@@ -25,13 +25,11 @@ from numpy.typing import NDArray
 
 from mace import missing
 from mace.answer import LONG_PROOF, Answer, Counterfactual
-from mace.axes import Point
 from mace.background import Background
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.certificate import certifiable
-from mace.columns import usable_axes
 from mace.distance import Distance, DistanceProgram, norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, NumberError
@@ -44,7 +42,9 @@ from mace.proof import Leaf
 from mace.question import Goal, Question
 from mace.recheck import recheck
 from mace.search import Bracket, pull_back, squeeze
-from mace.space import Space
+from mace.space.axes import Point
+from mace.space.columns import usable_axes
+from mace.space.space import Space
 from mace.tables.table import Formula, Label, Network, Table
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from mace.axes import GridAxis, Point
 from mace.base.deadline import NEVER, Deadline
 from mace.diversity import Avoid
 from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
 from mace.proof import Proof
 from mace.question import Question
+from mace.space.axes import GridAxis, Point
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
 

@@ -23,7 +23,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mace.axes import Point
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
@@ -34,6 +33,7 @@ from mace.oracles.protocol import memory_asked
 from mace.oracles.smt import export
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess
 from mace.question import Question
+from mace.space.axes import Point
 
 FORMAT = 2
 SOLVERS: tuple[SolverName, ...] = ("z3", "cvc5")

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.axes import GridAxis, Point
 from mace.distance import norm
 from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.plausibility import rule_of
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.axes import GridAxis, Point
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 
 LARGEST = 4000

@@ -24,7 +24,7 @@ import mace
 from mace import rules
 from mace.answer import Answer
 from mace.compilers import deployed
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from tests.small_spaces import (
     SPECS,
     Measure,

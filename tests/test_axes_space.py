@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mace.axes import Grid, GridAxis
 from mace.base.exact import exact, float_to_rank, rank_to_float, to_float32
 from mace.errors import FileError, RowError, SpaceError
-from mace.space import Feature, Space
-from mace.space_file import dumps, loads
+from mace.space.axes import Grid, GridAxis
+from mace.space.file import dumps, loads
+from mace.space.space import Feature, Space
 
 CORPUS = Path(__file__).parent / "corpus" / "bad"
 doubles = st.floats(allow_nan=False, allow_infinity=False)

@@ -30,7 +30,7 @@ every_name = pytest.mark.parametrize("name", mace.datasets.NAMES)
 
 
 def declared(name: str) -> dict[str, object]:
-    """The space's file as plain data: a referee that does not pass through mace.space."""
+    """The space's file as plain data: a referee that does not pass through mace.space.space."""
     return tomllib.loads((Path(source.__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -12,7 +12,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace import answer, background
-from mace.axes import Point
 from mace.base import deadline
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
@@ -21,6 +20,7 @@ from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Limits, Unknown
 from mace.question import Question
 from mace.search import pull_back
+from mace.space.axes import Point
 from tests.clocks import Hand, Ticking, Time
 
 

@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.axes import Point
 from mace.certificate import canonical, certifiable, certificate, statement
 from mace.distance import norm
 from mace.proof import Leaf
 from mace.proofs.check import Problem, Refused
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.axes import Point
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Layer, Network, decision_for
 from tests.reference import points, random_question
 

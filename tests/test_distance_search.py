@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mace.axes import GridAxis
 from mace.base.deadline import Deadline
 from mace.certificate import certifiable
 from mace.distance import DistanceError, norm
@@ -16,6 +15,7 @@ from mace.plausibility import rule_of
 from mace.proof import Leaf, Split
 from mace.recheck import recheck
 from mace.search import Bracket, squeeze
+from mace.space.axes import GridAxis
 from tests.reference import nearest, points, random_question
 
 deltas = st.lists(st.fractions(0, 1, max_denominator=20), min_size=3, max_size=3)

@@ -18,7 +18,7 @@ import pytest
 
 import mace
 from mace.answer import Answer
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from tests.small_spaces import SPECS, Measure, Row, reachable, shown, values
 
 LARGEST = 500  # points

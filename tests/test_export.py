@@ -199,7 +199,7 @@ def test_the_command_line_exports(tmp_path):
     from typer.testing import CliRunner
 
     from mace.cli import app
-    from mace.space import Space
+    from mace.space.space import Space
 
     frame = pd.DataFrame({"a": range(20), "b": [k * 7 % 20 for k in range(20)]})
     model = LogisticRegression().fit(frame, np.where(frame.a + frame.b > 18, "yes", "no"))

@@ -18,11 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.axes import GridAxis, LevelAxis
 from mace.errors import ModelError, RowError, SpaceError
 from mace.recourse import Explainer
-from mace.space import Feature, Space
-from mace.space_file import dumps, loads
+from mace.space.axes import GridAxis, LevelAxis
+from mace.space.file import dumps, loads
+from mace.space.space import Feature, Space
 
 WORDS: list[Any] = ["keep", "fill", "any"]
 STAYS = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'

@@ -22,12 +22,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.answer import Answer
-from mace.axes import GridAxis
 from mace.datasets import load
 from mace.errors import RowError
 from mace.question import Question
 from mace.recourse import Explainer
-from mace.space import Feature, Space
+from mace.space.axes import GridAxis
+from mace.space.space import Feature, Space
 from tests.compilers.pipelines import GRADES, MODELS, REGIONS, TRADES, fitted, people, random_rows, space_of
 
 PROVED = Fraction(1, 10**9)

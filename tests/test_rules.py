@@ -18,7 +18,7 @@ from mace.oracles.protocol import Gap, Limits
 from mace.oracles.smt import SmtOracle
 from mace.plausibility import rule_of
 from mace.search import squeeze
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from tests.reference import nearest, points, random_question
 
 FRAME = pd.DataFrame(

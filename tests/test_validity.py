@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mace.errors import ModelError
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.members import equal_to
 from mace.tables.table import Compare, Ensemble, Link, Network
 from mace.tables.validity import validate

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mace.audit.run import Audit
-    from mace.space import Space
+    from mace.space.space import Space
 
 DONE, UNDECIDED = 0, 5  # the exit codes of `mace.cli`
 

@@ -30,7 +30,7 @@ from mace.goals import Classes, Wanted, wanted
 from mace.oracles.protocol import memory_asked
 from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.report.plots import Plots
-from mace.space import Change, Space
+from mace.space.space import Change, Space
 from mace.tables.table import Formula
 
 if TYPE_CHECKING:

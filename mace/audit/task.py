@@ -25,7 +25,7 @@ from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError
 from mace.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
-from mace.space import Change
+from mace.space.space import Change
 from mace.tables.table import Formula
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from mace.answer import Answer
     from mace.audit.certificates import Writer
-    from mace.space import Space
+    from mace.space.space import Space
     from mace.tables.table import Table
 
 SEARCHING = 0.7  # of the time allowed, where a certificate is to be checked in the rest

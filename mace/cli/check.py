@@ -29,9 +29,9 @@ from mace.errors import CertificateError, FileError, MaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mace.axes import Point
     from mace.question import Question
     from mace.solver_certificate import SolverCertificate
+    from mace.space.axes import Point
 
 CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
 RESTS_ON = (

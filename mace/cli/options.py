@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mace.question import Question
     from mace.recourse import Explainer
-    from mace.space import Space
+    from mace.space.space import Space
 
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
 
@@ -109,7 +109,7 @@ class Given(Trained):
     def read_table(self) -> tuple[pd.DataFrame, Space]:
         """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr)."""
         from mace import datasets
-        from mace.space import Space
+        from mace.space.space import Space
 
         if self.data is None:
             raise MaceError("no data given", hint="--data table.csv, or the name of a data set: --data loans.")
@@ -217,7 +217,7 @@ def question_of(given: Given, measured: Measured, asked: Asked) -> Question:
 def read_space(name: str) -> Space:
     """A space by its file, or by the name of a data set."""
     from mace import datasets
-    from mace.space import Space
+    from mace.space.space import Space
 
     return Space.load(Path(datasets.__file__).parent / f"{name}.toml" if name in datasets.NAMES else name)
 

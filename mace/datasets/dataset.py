@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.space import Space
+    from mace.space.space import Space
 
 FOLDER = Path(__file__).parent
 
@@ -48,7 +48,7 @@ class Dataset:
     @cached_property
     def space(self) -> Space:
         """Ranges, steps, immutable and one-way features, and the rules between features."""
-        from mace.space import Space
+        from mace.space.space import Space
 
         return Space.load(self.space_file)
 

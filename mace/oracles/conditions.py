@@ -14,10 +14,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, NamedTuple
 
-from mace.axes import Axis, Box, GridAxis, Point, Side, holds
 from mace.distance import Norm
 from mace.diversity import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.question import Question
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
 
 
 class Closed(NamedTuple):

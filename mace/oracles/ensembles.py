@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from mace.axes import Box as AnyBox
-from mace.axes import GridAxis, LevelAxis, Point
 from mace.base.deadline import Deadline, TimeOverError
 from mace.distance import Norm
 from mace.diversity import Avoid
@@ -37,6 +35,8 @@ from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Un
 from mace.oracles.witnesses import Witnesses
 from mace.proof import Leaf, Node, Proof, Split
 from mace.question import Question
+from mace.space.axes import Box as AnyBox
+from mace.space.axes import GridAxis, LevelAxis, Point
 
 if TYPE_CHECKING:
     from mace.oracles.ensembles_search import Book, Scratch

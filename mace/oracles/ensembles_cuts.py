@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import GridAxis, LevelAxis
 from mace.base.exact import first_holding_each, nearest
-from mace.columns import Column
 from mace.errors import ModelError
 from mace.question import Question
+from mace.space.axes import GridAxis, LevelAxis
+from mace.space.columns import Column
 from mace.tables.members import among
 from mace.tables.table import Ensemble, Tree
 

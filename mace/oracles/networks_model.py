@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import GridAxis
 from mace.base.exact import exact, nearest
-from mace.columns import Column
 from mace.distance import Norm
 from mace.proof import Phase, Split
 from mace.question import Question
+from mace.space.axes import GridAxis
+from mace.space.columns import Column
 from mace.tables.margins import compare_slack
 from mace.tables.table import Network
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from mace.axes import Box, GridAxis, Point, Side, holds
 from mace.base.exact import below, exact, nearest
 from mace.distance import Norm
 from mace.oracles.conditions import broken, inside
@@ -27,6 +26,7 @@ from mace.oracles.protocol import Gap, Limits
 from mace.oracles.witnesses import Witnesses
 from mace.proof import Phase, Split
 from mace.question import Question
+from mace.space.axes import Box, GridAxis, Point, Side, holds
 
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000

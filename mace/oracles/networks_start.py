@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.axes import GridAxis, Point
 from mace.oracles.networks_model import Array
+from mace.space.axes import GridAxis, Point
 
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Search

@@ -20,7 +20,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from mace.axes import Point
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.distance import Norm
 from mace.diversity import Avoid
@@ -28,6 +27,7 @@ from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Un
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
 from mace.oracles.witnesses import Witnesses
 from mace.question import Question
+from mace.space.axes import Point
 
 if TYPE_CHECKING:
     from mace.oracles.smt_encode import Encoding

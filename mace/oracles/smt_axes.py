@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mace.axes import Axis, GridAxis, LevelAxis
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import first_holding
 from mace.distance import Norm
+from mace.space.axes import Axis, GridAxis, LevelAxis
 
 Term = Any  # a pysmt.fnode.FNode
 Values = Mapping[str, "bool | Fraction"]

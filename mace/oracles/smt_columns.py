@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
-from mace.axes import GridAxis
 from mace.base.exact import exact
-from mace.columns import Column
 from mace.oracles.smt_axes import GridTerm, Term, Terms
+from mace.space.axes import GridAxis
+from mace.space.columns import Column
 
 ZERO = Fraction(0)
 

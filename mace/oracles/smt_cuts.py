@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mace.axes import GridAxis
 from mace.base.exact import to_float32
-from mace.columns import Column
 from mace.oracles.smt_axes import GridTerm, LevelTerm
+from mace.space.axes import GridAxis
+from mace.space.columns import Column
 from mace.tables.table import Ensemble, Tree
 
 Interval = tuple[int, int]  # first and last index

@@ -17,7 +17,6 @@ from fractions import Fraction
 from io import StringIO
 from typing import Any, assert_never
 
-from mace.axes import Point, Side
 from mace.base.deadline import NEVER, Deadline
 from mace.distance import Norm
 from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
@@ -27,6 +26,7 @@ from mace.oracles.smt_layers import NetworkTerms
 from mace.oracles.smt_process import Text
 from mace.oracles.smt_trees import EnsembleTerms
 from mace.question import Question
+from mace.space.axes import Point, Side
 from mace.tables.table import Ensemble, Formula
 
 PART = 2000  # assertions that a solver is given at once

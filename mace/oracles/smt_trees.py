@@ -21,11 +21,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mace.axes import GridAxis, LevelAxis, Point
 from mace.base.exact import exact
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_cuts import Cuts, hull, others
 from mace.question import Question
+from mace.space.axes import GridAxis, LevelAxis, Point
 from mace.tables.margins import Slack, compare_slack
 from mace.tables.table import Compare, Ensemble, Tree
 

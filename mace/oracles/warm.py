@@ -18,7 +18,7 @@ from mace.distance import norm
 from mace.diversity import AvoidPoint
 from mace.oracles.protocol import Found, Limits
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
 
 

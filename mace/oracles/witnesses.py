@@ -10,10 +10,10 @@ reach the same leaf of every tree, for which the library computes the same numbe
 
 from __future__ import annotations
 
-from mace.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.diversity import Avoid, AvoidBox, AvoidPoint
 from mace.oracles.protocol import Replay
 from mace.question import Question
+from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.tables.table import Ensemble, Tree
 
 MOST_REFUSED = 1000

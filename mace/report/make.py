@@ -21,7 +21,7 @@ from mace.errors import MaceError
 if TYPE_CHECKING:
     from mace.answer import Answer
     from mace.audit.run import Audit
-    from mace.space import Space
+    from mace.space.space import Space
 
 
 def report(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mace.audit.run import Audit
     from mace.certificate import Certificate
     from mace.solver_certificate import SolverCertificate
-    from mace.space import Space
+    from mace.space.space import Space
 
 SAVED = "certificate.json.gz"  # where the command for an answer expects its certificate
 

@@ -14,12 +14,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_never
 
-from mace.axes import Axis, LevelAxis, Point
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.goals import Between, Probability, Value, lower
 from mace.language.show import show_name
 from mace.plausibility import Rule, rule_of
+from mace.space.axes import Axis, LevelAxis, Point
 from mace.tables.table import Ensemble, Formula, Label
 from mace.verify import properties as kinds
 from mace.verify.product import Pair

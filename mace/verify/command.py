@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mace.base.files import reason
 from mace.errors import FileError, MaceError
-from mace.space import Space
+from mace.space.space import Space
 from mace.verify.output import WRITERS
 from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite
 

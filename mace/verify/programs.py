@@ -29,7 +29,7 @@ from mace.language import (
 )
 from mace.language.syntax import fold, negated
 from mace.plausibility import Rule
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 
 OTHER = "other_"
 

@@ -19,16 +19,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from mace.axes import Axis, LevelAxis, Point
 from mace.base.deadline import NEVER, Deadline
 from mace.base.values import plain
-from mace.columns import Column
 from mace.distance import norm
 from mace.errors import GoalError, MaceError
 from mace.language.show import show_name
 from mace.plausibility import Rule, rule_of
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.axes import Axis, LevelAxis, Point
+from mace.space.columns import Column
+from mace.space.space import Feature, Space
 from mace.tables.table import Decision, Ensemble, Formula, Label
 from mace.verify.product import Pair, product
 from mace.verify.programs import OTHER, denied, other_rule, pair_space, result_is

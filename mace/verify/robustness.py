@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.exact import below, nearest
 from mace.errors import RowError
 from mace.oracles.protocol import Limits, Refuted, Unknown
-from mace.space import Space
+from mace.space.space import Space
 from mace.tables.table import Label
 from mace.verify.properties import Robust
 from mace.verify.proved import Kept, kept, kept_of

@@ -15,13 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mace.axes import Point
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
 from mace.question import Question
-from mace.space import Space
+from mace.space.axes import Point
+from mace.space.space import Space
 from mace.tables.table import Label
 from mace.verify import properties as kinds
 from mace.verify.cases import Attempt, Load, attempts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mace.columns import Column
+from mace.space.columns import Column
 from mace.tables.table import Floats, Network
 from mace.verify.properties import Fair, Monotone, Property
 from mace.verify.subject import Subject

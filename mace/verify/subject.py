@@ -16,14 +16,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from mace.axes import Axis
 from mace.base.values import plain
-from mace.columns import Column, usable_axes
 from mace.errors import MaceError, RowError
 from mace.plausibility import Rule
 from mace.question import program_result
 from mace.recourse import Explainer
-from mace.space import Feature, Space
+from mace.space.axes import Axis
+from mace.space.columns import Column, usable_axes
+from mace.space.space import Feature, Space
 from mace.tables.table import Formula, Label, Table
 
 MOST_PATTERNS = 16

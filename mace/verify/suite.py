@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.deadline import LONGEST
 from mace.base.files import read_toml
 from mace.errors import FileError, MaceError
-from mace.space import Space
+from mace.space.space import Space
 from mace.verify.properties import Property, read, text_of
 from mace.verify.verdict import Verdict
 

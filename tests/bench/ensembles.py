@@ -26,7 +26,7 @@ from mace.distance import norm
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Found, Limits
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Tree, decision_for
 
 

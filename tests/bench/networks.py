@@ -24,7 +24,7 @@ from mace.distance import norm
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Found, Gap, Limits
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.table import decision_for
 
 MODELS = {

@@ -18,7 +18,7 @@ from typing import Any
 
 from mace import datasets
 from mace.recourse import Explainer
-from mace.space import Space
+from mace.space.space import Space
 
 CLASSES = ("tree", "forest", "logistic", "mlp")
 NORMS = ("l0", "l1", "linf")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 
 REGIONS = ["north", "east", "south, or so", "west"]
 TRADES = [f"trade {k}" for k in range(11)]

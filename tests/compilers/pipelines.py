@@ -28,7 +28,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.compilers.pipeline import CompiledPipeline
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble
 
 REGIONS = ["north", "east", "south", "west"]

@@ -44,7 +44,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mace.compilers.pipeline_rows import frame_of
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 
 MOST_POINTS = 400
 Make = Callable[[], Any]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import mace
-from mace.columns import Column
 from mace.compilers import read
 from mace.compilers.categories import on_thresholds
 from mace.compilers.deployed import decide
 from mace.compilers.thresholds import before_cast
 from mace.proofs.check import check
-from mace.space import Feature
+from mace.space.columns import Column
+from mace.space.space import Feature
 from mace.tables.members import Members, among, equal_to, truncated, whole_numbers
 from mace.tables.table import Ensemble, Tree
 

@@ -18,13 +18,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import mace
 from mace.answer import Answer
-from mace.axes import GridAxis
 from mace.compilers import load_model
 from mace.compilers.pipeline import compile_raw
 from mace.datasets import load
 from mace.errors import ModelError, RowError
 from mace.recourse import Explainer
-from mace.space import Feature, Space
+from mace.space.axes import GridAxis
+from mace.space.space import Feature, Space
 from tests.compilers.native import CODES, GRADES, NATIVE, REGIONS, TRADES, frame_of, hist, light, people, saved, xgb
 from tests.compilers.pipelines import random_rows
 

@@ -18,11 +18,11 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxS
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.base.exact import exact
-from mace.columns import usable_axes
 from mace.compilers.pipeline import CompiledPipeline, compile_pipeline, read_pipeline
 from mace.compilers.pipeline_steps import FUNCTIONS as KNOWN_FUNCTIONS
 from mace.errors import ModelError, RowError
-from mace.space import Feature, Space
+from mace.space.columns import usable_axes
+from mace.space.space import Feature, Space
 from mace.tables.margins import network_error
 from mace.tables.table import Ensemble, Network
 from tests.compilers.pipelines import (

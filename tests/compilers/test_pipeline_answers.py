@@ -17,7 +17,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScale
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.recourse import Explainer
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 
 NUMBERS = Space([Feature(name, "integer", 0, 19) for name in ("a", "b")])
 SPACED = Space([Feature("years here", "integer", 0, 9), Feature("home  town", "categorical", levels=["u v", "w"])])

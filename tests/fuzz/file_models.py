@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 
 
 @dataclass(frozen=True, eq=False)

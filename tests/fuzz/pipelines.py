@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from tests.fuzz import spaces
 from tests.fuzz.models import Family, sklearn
 from tests.fuzz.questions import Asked, asked_of, labels_of, several

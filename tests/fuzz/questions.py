@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import mace
 from mace.answer import Answer
 from mace.errors import CertificateError
-from mace.space import Space
+from mace.space.space import Space
 from tests import roads
 from tests.fuzz import spaces
 from tests.fuzz.models import DECIDE, FAMILIES, Family

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from tests.small_spaces import Row, values
 
 MOST_POINTS = 160

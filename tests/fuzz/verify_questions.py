@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import mace
-from mace.space import Space
+from mace.space.space import Space
 from mace.verify.verdict import Verdict
 from tests.fuzz import pipelines
 from tests.fuzz.models import FAMILIES

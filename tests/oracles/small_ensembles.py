@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.axes import LevelAxis, Point
 from mace.distance import norm
 from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.question import Goal, Question
-from mace.space import Feature, Space
+from mace.space.axes import LevelAxis, Point
+from mace.space.space import Feature, Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables.table import Compare, Decision, Ensemble, Tree, decision_for
 

@@ -11,7 +11,6 @@ import pytest
 from mace import answer
 from mace.base.deadline import Deadline
 from mace.certificate import certificate
-from mace.columns import Column, Step
 from mace.distance import norm
 from mace.diversity import AvoidBox, AvoidPoint
 from mace.errors import ModelError
@@ -21,7 +20,8 @@ from mace.plausibility import rule_of
 from mace.proof import Leaf
 from mace.question import Goal, Question
 from mace.recourse import explain
-from mace.space import Feature, Space
+from mace.space.columns import Column, Step
+from mace.space.space import Feature, Space
 from mace.tables.table import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Ticking

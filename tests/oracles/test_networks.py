@@ -22,7 +22,7 @@ from mace.proof import Proof
 from mace.proofs.check import check
 from mace.question import Goal, Question
 from mace.search import squeeze
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.table import Layer, Network, decision_for
 from tests.reference import nearest, random_question
 

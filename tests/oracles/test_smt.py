@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mace.axes import Point
 from mace.base.deadline import Deadline, TimeOverError
-from mace.columns import Column
 from mace.distance import DistanceProgram, norm
 from mace.diversity import AvoidPoint
 from mace.oracles import smt, smt_process
@@ -30,7 +28,9 @@ from mace.oracles.smt_process import SolverName, SolverProcess, Text
 from mace.plausibility import distance_program, model_program, rule_of
 from mace.question import Goal, Question
 from mace.search import squeeze
-from mace.space import Feature, Space
+from mace.space.axes import Point
+from mace.space.columns import Column
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 from tests.clocks import Ticking
 from tests.reference import nearest, random_question

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mace.axes import GridAxis, LevelAxis
 from mace.distance import Norm
 from mace.proof import Leaf, Proof, Split
 from mace.question import Question
+from mace.space.axes import GridAxis, LevelAxis
 
 Box = list[list[int]]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mace.axes import LevelAxis
 from mace.certificate import certificate
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Found, Limits, Refuted
 from mace.proofs.translate import TranslationError, translate
+from mace.space.axes import LevelAxis
 from tests.oracles.small_ensembles import random_question
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof

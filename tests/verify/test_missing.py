@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.axes import LevelAxis
 from mace.errors import MaceError, ModelError, RowError
-from mace.space import Feature, Space
+from mace.space.axes import LevelAxis
+from mace.space.space import Feature, Space
 from mace.verify import equivalent, fair, holds, monotone, robust
 
 LOW, HIGH = 1, 4

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mace.oracles.protocol import Limits
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, decided, decision_of
 from mace.verify import equivalent, fair, monotone
 from mace.verify.run import _Run

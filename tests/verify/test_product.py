@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mace.axes import GridAxis
 from mace.base.exact import exact
-from mace.space import Feature, Space
+from mace.space.axes import GridAxis
+from mace.space.space import Feature, Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, network_error, possible
 from mace.tables.members import equal_to
 from mace.tables.table import Compare, Ensemble, Layer, Network, decided, decision_of

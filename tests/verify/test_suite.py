@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mace.errors import FileError
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 from mace.verify.command import run_verify
 from mace.verify.suite import load
 

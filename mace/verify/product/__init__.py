@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from mace.axes import Axis
 from mace.base.deadline import NEVER, Deadline
-from mace.columns import Column
 from mace.errors import ModelError
+from mace.space.axes import Axis
+from mace.space.columns import Column
 from mace.tables.table import Compare, Decision, Ensemble, Network, decision_of
 from mace.tables.validity import decision_fault, validate
 

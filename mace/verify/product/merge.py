@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mace.axes import Axis, LevelAxis
 from mace.base.deadline import NEVER, Deadline
-from mace.columns import Column
+from mace.space.axes import Axis, LevelAxis
+from mace.space.columns import Column
 from mace.tables.members import Members
 from mace.tables.table import Ensemble, Floats, Tree
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mace.columns import Column
+from mace.space.columns import Column
 from mace.tables.table import Compare, Floats, Layer, Network
 from mace.verify.product import Pair, Product, decisions_of, moved, name_of
 

@@ -22,11 +22,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.axes import Axis
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import UNIT_ROUNDOFF, above, below, exact
-from mace.columns import Column
 from mace.compilers.thresholds import before_cast, largest_passing
+from mace.space.axes import Axis
+from mace.space.columns import Column
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Tree
 from mace.verify.product import NoProduct, Pair, Product, decisions_of, moved, name_of

@@ -14,7 +14,7 @@ from typing import Any
 from mace.base.escape import short
 from mace.base.files import parse_toml, read_text, write_whole
 from mace.errors import FileError, SpaceError
-from mace.space import Feature, Space
+from mace.space.space import Feature, Space
 
 VERSION = 1
 LIMIT = 4_000_000

@@ -14,7 +14,7 @@ import numpy as np
 
 from mace.base.escape import short
 from mace.errors import SpaceError
-from mace.space import Change, Encoding, Feature, Level, Missing, Space
+from mace.space.space import Change, Encoding, Feature, Level, Missing, Space
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Axis, Grid, GridAxis, LevelAxis, Point
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, nearest
 from mace.base.values import plain
-from mace.columns import Column as Column
-from mace.columns import Step as Step
 from mace.errors import NumberError, RowError, SpaceError
+from mace.space.axes import Axis, Grid, GridAxis, LevelAxis, Point
+from mace.space.columns import Column as Column
+from mace.space.columns import Step as Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -528,7 +528,7 @@ class Space:
                  frame, or column -> word for any of them (the others: "keep" where they lack values).
         Raises SpaceError for a name that is no column and for columns that cannot be a feature (no values at all).
         """
-        from mace.space_infer import infer
+        from mace.space.infer import infer
 
         return infer(
             frame,
@@ -546,12 +546,12 @@ class Space:
     @classmethod
     def load(cls, path: str | Path) -> Space:
         """Read a space from a TOML file; raises FileError or SpaceError naming file, feature and line."""
-        from mace.space_file import load
+        from mace.space.file import load
 
         return load(Path(path))
 
     def save(self, path: str | Path) -> None:
         """Write the space as a TOML file that `load` reads back."""
-        from mace.space_file import save
+        from mace.space.file import save
 
         save(self, Path(path))

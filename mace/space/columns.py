@@ -16,9 +16,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.axes import Axis, GridAxis, LevelAxis
 from mace.base.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
 from mace.errors import ModelError, RowError
+from mace.space.axes import Axis, GridAxis, LevelAxis
 
 # "nonzero": 0 becomes NaN, as in a sparse matrix whose reader takes what is not stored for missing.
 # (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.
@@ -43,7 +43,7 @@ class Column:
     chain:   what happens to a number before the model sees it: float64 operations in this order, each rounded once
              (a scaler in a pipeline is `sub` then `div`). Empty: the number as it is.
     missing: what a missing number becomes; None if the model cannot take one.
-    rounded_to: see `mace.axes.Grid`.
+    rounded_to: see `mace.space.axes.Grid`.
     """
 
     name: str

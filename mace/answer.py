@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from mace.certificate import Certificate
     from mace.plot_answer import AnswerDisplay
-    from mace.proof import Proof
-    from mace.question import Question
+    from mace.problem.proof import Proof
+    from mace.problem.question import Question
     from mace.solver_certificate import SolverCertificate
 
 LONG_PROOF = 2000

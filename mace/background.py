@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact, nearest
-from mace.distance import Norm
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.question import Question
 from mace.space.axes import GridAxis, LevelAxis, Point
 from mace.space.space import Space
 

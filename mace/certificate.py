@@ -25,14 +25,14 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
 from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
-from mace.distance import Norm
-from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import CertificateError
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
-from mace.plausibility import Rule
-from mace.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.programs import Rule
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
+from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.space.columns import Column
 from mace.tables.members import are_whole, whole_numbers

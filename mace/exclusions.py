@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mace.diversity import Avoid, AvoidBox, AvoidPoint
 from mace.errors import CertificateError
 from mace.oracles.witnesses import MOST_REFUSED, same_leaves
-from mace.question import Question
+from mace.problem.exclusions import Avoid, AvoidBox, AvoidPoint
+from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.tables.table import Ensemble
 

@@ -26,10 +26,10 @@ from mace.base.escape import one_line
 from mace.base.exact import above, as_written, below, exact
 from mace.base.files import write_whole
 from mace.certificate import FORMAT, statement
-from mace.distance import Norm
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
 from mace.oracles.networks_model import column_bounds, columns_of
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.question import Question
 from mace.space.axes import GridAxis
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Formula, Layer, Network

@@ -51,7 +51,7 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
         if space is None:
             program = parse_program(read_text(model, "Give the path of a .mace program.", MAX_BYTES), str(model))
             return {"kind": "program", "inputs": [declared.name for declared in program.inputs], "oracle": "smt"}
-        from mace.plausibility import model_program
+        from mace.problem.programs import model_program
 
         return _describe(model_program(model, space))
     from mace.compilers import read

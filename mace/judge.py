@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError, RowError
-from mace.goals import Classes, Margin, Probability, Value, Wanted
-from mace.question import Question, program_result
+from mace.problem.goals import Classes, Margin, Probability, Value, Wanted
+from mace.problem.question import Question, program_result
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Formula, Label, Table

@@ -21,9 +21,9 @@ from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.base.files import write_whole
 from mace.certificate import Certificate, canonical, certifiable, certificate, holdable
 from mace.errors import CertificateError
-from mace.plausibility import rule_of
-from mace.proof import Leaf
-from mace.question import Question
+from mace.problem.programs import rule_of
+from mace.problem.proof import Leaf
+from mace.problem.question import Question
 from mace.search import Bracket
 from mace.tables.table import Network
 

@@ -23,23 +23,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace import missing
 from mace.answer import LONG_PROOF, Answer, Counterfactual
 from mace.background import Background
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.certificate import certifiable
-from mace.distance import Distance, DistanceProgram, norm
-from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import MaceError, ModelError, NumberError
-from mace.goals import Classes, Margin, Wanted, lower, wanted
 from mace.judge import Judge, of_probability
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits, Oracle, memory_asked
-from mace.plausibility import Rule, distance_program, model_program, rule_of
-from mace.proof import Leaf
-from mace.question import Goal, Question
+from mace.problem import missing
+from mace.problem.distance import Distance, DistanceProgram, norm
+from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.goals import Classes, Margin, Wanted, lower, wanted
+from mace.problem.programs import Rule, distance_program, model_program, rule_of
+from mace.problem.proof import Leaf
+from mace.problem.question import Goal, Question
 from mace.recheck import recheck
 from mace.search import Bracket, pull_back, squeeze
 from mace.space.axes import Point
@@ -88,7 +88,7 @@ def explain(
     x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
     goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
                 predicts a number `300 <= y <= 350`, `y within 5% of 320`. None: any class but the present one.
-                See `mace.goals`; `answer.goal` is the text of what was understood.
+                See `mace.problem.goals`; `answer.goal` is the text of what was understood.
     distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact

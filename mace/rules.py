@@ -25,7 +25,7 @@ from mace.base.exact import as_written
 from mace.errors import NumberError, SpaceError
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import Int, Level
-from mace.plausibility import sort_of
+from mace.problem.programs import sort_of
 from mace.space.space import Space
 
 if TYPE_CHECKING:

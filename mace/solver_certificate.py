@@ -26,13 +26,13 @@ from typing import Any, Literal, TypeAlias
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
-from mace.diversity import AvoidPoint
 from mace.errors import CertificateError
 from mace.exclusions import without
 from mace.oracles.protocol import memory_asked
 from mace.oracles.smt import export
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess
-from mace.question import Question
+from mace.problem.exclusions import AvoidPoint
+from mace.problem.question import Question
 from mace.space.axes import Point
 
 FORMAT = 2

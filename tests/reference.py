@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.distance import norm
-from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
-from mace.plausibility import rule_of
-from mace.question import Goal, Question
+from mace.problem.distance import norm
+from mace.problem.exclusions import AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.programs import rule_of
+from mace.problem.question import Goal, Question
 from mace.space.axes import GridAxis, Point
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for

@@ -1,6 +1,6 @@
 """Small spaces by hand: what values a feature has, which of them a row may take, and how far apart they are.
 
-Worked out from the features alone: it is what `mace.space.axes` and `mace.distance` are compared with.
+Worked out from the features alone: it is what `mace.space.axes` and `mace.problem.distance` are compared with.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.plausibility import rule_of
+from mace.problem.programs import rule_of
 from mace.space.space import Feature, Space
 
 Row = dict[str, Any]

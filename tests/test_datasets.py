@@ -15,7 +15,7 @@ import mace
 from mace.datasets import openml, source
 from mace.datasets.loans import loans
 from mace.errors import FileError
-from mace.plausibility import rule_of
+from mace.problem.programs import rule_of
 
 REAL = list(source.KNOWN)
 SHAPES = {"loans": (2000, 16), "adult": (45222, 13), "credit": (29623, 15), "compas": (5278, 6), "german": (1000, 22)}

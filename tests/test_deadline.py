@@ -18,7 +18,7 @@ from mace.errors import MaceError
 from mace.oracles import warm
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Limits, Unknown
-from mace.question import Question
+from mace.problem.question import Question
 from mace.search import pull_back
 from mace.space.axes import Point
 from tests.clocks import Hand, Ticking, Time

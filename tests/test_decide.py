@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mace.certificate import canonical, certifiable, certificate, statement
-from mace.distance import norm
-from mace.proof import Leaf
+from mace.problem.distance import norm
+from mace.problem.proof import Leaf
+from mace.problem.question import Goal, Question
 from mace.proofs.check import Problem, Refused
-from mace.question import Goal, Question
 from mace.space.axes import Point
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Layer, Network, decision_for

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from mace.base.deadline import Deadline
 from mace.certificate import certifiable
-from mace.distance import DistanceError, norm
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Unknown
-from mace.plausibility import rule_of
-from mace.proof import Leaf, Split
+from mace.problem.distance import DistanceError, norm
+from mace.problem.programs import rule_of
+from mace.problem.proof import Leaf, Split
 from mace.recheck import recheck
 from mace.search import Bracket, squeeze
 from mace.space.axes import GridAxis

@@ -17,12 +17,12 @@ import pandas as pd
 import pytest
 
 from mace.certificate import Certificate, certifiable, same_statement
-from mace.distance import norm
 from mace.errors import CertificateError, MaceError, ModelError
 from mace.export import FORMATS, export, save
 from mace.language import parse_program, run
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits
+from mace.problem.distance import norm
 from mace.proofs.check import Problem
 from mace.search import squeeze
 from mace.tables.table import Network

@@ -28,8 +28,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import mace
 from mace.base.exact import exact
 from mace.errors import GoalError
-from mace.goal_scores import linked_between
-from mace.goals import Between, Classes, Margin, Probability, Value, parse, wanted
+from mace.problem.goal_scores import linked_between
+from mace.problem.goals import Between, Classes, Margin, Probability, Value, parse, wanted
 from mace.tables.table import Link
 
 LABELS = ("bad", "good", "a or b, c", ">50K", "not")

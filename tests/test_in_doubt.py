@@ -34,7 +34,7 @@ from mace.errors import CertificateError, ModelError
 from mace.exclusions import without
 from mace.judge import Judge
 from mace.oracles.witnesses import same_leaves
-from mace.question import Question
+from mace.problem.question import Question
 
 SPACE = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 5), Feature("c", "binary")])
 ROWS = pd.DataFrame(list(itertools.product(range(6), range(6), range(2))), columns=SPACE.names, dtype=np.float64)

@@ -24,7 +24,7 @@ import mace
 from mace.answer import Answer
 from mace.datasets import load
 from mace.errors import RowError
-from mace.question import Question
+from mace.problem.question import Question
 from mace.recourse import Explainer
 from mace.space.axes import GridAxis
 from mace.space.space import Feature, Space

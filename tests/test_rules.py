@@ -16,7 +16,7 @@ from mace.errors import ProgramError, SpaceError
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits
 from mace.oracles.smt import SmtOracle
-from mace.plausibility import rule_of
+from mace.problem.programs import rule_of
 from mace.search import squeeze
 from mace.space.space import Feature, Space
 from tests.reference import nearest, points, random_question

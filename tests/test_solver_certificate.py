@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import mace
 from mace import solver_certificate as module
 from mace.cli import app
-from mace.diversity import AvoidNear, AvoidPoint
 from mace.errors import CertificateError, MaceError
 from mace.oracles.smt_process import Answer, SolverProcess
+from mace.problem.exclusions import AvoidNear, AvoidPoint
 from mace.solver_certificate import SolverCertificate, from_dict, load, solver_certificate
 from tests.reference import nearest, random_question
 

@@ -23,7 +23,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import as_written, text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError
-from mace.goals import Wanted
+from mace.problem.goals import Wanted
 from mace.recourse import DistanceSpec, Explainer
 from mace.space.space import Change
 from mace.tables.table import Formula

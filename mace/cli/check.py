@@ -29,7 +29,7 @@ from mace.errors import CertificateError, FileError, MaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mace.question import Question
+    from mace.problem.question import Question
     from mace.solver_certificate import SolverCertificate
     from mace.space.axes import Point
 

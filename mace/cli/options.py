@@ -27,7 +27,7 @@ from mace.errors import FileError, MaceError, RowError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.question import Question
+    from mace.problem.question import Question
     from mace.recourse import Explainer
     from mace.space.space import Space
 

@@ -14,7 +14,7 @@ from mace.errors import MaceError
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Oracle
-from mace.question import Question
+from mace.problem.question import Question
 from mace.tables.table import Ensemble, Formula
 
 ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")

@@ -14,9 +14,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, NamedTuple
 
-from mace.distance import Norm
-from mace.diversity import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.question import Question
 from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
 
 
@@ -28,7 +28,7 @@ class Closed(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where to split a box, as `mace.proof.Split`."""
+    """Where to split a box, as `mace.problem.proof.Split`."""
 
     axis: int
     at: int

@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
-from mace.distance import Norm
-from mace.diversity import Avoid
 from mace.errors import ModelError
 from mace.oracles.conditions import Closed, Cut, close_or_cut
 from mace.oracles.ensembles_cells import Grounded, ground, largest_delta, moved, refusal, with_cut
 from mace.oracles.ensembles_cuts import Array
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.witnesses import Witnesses
-from mace.proof import Leaf, Node, Proof, Split
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.exclusions import Avoid
+from mace.problem.proof import Leaf, Node, Proof, Split
+from mace.problem.question import Question
 from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mace.base.exact import first_holding_each, nearest
 from mace.errors import ModelError
-from mace.question import Question
+from mace.problem.question import Question
 from mace.space.axes import GridAxis, LevelAxis
 from mace.space.columns import Column
 from mace.tables.members import among

@@ -16,12 +16,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from mace.distance import Norm
-from mace.diversity import Avoid
 from mace.errors import ModelError
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.witnesses import Witnesses
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.exclusions import Avoid
+from mace.problem.question import Question
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mace.base.exact import exact
-from mace.diversity import AvoidChanges, AvoidNear, AvoidPoint
 from mace.oracles.conditions import ends
 from mace.oracles.networks_exact import single
 from mace.oracles.networks_kernels import INFINITY
-from mace.proof import Phase, Split
+from mace.problem.exclusions import AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.proof import Phase, Split
 from mace.space.axes import Axis, Box, GridAxis, Side, holds
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import exact, nearest
-from mace.distance import Norm
-from mace.proof import Phase, Split
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.proof import Phase, Split
+from mace.problem.question import Question
 from mace.space.axes import GridAxis
 from mace.space.columns import Column
 from mace.tables.margins import compare_slack

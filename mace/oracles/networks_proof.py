@@ -19,7 +19,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
 from mace.oracles.networks_kernels import dual_bound, plain
 from mace.oracles.networks_model import Array, Units, narrowed
-from mace.proof import Bounds, Dual, Leaf, Multipliers, Proof
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
 
 if TYPE_CHECKING:
     from mace.oracles.networks_search import Node, Search

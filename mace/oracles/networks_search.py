@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from mace.base.exact import below, exact, nearest
-from mace.distance import Norm
 from mace.oracles.conditions import broken, inside
 from mace.oracles.networks_branch import TRIED, candidates
 from mace.oracles.networks_exact import Exact, box_of, single
@@ -24,8 +23,9 @@ from mace.oracles.networks_relax import relax
 from mace.oracles.networks_start import greedy
 from mace.oracles.protocol import Gap, Limits
 from mace.oracles.witnesses import Witnesses
-from mace.proof import Phase, Split
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.proof import Phase, Split
+from mace.problem.question import Question
 from mace.space.axes import Box, GridAxis, Point, Side, holds
 
 SMALLEST_GAP = Fraction(1, 10**9)

@@ -16,9 +16,9 @@ from typing import Protocol, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
-from mace.diversity import Avoid
 from mace.errors import MaceError
-from mace.proof import Proof
+from mace.problem.exclusions import Avoid
+from mace.problem.proof import Proof
 from mace.space.axes import Point
 
 MOST_MEMORY = 2**40  # MB; what is more is no limit

@@ -21,12 +21,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
-from mace.distance import Norm
-from mace.diversity import Avoid
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
 from mace.oracles.witnesses import Witnesses
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.exclusions import Avoid
+from mace.problem.question import Question
 from mace.space.axes import Point
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import Any
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import first_holding
-from mace.distance import Norm
+from mace.problem.distance import Norm
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 Term = Any  # a pysmt.fnode.FNode

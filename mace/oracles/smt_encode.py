@@ -18,14 +18,14 @@ from io import StringIO
 from typing import Any, assert_never
 
 from mace.base.deadline import NEVER, Deadline
-from mace.distance import Norm
-from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.language import Program
 from mace.oracles.smt_axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
 from mace.oracles.smt_layers import NetworkTerms
 from mace.oracles.smt_process import Text
 from mace.oracles.smt_trees import EnsembleTerms
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.question import Question
 from mace.space.axes import Point, Side
 from mace.tables.table import Ensemble, Formula
 

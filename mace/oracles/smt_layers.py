@@ -24,7 +24,7 @@ import numpy as np
 from mace.base.exact import exact
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_columns import GridColumns
-from mace.question import Question
+from mace.problem.question import Question
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Layer, Network
 

@@ -24,7 +24,7 @@ import numpy as np
 from mace.base.exact import exact
 from mace.oracles.smt_axes import Charge, GridTerm, LevelTerm, Term, Terms
 from mace.oracles.smt_cuts import Cuts, hull, others
-from mace.question import Question
+from mace.problem.question import Question
 from mace.space.axes import GridAxis, LevelAxis, Point
 from mace.tables.margins import Slack, compare_slack
 from mace.tables.table import Compare, Ensemble, Tree

@@ -14,10 +14,10 @@ from typing import assert_never
 
 import numpy as np
 
-from mace.distance import norm
-from mace.diversity import AvoidPoint
 from mace.oracles.protocol import Found, Limits
-from mace.question import Goal, Question
+from mace.problem.distance import norm
+from mace.problem.exclusions import AvoidPoint
+from mace.problem.question import Goal, Question
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
 

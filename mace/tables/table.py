@@ -86,7 +86,7 @@ class Link:
            "odds": that of class 1 is 1 / (1 + ((1 - s + 1e-12) / (s + 1e-12)) ** slope), s being a probability itself.
     score: for the last three, which score s is.
     inside: s is not that score, but the probability of class 1 that this link makes of it.
-    dtype: in which the library computes it: `mace.goals` allows for its last bits.
+    dtype: in which the library computes it: `mace.problem.goals` allows for its last bits.
     exact: "steps" that are `numpy.interp` of the float that it is given, bit by bit.
     """
 

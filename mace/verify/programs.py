@@ -28,7 +28,7 @@ from mace.language import (
     check,
 )
 from mace.language.syntax import fold, negated
-from mace.plausibility import Rule
+from mace.problem.programs import Rule
 from mace.space.space import Feature, Space
 
 OTHER = "other_"

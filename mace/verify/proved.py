@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import CertificateError
-from mace.proof import Proof
-from mace.question import Question
+from mace.problem.proof import Proof
+from mace.problem.question import Question
 from mace.recheck import objection, recheck
 from mace.search import Bracket
 

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.values import plain
-from mace.distance import norm
 from mace.errors import GoalError, MaceError
 from mace.language.show import show_name
-from mace.plausibility import Rule, rule_of
-from mace.question import Goal, Question
+from mace.problem.distance import norm
+from mace.problem.programs import Rule, rule_of
+from mace.problem.question import Goal, Question
 from mace.space.axes import Axis, LevelAxis, Point
 from mace.space.columns import Column
 from mace.space.space import Feature, Space
@@ -394,7 +394,7 @@ def _refuse_missing(subject: Subject, condition: Condition) -> None:
 def holds_for(condition: Condition, subject: Subject, rows: Rows, decisions: Sequence[Label]) -> bool:
     """Whether the program is true for rows and what the deployed model says of them."""
     from mace.language import run
-    from mace.plausibility import typed
+    from mace.problem.programs import typed
 
     values: dict[str, Fraction] = {}
     for row, prefix in zip(rows, ("", OTHER), strict=False):

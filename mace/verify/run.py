@@ -19,7 +19,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
-from mace.question import Question
+from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Label

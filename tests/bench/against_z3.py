@@ -16,7 +16,7 @@ from typing import Any
 from mace.oracles.choice import choose
 from mace.oracles.protocol import Gap, Limits, Oracle
 from mace.oracles.smt import SmtOracle
-from mace.question import Question
+from mace.problem.question import Question
 from mace.search import Bracket, squeeze
 from tests.bench import ensembles, networks
 from tests.bench.real_data import cpu

@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mace.plausibility import rule_of
+from mace.problem.programs import rule_of
 from mace.space.space import Feature, Space
 from mace.verify import bounded, equivalent, fair, holds, monotone, reachable, robust, unreachable
 from mace.verify.properties import Property

@@ -1,6 +1,6 @@
 """Which changes of a file no test notices.
 
-    python -m tests.mutation mace/goals.py tests/test_goals.py tests/test_families_agree.py
+    python -m tests.mutation mace/problem/goals.py tests/test_goals.py tests/test_families_agree.py
     python -m tests.mutation mace/certificate.py tests/proofs --every 3 --workers 2
 
 Each mutant is loaded in a process of its own, forked from one that holds the libraries already. Survivors are printed

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.distance import norm
-from mace.diversity import Avoid, AvoidChanges, AvoidNear, AvoidPoint
-from mace.question import Goal, Question
+from mace.problem.distance import norm
+from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.question import Goal, Question
 from mace.space.axes import LevelAxis, Point
 from mace.space.space import Feature, Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely

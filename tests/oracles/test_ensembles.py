@@ -11,14 +11,14 @@ import pytest
 from mace import answer
 from mace.base.deadline import Deadline
 from mace.certificate import certificate
-from mace.distance import norm
-from mace.diversity import AvoidBox, AvoidPoint
 from mace.errors import ModelError
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.plausibility import rule_of
-from mace.proof import Leaf
-from mace.question import Goal, Question
+from mace.problem.distance import norm
+from mace.problem.exclusions import AvoidBox, AvoidPoint
+from mace.problem.programs import rule_of
+from mace.problem.proof import Leaf
+from mace.problem.question import Goal, Question
 from mace.recourse import explain
 from mace.space.columns import Column, Step
 from mace.space.space import Feature, Space

@@ -12,15 +12,15 @@ import pytest
 
 from mace.base.deadline import Deadline
 from mace.certificate import certificate
-from mace.distance import norm
-from mace.diversity import AvoidPoint
 from mace.oracles import networks_proof
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.networks_search import Search
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
-from mace.proof import Proof
+from mace.problem.distance import norm
+from mace.problem.exclusions import AvoidPoint
+from mace.problem.proof import Proof
+from mace.problem.question import Goal, Question
 from mace.proofs.check import check
-from mace.question import Goal, Question
 from mace.search import squeeze
 from mace.space.space import Feature, Space
 from mace.tables.table import Layer, Network, decision_for

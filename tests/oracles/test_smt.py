@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 from mace.base.deadline import Deadline, TimeOverError
-from mace.distance import DistanceProgram, norm
-from mace.diversity import AvoidPoint
 from mace.oracles import smt, smt_process
 from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.oracles.smt import SOLVERS, SmtOracle, cross_check, export
 from mace.oracles.smt_encode import Encoding
 from mace.oracles.smt_process import SolverName, SolverProcess, Text
-from mace.plausibility import distance_program, model_program, rule_of
-from mace.question import Goal, Question
+from mace.problem.distance import DistanceProgram, norm
+from mace.problem.exclusions import AvoidPoint
+from mace.problem.programs import distance_program, model_program, rule_of
+from mace.problem.question import Goal, Question
 from mace.search import squeeze
 from mace.space.axes import Point
 from mace.space.columns import Column

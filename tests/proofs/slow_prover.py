@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mace.distance import Norm
-from mace.proof import Leaf, Proof, Split
-from mace.question import Question
+from mace.problem.distance import Norm
+from mace.problem.proof import Leaf, Proof, Split
+from mace.problem.question import Question
 from mace.space.axes import GridAxis, LevelAxis
 
 Box = list[list[int]]

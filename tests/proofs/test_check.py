@@ -27,9 +27,9 @@ from mace.errors import FileError
 from mace.oracles.ensembles import EnsembleOracle
 from mace.oracles.networks import NetworkOracle
 from mace.oracles.protocol import Found, Limits, Refuted
-from mace.proof import Leaf
+from mace.problem.proof import Leaf
+from mace.problem.question import Question
 from mace.proofs.check import RULES, Unusable, check, load, parse
-from mace.question import Question
 from mace.tables.table import Ensemble
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof

@@ -11,8 +11,8 @@ import mace
 from mace import recheck
 from mace.base import deadline
 from mace.base.deadline import Deadline, TimeOverError
-from mace.proof import Proof
-from mace.question import Question
+from mace.problem.proof import Proof
+from mace.problem.question import Question
 from mace.verify import proved
 from mace.verify.cases import attempts
 from mace.verify.properties import read

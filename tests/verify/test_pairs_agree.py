@@ -77,7 +77,7 @@ def answered(given, subject: Subject):
 
 
 def check(seed: int, monkeypatch) -> None:
-    from mace.plausibility import rule_of
+    from mace.problem.programs import rule_of
 
     rng = np.random.default_rng(seed)
     space = Space(FEATURES, rules=["a >= 1 or b <= 0.5"] if seed % 3 == 0 else [])

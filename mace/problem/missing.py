@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mace.distance import Distance, DistanceProgram
 from mace.errors import RowError
 from mace.language import Program
-from mace.plausibility import Rule
-from mace.question import Question
+from mace.problem.distance import Distance, DistanceProgram
+from mace.problem.programs import Rule
+from mace.problem.question import Question
 from mace.space.axes import Axis, LevelAxis
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Formula, Network, Table

@@ -1,4 +1,4 @@
-"""Probabilities and margins as comparisons of float scores: the arithmetic behind `mace.goals`.
+"""Probabilities and margins as comparisons of float scores: the arithmetic behind `mace.problem.goals`.
 
 In:  a table's link (`mace.tables.table.Link`) and the ends of an interval of probabilities; or a margin between scores.
 Out: comparisons, and for margins a table with more scores.

@@ -36,8 +36,8 @@ from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.base.values import plain
 from mace.errors import GoalError
-from mace.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
-from mace.question import Goal
+from mace.problem.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
+from mace.problem.question import Goal
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Formula, Label, Network, Table, decision_for
 from mace.tables.validity import validate
 

@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import exact
-from mace.distance import Distance, DistanceProgram, Norm
-from mace.diversity import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.errors import ModelError
-from mace.plausibility import Rule, typed
+from mace.problem.distance import Distance, DistanceProgram, Norm
+from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.programs import Rule, typed
 from mace.space.axes import Axis, Point, holds
 from mace.space.space import Column, Space
 from mace.tables.decide import decides
 from mace.tables.table import Decision, Ensemble, Formula, Label, Network, Table
 
 if TYPE_CHECKING:
-    from mace.goals import Wanted
     from mace.language import Program
+    from mace.problem.goals import Wanted
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Goal:
     """What the model shall say: `decision` over its scores; for a program, `results` are the class numbers wanted.
 
     labels: the classes wanted, where the goal is about classes.
-    wanted: what the caller asked for (`mace.goals`), by which the deployed model's own words are judged.
+    wanted: what the caller asked for (`mace.problem.goals`), by which the deployed model's own words are judged.
     """
 
     text: str
@@ -145,7 +145,7 @@ class Question:
         """Whether the deployed model's scores satisfy the goal's comparisons: for certain, certainly not, or None.
 
         None where the last bits of its scores decide (`mace.tables.decide`). Of a goal that comparisons only enclose
-        (`mace.goals.lower`), True does not yet say that the deployed model has it; False says that it has not.
+        (`mace.problem.goals.lower`), True does not yet say that the deployed model has it; False says that it has not.
         """
         if isinstance(self.model, Formula):
             return program_result(self.model, self.axes, point) in self.goal.results

@@ -15,7 +15,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import above, below, nearest, text
 from mace.base.values import for_json
 from mace.errors import CertificateError
-from mace.search import Asked, Status
+from mace.solve.driver import Asked, Status
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ class Answer:
         assert self.proof is not None and self.question is not None
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or self.exact_distance != self.exact_lower_bound:
             return self.proof
-        from mace.oracles.ensembles import EnsembleOracle
-        from mace.oracles.protocol import Found, Limits
+        from mace.solve.ensembles.prover import EnsembleOracle
+        from mace.solve.protocol import Found, Limits
 
         left = deadline.within(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
         deadline = left.within(self.seconds * 4 + 10)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mace.errors import CertificateError
-from mace.oracles.witnesses import MOST_REFUSED, same_leaves
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidPoint
 from mace.problem.question import Question
+from mace.solve.witnesses import MOST_REFUSED, same_leaves
 from mace.space.axes import Point
 from mace.tables.table import Ensemble
 

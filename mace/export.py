@@ -27,15 +27,15 @@ from mace.base.exact import above, as_written, below, exact
 from mace.base.files import write_whole
 from mace.certificate import FORMAT, statement
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
-from mace.oracles.networks_model import column_bounds, columns_of
 from mace.problem.distance import Norm
 from mace.problem.question import Question
+from mace.solve.networks.model import column_bounds, columns_of
 from mace.space.axes import GridAxis
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Formula, Layer, Network
 
 if TYPE_CHECKING:
-    from mace.oracles.networks_model import Affine
+    from mace.solve.networks.model import Affine
 
 Format: TypeAlias = Literal["smt2", "vnnlib+onnx", "mace", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -51,7 +51,7 @@ def export(question: Question, to: str, radius: Fraction | None = None) -> dict[
         raise MaceError(f"the radius must be >= 0, got {radius}")
     match to:
         case "smt2":
-            from mace.oracles.smt import export as as_smtlib
+            from mace.solve.smt.oracle import export as as_smtlib
 
             return {".smt2": (_heading(question, radius, ";") + as_smtlib(question, radius)).encode()}
         case "vnnlib+onnx":

@@ -24,7 +24,7 @@ from mace.errors import CertificateError
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Question
-from mace.search import Bracket
+from mace.solve.driver import Bracket
 from mace.tables.table import Network
 
 READING = "the checker was reading the proof"

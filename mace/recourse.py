@@ -24,15 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.answer import LONG_PROOF, Answer, Counterfactual
-from mace.background import Background
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.certificate import certifiable
 from mace.errors import MaceError, ModelError, NumberError
 from mace.judge import Judge, of_probability
-from mace.oracles.choice import choose
-from mace.oracles.protocol import Gap, Limits, Oracle, memory_asked
 from mace.problem import missing
 from mace.problem.distance import Distance, DistanceProgram, norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
@@ -41,7 +38,10 @@ from mace.problem.programs import Rule, distance_program, model_program, rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
 from mace.recheck import recheck
-from mace.search import Bracket, pull_back, squeeze
+from mace.solve.background import Background
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket, pull_back, squeeze
+from mace.solve.protocol import Gap, Limits, Oracle, memory_asked
 from mace.space.axes import Point
 from mace.space.columns import usable_axes
 from mace.space.space import Space
@@ -260,7 +260,7 @@ class Explainer:
         """Compile what the provers of this model need, or read it from disk, once a process; the seconds it took."""
         if oracle not in ("auto", "ensembles", "networks") or isinstance(self.distance, DistanceProgram):
             return 0.0  # solvers are processes of their own
-        from mace.oracles.warm import warm
+        from mace.solve.warm import warm
 
         return warm(self.table)
 

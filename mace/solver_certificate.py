@@ -28,11 +28,11 @@ from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
 from mace.errors import CertificateError
 from mace.exclusions import without
-from mace.oracles.protocol import memory_asked
-from mace.oracles.smt import export
-from mace.oracles.smt_process import Answer, SolverName, SolverProcess
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Question
+from mace.solve.protocol import memory_asked
+from mace.solve.smt.oracle import export
+from mace.solve.smt.process import Answer, SolverName, SolverProcess
 from mace.space.axes import Point
 
 FORMAT = 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mace.certificate import certifiable, certificate
-from mace.oracles.choice import choose
-from mace.oracles.protocol import Gap, Limits
-from mace.oracles.smt import SmtOracle
-from mace.search import Bracket, squeeze
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket, squeeze
+from mace.solve.protocol import Gap, Limits
+from mace.solve.smt.oracle import SmtOracle
 from tests.reference import nearest, random_question
 
 

@@ -18,13 +18,13 @@ from mace import Feature, Space
 from mace.base.deadline import Deadline
 from mace.certificate import certificate
 from mace.errors import CertificateError, MaceError
-from mace.oracles import ensembles
-from mace.oracles.choice import choose
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Limits, Unknown
 from mace.recheck import recheck
-from mace.search import Bracket
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket
+from mace.solve.ensembles import prover as ensembles
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Limits, Unknown
 
 
 def network(space: Space, rows: pd.DataFrame, weights: list[Any], offsets: list[Any]) -> MLPClassifier:

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mace import Explainer, Feature, Space
 from mace.errors import ModelError, RowError
-from mace.oracles.protocol import Found, Gap, Limits, Refuted
-from mace.search import squeeze
+from mace.solve.driver import squeeze
+from mace.solve.protocol import Found, Gap, Limits, Refuted
 from tests.reference import random_question
 
 SPACE = Space([Feature("a", "integer", 0, 9), Feature("b", "integer", 0, 9)])

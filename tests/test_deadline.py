@@ -11,15 +11,15 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace import answer, background
+from mace import answer
 from mace.base import deadline
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
-from mace.oracles import warm
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.protocol import Limits, Unknown
 from mace.problem.question import Question
-from mace.search import pull_back
+from mace.solve import background, warm
+from mace.solve.driver import pull_back
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Limits, Unknown
 from mace.space.axes import Point
 from tests.clocks import Hand, Ticking, Time
 

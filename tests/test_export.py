@@ -20,11 +20,11 @@ from mace.certificate import Certificate, certifiable, same_statement
 from mace.errors import CertificateError, MaceError, ModelError
 from mace.export import FORMATS, export, save
 from mace.language import parse_program, run
-from mace.oracles.choice import choose
-from mace.oracles.protocol import Gap, Limits
 from mace.problem.distance import norm
 from mace.proofs.check import Problem
-from mace.search import squeeze
+from mace.solve.choice import choose
+from mace.solve.driver import squeeze
+from mace.solve.protocol import Gap, Limits
 from mace.tables.table import Network
 from tests.reference import nearest, points, random_question
 

@@ -30,7 +30,7 @@ from mace.base.files import LARGEST, parse_toml, read_text
 from mace.cli import app
 from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
 from mace.export import export_question
-from mace.oracles.protocol import memory_asked
+from mace.solve.protocol import memory_asked
 from mace.verify.properties import read as read_property
 
 LONG = "1" * 5000

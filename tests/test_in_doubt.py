@@ -33,8 +33,8 @@ from mace.cli import app
 from mace.errors import CertificateError, ModelError
 from mace.exclusions import without
 from mace.judge import Judge
-from mace.oracles.witnesses import same_leaves
 from mace.problem.question import Question
+from mace.solve.witnesses import same_leaves
 
 SPACE = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 5), Feature("c", "binary")])
 ROWS = pd.DataFrame(list(itertools.product(range(6), range(6), range(2))), columns=SPACE.names, dtype=np.float64)

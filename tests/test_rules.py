@@ -13,11 +13,11 @@ import mace
 from mace import rules
 from mace.certificate import certifiable, certificate
 from mace.errors import ProgramError, SpaceError
-from mace.oracles.choice import choose
-from mace.oracles.protocol import Gap, Limits
-from mace.oracles.smt import SmtOracle
 from mace.problem.programs import rule_of
-from mace.search import squeeze
+from mace.solve.choice import choose
+from mace.solve.driver import squeeze
+from mace.solve.protocol import Gap, Limits
+from mace.solve.smt.oracle import SmtOracle
 from mace.space.space import Feature, Space
 from tests.reference import nearest, points, random_question
 

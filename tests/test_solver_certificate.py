@@ -16,8 +16,8 @@ import mace
 from mace import solver_certificate as module
 from mace.cli import app
 from mace.errors import CertificateError, MaceError
-from mace.oracles.smt_process import Answer, SolverProcess
 from mace.problem.exclusions import AvoidNear, AvoidPoint
+from mace.solve.smt.process import Answer, SolverProcess
 from mace.solver_certificate import SolverCertificate, from_dict, load, solver_certificate
 from tests.reference import nearest, random_question
 
@@ -275,7 +275,7 @@ def test_the_same_question_gives_the_same_text_with_a_certificate_of_a_prover_be
 def test_a_certificate_that_leaves_out_refused_leaves_is_about_its_model_and_no_other():
     """What the deployed model refused when it was asked is named in the statement, and asked again."""
     from mace.exclusions import without
-    from mace.oracles.witnesses import same_leaves
+    from mace.solve.witnesses import same_leaves
 
     frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
     space = mace.Space.from_frame(frame)

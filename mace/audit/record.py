@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from mace.base.escape import json_text, short
-from mace.search import Status
+from mace.solve.driver import Status
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
 Proof: TypeAlias = Literal["accepted", "solvers", "refused", "unchecked", "kept", "none"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.console import console
 
 if TYPE_CHECKING:
-    from mace.search import Bracket
+    from mace.solve.driver import Bracket
 
 
 class Progress:

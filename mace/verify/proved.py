@@ -17,7 +17,7 @@ from mace.errors import CertificateError
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.recheck import objection, recheck
-from mace.search import Bracket
+from mace.solve.driver import Bracket
 
 if TYPE_CHECKING:
     from mace.answer import Answer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import below, nearest
 from mace.errors import RowError
-from mace.oracles.protocol import Limits, Refuted, Unknown
+from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.space.space import Space
 from mace.tables.table import Label
 from mace.verify.properties import Robust

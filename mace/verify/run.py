@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
-from mace.oracles.choice import choose
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
 from mace.problem.question import Question
+from mace.solve.choice import choose
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown, memory_asked
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Label

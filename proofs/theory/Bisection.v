@@ -1,6 +1,6 @@
 (** * The driver keeps its bracket
 
-    [lower <= true distance <= upper] is an invariant of mace/search.py (algorithm 1 of Karimi, Barthe, Balle, Valera
+    [lower <= true distance <= upper] is an invariant of mace/solve/driver.py (algorithm 1 of Karimi, Barthe, Balle, Valera
     2020): a witness moves [upper] to its own distance, a refuted radius moves [lower] to that radius. After the strict
     last question ("is there anything closer than the witness?") a refutation gives equality.
 

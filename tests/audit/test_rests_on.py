@@ -18,9 +18,9 @@ from mace.audit.export import read
 from mace.audit.task import Query, Task, Worker
 from mace.base import deadline
 from mace.cli import app
-from mace.oracles.smt_process import Answer
 from mace.problem.goals import wanted
 from mace.report.make import to_html
+from mace.solve.smt.process import Answer
 from mace.solver_certificate import load
 from tests.audit import faults
 from tests.clocks import Hand, Time

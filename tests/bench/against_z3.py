@@ -13,11 +13,11 @@ import statistics
 from fractions import Fraction
 from typing import Any
 
-from mace.oracles.choice import choose
-from mace.oracles.protocol import Gap, Limits, Oracle
-from mace.oracles.smt import SmtOracle
 from mace.problem.question import Question
-from mace.search import Bracket, squeeze
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket, squeeze
+from mace.solve.protocol import Gap, Limits, Oracle
+from mace.solve.smt.oracle import SmtOracle
 from tests.bench import ensembles, networks
 from tests.bench.real_data import cpu
 

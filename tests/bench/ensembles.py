@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 
 from mace.certificate import certificate
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.protocol import Found, Limits
 from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Found, Limits
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Tree, decision_for
 

@@ -20,10 +20,10 @@ from sklearn.neural_network import MLPClassifier
 
 from mace.compilers.read_sklearn_linear import read_linear
 from mace.compilers.read_sklearn_mlp import read_mlp
-from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Found, Gap, Limits
 from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Found, Gap, Limits
 from mace.space.space import Feature, Space
 from mace.tables.table import decision_for
 

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 import mace
-from mace.oracles import compiled
+from mace.solve import compiled
 
 PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
 
 NOTHING_NEW = """
 from mace.oracles import ensembles_greedy, ensembles_search, ensembles_walk, networks_kernels, networks_relax
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Limits
-from mace.oracles.warm import warm
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Limits
+from mace.solve.warm import warm
 from mace.tables.table import Ensemble
 from tests.oracles.small_ensembles import random_question as random_ensemble
 from tests.reference import random_question

@@ -12,14 +12,14 @@ from mace import answer
 from mace.base.deadline import Deadline
 from mace.certificate import certificate
 from mace.errors import ModelError
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
 from mace.recourse import explain
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.space.columns import Column, Step
 from mace.space.space import Feature, Space
 from mace.tables.table import Compare, Ensemble, Tree, decision_for

@@ -12,16 +12,16 @@ import pytest
 
 from mace.base.deadline import Deadline
 from mace.certificate import certificate
-from mace.oracles import networks_proof
-from mace.oracles.networks import NetworkOracle
-from mace.oracles.networks_search import Search
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.proof import Proof
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
-from mace.search import squeeze
+from mace.solve.driver import squeeze
+from mace.solve.networks import proof as networks_proof
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.networks.search import Search
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.space.space import Feature, Space
 from mace.tables.table import Layer, Network, decision_for
 from tests.reference import nearest, random_question
@@ -129,7 +129,7 @@ def test_a_point_that_the_deployed_model_refuses_is_excluded() -> None:
 
 
 def test_importing_the_oracle_loads_no_compiler_and_no_solver() -> None:
-    code = "import sys, mace.oracles.networks; assert not {'numba', 'scipy'} & set(sys.modules)"
+    code = "import sys, mace.solve.networks.prover; assert not {'numba', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -18,16 +18,17 @@ import numpy as np
 import pytest
 
 from mace.base.deadline import Deadline, TimeOverError
-from mace.oracles import smt, smt_process
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.oracles.smt import SOLVERS, SmtOracle, cross_check, export
-from mace.oracles.smt_encode import Encoding
-from mace.oracles.smt_process import SolverName, SolverProcess, Text
 from mace.problem.distance import DistanceProgram, norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.programs import distance_program, model_program, rule_of
 from mace.problem.question import Goal, Question
-from mace.search import squeeze
+from mace.solve.driver import squeeze
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.smt import oracle as smt
+from mace.solve.smt import process as smt_process
+from mace.solve.smt.encode import Encoding
+from mace.solve.smt.oracle import SOLVERS, SmtOracle, cross_check, export
+from mace.solve.smt.process import SolverName, SolverProcess, Text
 from mace.space.axes import Point
 from mace.space.columns import Column
 from mace.space.space import Feature, Space
@@ -306,7 +307,9 @@ def test_the_exported_script_has_the_same_verdict(seed: int) -> None:
 
 def test_the_same_question_gives_the_same_text_in_every_process() -> None:
     question = random_question(1009)
-    program = "import pickle, sys; from mace.oracles.smt import export; print(export(pickle.load(sys.stdin.buffer)))"
+    program = (
+        "import pickle, sys; from mace.solve.smt.oracle import export; print(export(pickle.load(sys.stdin.buffer)))"
+    )
     texts = {
         subprocess.run(
             [sys.executable, "-c", program],
@@ -326,7 +329,7 @@ def test_the_same_question_gives_the_same_witness() -> None:
 
 
 def test_importing_the_oracle_imports_no_solver() -> None:
-    program = "import sys, mace.oracles.smt; print([m for m in ('z3', 'cvc5', 'pysmt') if m in sys.modules])"
+    program = "import sys, mace.solve.smt.oracle; print([m for m in ('z3', 'cvc5', 'pysmt') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
     assert out.strip() == "[]"
 

@@ -9,9 +9,9 @@ import pytest
 import mace
 from mace.language import parse_program
 from mace.language.logic import formula_of, to_smtlib
-from mace.oracles.smt import export
-from mace.oracles.smt_process import SolverProcess, Text
-from mace.oracles.smt_text import UnsafeTextError, check_lines, check_script
+from mace.solve.smt.oracle import export
+from mace.solve.smt.process import SolverProcess, Text
+from mace.solve.smt.text import UnsafeTextError, check_lines, check_script
 from tests.reference import random_question
 
 SCRIPT = """(set-logic QF_LIRA)

@@ -24,12 +24,12 @@ import pytest
 import mace.proofs
 from mace.certificate import Certificate, certificate, same_statement
 from mace.errors import FileError
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Found, Limits, Refuted
 from mace.problem.proof import Leaf
 from mace.problem.question import Question
 from mace.proofs.check import RULES, Unusable, check, load, parse
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Found, Limits, Refuted
 from mace.tables.table import Ensemble
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from mace.certificate import certificate
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.protocol import Found, Limits, Refuted
 from mace.proofs.translate import TranslationError, translate
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Found, Limits, Refuted
 from mace.space.axes import LevelAxis
 from tests.oracles.small_ensembles import random_question
 from tests.proofs.enumeration import true

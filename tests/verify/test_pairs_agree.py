@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.oracles.protocol import Limits
+from mace.solve.protocol import Limits
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, decided, decision_of
 from mace.verify import equivalent, fair, monotone

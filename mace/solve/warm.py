@@ -14,10 +14,10 @@ from typing import assert_never
 
 import numpy as np
 
-from mace.oracles.protocol import Found, Limits
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
+from mace.solve.protocol import Found, Limits
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
 
@@ -39,7 +39,7 @@ def warm(table: Table) -> float:
 
 @cache
 def _trees() -> None:
-    from mace.oracles.ensembles import EnsembleOracle
+    from mace.solve.ensembles.prover import EnsembleOracle
 
     question = _question(_ensemble())
     found = EnsembleOracle(question).ask(None, Limits())
@@ -50,7 +50,7 @@ def _trees() -> None:
 
 @cache
 def _layers() -> None:
-    from mace.oracles.networks import NetworkOracle
+    from mace.solve.networks.prover import NetworkOracle
 
     ones = np.array([[1.0, -1.0], [1.0, 1.0], [0.5, 0.0], [0.0, 1.0]])
     layers = (

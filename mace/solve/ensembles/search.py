@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.oracles.compiled import compiled
-from mace.oracles.ensembles_cells import NO_TURN, Aim, Forest, Ground
-from mace.oracles.ensembles_cuts import Array
-from mace.oracles.ensembles_walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, lost, measure
+from mace.solve.compiled import compiled
+from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, lost, measure
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5
 OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6, 7

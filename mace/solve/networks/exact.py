@@ -14,10 +14,10 @@ from operator import mul
 import numpy as np
 
 from mace.base.exact import exact
-from mace.oracles.networks_model import Affine, Array, Numbers
 from mace.problem.distance import Norm
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
+from mace.solve.networks.model import Affine, Array, Numbers
 from mace.space.axes import Box, GridAxis, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network

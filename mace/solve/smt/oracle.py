@@ -21,16 +21,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.oracles.smt_process import Answer, SolverName, SolverProcess, first_answer
-from mace.oracles.witnesses import Witnesses
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid
 from mace.problem.question import Question
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.smt.process import Answer, SolverName, SolverProcess, first_answer
+from mace.solve.witnesses import Witnesses
 from mace.space.axes import Point
 
 if TYPE_CHECKING:
-    from mace.oracles.smt_encode import Encoding
+    from mace.solve.smt.encode import Encoding
 
 ZERO = Fraction(0)
 SOLVERS: tuple[SolverName, ...] = ("z3", "cvc5")
@@ -125,7 +125,7 @@ class SmtOracle:
 
     def _encoded(self, ball: Fraction | None, radius: Fraction | None, deadline: Deadline = NEVER) -> Encoding:
         """The encoding in use, or a new one if it does not cover the radius or the ball has halved."""
-        from mace.oracles.smt_encode import Encoding
+        from mace.solve.smt.encode import Encoding
 
         old = self._encoding
         if old is not None:
@@ -245,7 +245,7 @@ def export(
     "unsat" is a proof that there is none, for the deployed float model; a model of "sat" is a candidate.
     Raises TimeOverError at the deadline.
     """
-    from mace.oracles.smt_encode import Encoding
+    from mace.solve.smt.encode import Encoding
 
     encoding = Encoding(question, radius, bits=None, deadline=deadline)
     assumed = [encoding.possible] + ([] if radius is None else [encoding.within(radius, strict=strict)])

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.oracles.networks_model import Array
+from mace.solve.networks.model import Array
 from mace.space.axes import GridAxis, Point
 
 if TYPE_CHECKING:
-    from mace.oracles.networks_search import Search
+    from mace.solve.networks.search import Search
 
 SHARES = (0.1, 0.3, 0.6, 1.0)
 

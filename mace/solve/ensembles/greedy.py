@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.oracles.compiled import compiled
-from mace.oracles.ensembles_cells import Aim, Forest, Ground, Grounded
-from mace.oracles.ensembles_cuts import Array
-from mace.oracles.ensembles_walk import has_goal, leaf_of
+from mace.solve.compiled import compiled
+from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.walk import has_goal, leaf_of
 
 STUCK, GOING, REACHED = 0, 1, 2
 ROUNDS = 8  # steps of a climb between two looks at the clock

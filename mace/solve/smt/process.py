@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
-from mace.oracles.smt_text import check_lines, check_script
-from mace.oracles.smt_worker import OUT_OF_MEMORY
+from mace.solve.smt.text import check_lines, check_script
+from mace.solve.smt.worker import OUT_OF_MEMORY
 
 SolverName: TypeAlias = Literal["z3", "cvc5"]
 Values: TypeAlias = dict[str, bool | Fraction]

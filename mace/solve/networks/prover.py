@@ -17,20 +17,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.errors import ModelError
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.oracles.witnesses import Witnesses
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid
 from mace.problem.question import Question
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
 if TYPE_CHECKING:
-    from mace.oracles.networks_search import Search
+    from mace.solve.networks.search import Search
 
 
 class NetworkOracle:
-    """Answers about one question, see `mace.oracles.protocol`; raises ModelError for what `accepts` gives a reason."""
+    """Answers about one question, see `mace.solve.protocol`; raises ModelError for what `accepts` gives a reason."""
 
     name = "networks"
     optimises = True
@@ -78,7 +78,7 @@ class NetworkOracle:
         replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
-        from mace.oracles.networks_search import Search
+        from mace.solve.networks.search import Search
 
         self.witnesses.replay = replay
         search = Search(self.witnesses, gap, limits, radius, strict)
@@ -89,7 +89,7 @@ class NetworkOracle:
 
 def _reply(search: Search) -> Reply:
     """Run a search and say what it found."""
-    from mace.oracles.networks_proof import prove, prove_bound
+    from mace.solve.networks.proof import prove, prove_bound
 
     ended = search.run()
     found, radius = search.best, search.radius

@@ -19,13 +19,13 @@ from typing import Any, assert_never
 
 from mace.base.deadline import NEVER, Deadline
 from mace.language import Program
-from mace.oracles.smt_axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
-from mace.oracles.smt_layers import NetworkTerms
-from mace.oracles.smt_process import Text
-from mace.oracles.smt_trees import EnsembleTerms
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
+from mace.solve.smt.axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
+from mace.solve.smt.layers import NetworkTerms
+from mace.solve.smt.process import Text
+from mace.solve.smt.trees import EnsembleTerms
 from mace.space.axes import Point, Side
 from mace.tables.table import Ensemble, Formula
 

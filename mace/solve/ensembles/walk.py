@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.oracles.compiled import compiled
-from mace.oracles.ensembles_cells import Aim, Forest, Ground
-from mace.oracles.ensembles_cuts import Array
+from mace.solve.compiled import compiled
+from mace.solve.ensembles.cells import Aim, Forest, Ground
+from mace.solve.ensembles.cuts import Array
 
 
 class Box(NamedTuple):

@@ -26,9 +26,9 @@ import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact, nearest
-from mace.oracles.ensembles_cuts import Array, no_cut, tests_of, values_of
 from mace.problem.distance import Norm
 from mace.problem.question import Question
+from mace.solve.ensembles.cuts import Array, no_cut, tests_of, values_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.tables.margins import compare_slack, needed
 from mace.tables.table import Compare, Ensemble

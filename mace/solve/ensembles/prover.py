@@ -26,20 +26,20 @@ import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
-from mace.oracles.conditions import Closed, Cut, close_or_cut
-from mace.oracles.ensembles_cells import Grounded, ground, largest_delta, moved, refusal, with_cut
-from mace.oracles.ensembles_cuts import Array
-from mace.oracles.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.oracles.witnesses import Witnesses
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Leaf, Node, Proof, Split
 from mace.problem.question import Question
+from mace.solve.conditions import Closed, Cut, close_or_cut
+from mace.solve.ensembles.cells import Grounded, ground, largest_delta, moved, refusal, with_cut
+from mace.solve.ensembles.cuts import Array
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point
 
 if TYPE_CHECKING:
-    from mace.oracles.ensembles_search import Book, Scratch
+    from mace.solve.ensembles.search import Book, Scratch
 
 _NO_LIMIT = 2**62
 _FIRST_BUDGET, _LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
@@ -99,7 +99,7 @@ class EnsembleOracle:
         gap: Gap = Gap(),  # noqa: B008
         replay: Replay | None = None,
     ) -> Reply:
-        """The nearest point with the goal; within `radius` if one is given. See `mace.oracles.protocol.Oracle`."""
+        """The nearest point with the goal; within `radius` if one is given. See `mace.solve.protocol.Oracle`."""
         self.witnesses.replay = replay
         try:
             return self._ask(radius, limits, strict=strict, best=best, gap=gap)
@@ -156,7 +156,7 @@ class EnsembleOracle:
 
     def _first(self, grounded: Grounded, best: Point | None, bound: _Bound, deadline: Deadline) -> Point | None:
         """The best point known before the search: the given one and a greedy one, whichever is nearer."""
-        from mace.oracles.ensembles_greedy import greedy
+        from mace.solve.ensembles.greedy import greedy
 
         question = self.question
         known: Point | None = None
@@ -196,7 +196,8 @@ class _Search:
         deadline: Deadline,
         room: int,
     ) -> None:
-        from mace.oracles import ensembles_search, ensembles_walk
+        from mace.solve.ensembles import search as ensembles_search
+        from mace.solve.ensembles import walk as ensembles_walk
 
         self.kernel, self.walk = ensembles_search, ensembles_walk
         self.witnesses, self.grounded = witnesses, grounded

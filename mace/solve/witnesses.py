@@ -10,9 +10,9 @@ reach the same leaf of every tree, for which the library computes the same numbe
 
 from __future__ import annotations
 
-from mace.oracles.protocol import Replay
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidPoint
 from mace.problem.question import Question
+from mace.solve.protocol import Replay
 from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.tables.table import Ensemble, Tree
 

@@ -17,12 +17,12 @@ import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
-from mace.oracles.networks_kernels import dual_bound, plain
-from mace.oracles.networks_model import Array, Units, narrowed
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
+from mace.solve.networks.kernels import dual_bound, plain
+from mace.solve.networks.model import Array, Units, narrowed
 
 if TYPE_CHECKING:
-    from mace.oracles.networks_search import Node, Search
+    from mace.solve.networks.search import Node, Search
 
 BITS = (8, 16, 26, 38, 53)
 LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above

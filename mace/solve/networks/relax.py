@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mace.oracles.compiled import compiled
-from mace.oracles.networks_kernels import EMPTY, INFINITY, dual_bound, dual_simplex
-from mace.oracles.networks_model import Array, Axes, Hull, Net, Units
+from mace.solve.compiled import compiled
+from mace.solve.networks.kernels import EMPTY, INFINITY, dual_bound, dual_simplex
+from mace.solve.networks.model import Array, Axes, Hull, Net, Units
 
 
 @compiled

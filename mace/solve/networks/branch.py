@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mace.base.exact import exact
-from mace.oracles.conditions import ends
-from mace.oracles.networks_exact import single
-from mace.oracles.networks_kernels import INFINITY
 from mace.problem.exclusions import AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Split
+from mace.solve.conditions import ends
+from mace.solve.networks.exact import single
+from mace.solve.networks.kernels import INFINITY
 from mace.space.axes import Axis, Box, GridAxis, Side, holds
 
 if TYPE_CHECKING:
-    from mace.oracles.networks_search import Node, Search
+    from mace.solve.networks.search import Node, Search
 
 TRIED = 8  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9

@@ -1,7 +1,7 @@
 """The search behind `networks`: nodes, their bounds, where they are split, and the proof that is read off the tree.
 
 In:  a question, a gap, limits, a radius.    Out: the best point, and a proof that nothing is closer than `lower`.
-Promise: see `mace.oracles.networks`.
+Promise: see `mace.solve.networks.prover`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from mace.base.exact import below, exact, nearest
-from mace.oracles.conditions import broken, inside
-from mace.oracles.networks_branch import TRIED, candidates
-from mace.oracles.networks_exact import Exact, box_of, single
-from mace.oracles.networks_kernels import INFINITY, STUCK, cut, derive, plain
-from mace.oracles.networks_model import Array, Hull, Part, Units, narrowed, numbers
-from mace.oracles.networks_relax import relax
-from mace.oracles.networks_start import greedy
-from mace.oracles.protocol import Gap, Limits
-from mace.oracles.witnesses import Witnesses
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
+from mace.solve.conditions import broken, inside
+from mace.solve.networks.branch import TRIED, candidates
+from mace.solve.networks.exact import Exact, box_of, single
+from mace.solve.networks.kernels import INFINITY, STUCK, cut, derive, plain
+from mace.solve.networks.model import Array, Hull, Part, Units, narrowed, numbers
+from mace.solve.networks.relax import relax
+from mace.solve.networks.start import greedy
+from mace.solve.protocol import Gap, Limits
+from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, GridAxis, Point, Side, holds
 
 SMALLEST_GAP = Fraction(1, 10**9)

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mace.oracles.compiled import compiled
-from mace.oracles.networks_model import Array, Axes, Hull, Net, Units
+from mace.solve.compiled import compiled
+from mace.solve.networks.model import Array, Axes, Hull, Net, Units
 
 T = TypeVar("T", bound=tuple[Any, ...])
 

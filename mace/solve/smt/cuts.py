@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mace.base.exact import to_float32
-from mace.oracles.smt_axes import GridTerm, LevelTerm
+from mace.solve.smt.axes import GridTerm, LevelTerm
 from mace.space.axes import GridAxis
 from mace.space.columns import Column
 from mace.tables.table import Ensemble, Tree

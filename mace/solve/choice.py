@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mace.errors import MaceError
-from mace.oracles.ensembles import EnsembleOracle
-from mace.oracles.networks import NetworkOracle
-from mace.oracles.protocol import Oracle
 from mace.problem.question import Question
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Oracle
 from mace.tables.table import Ensemble, Formula
 
 ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
@@ -44,7 +44,7 @@ def choose(question: Question, name: str = "auto") -> Chosen:
         return Chosen(PROVERS[prover](question), "")
     if name in PROVERS:
         raise MaceError(f"the oracle {name!r} does not take this question: {reason}", hint='Use oracle="auto".')
-    from mace.oracles.smt import SOLVERS, SmtOracle
+    from mace.solve.smt.oracle import SOLVERS, SmtOracle
 
     solvers = [solver for solver in SOLVERS if name in (solver, "smt", "auto")]
     note = "" if reason is None else f"answered by solvers, not by the prover {prover!r}: {reason}"

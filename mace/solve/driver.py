@@ -17,10 +17,10 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
-from mace.oracles.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
+from mace.solve.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
 from mace.space.axes import GridAxis, Point
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]

@@ -1,0 +1,1 @@
+"""The solvers, z3 and cvc5, each in a process of its own."""

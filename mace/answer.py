@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mace.certificate import Certificate
+    from mace.certify.record import SolverCertificate
+    from mace.certify.writer import Certificate
     from mace.plot_answer import AnswerDisplay
     from mace.problem.proof import Proof
     from mace.problem.question import Question
-    from mace.solver_certificate import SolverCertificate
 
 LONG_PROOF = 2000
 MEANING = {
@@ -117,7 +117,7 @@ class Answer:
         Raises CertificateError when this answer has none, saying why.
         """
         if self.by_solvers:
-            from mace.solver_certificate import solver_certificate
+            from mace.certify.record import solver_certificate
 
             assert self.question is not None
             return solver_certificate(self.question, None if self.status == "infeasible" else self.exact_lower_bound)
@@ -126,7 +126,7 @@ class Answer:
                 f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
                 hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
             )
-        from mace.certificate import certificate
+        from mace.certify.writer import certificate
 
         lower = None if self.status == "infeasible" else self.exact_lower_bound
         return certificate(self.question, lower, self.witness, self.short_proof())

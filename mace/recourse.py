@@ -27,7 +27,8 @@ from mace.answer import LONG_PROOF, Answer, Counterfactual
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
-from mace.certificate import certifiable
+from mace.certify.recheck import recheck
+from mace.certify.writer import certifiable
 from mace.errors import MaceError, ModelError, NumberError
 from mace.judge import Judge, of_probability
 from mace.problem import missing
@@ -37,7 +38,6 @@ from mace.problem.goals import Classes, Margin, Wanted, lower, wanted
 from mace.problem.programs import Rule, distance_program, model_program, rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
-from mace.recheck import recheck
 from mace.solve.background import Background
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, pull_back, squeeze

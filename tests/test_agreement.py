@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mace.certificate import certifiable, certificate
+from mace.certify.writer import certifiable, certificate
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, squeeze
 from mace.solve.protocol import Gap, Limits

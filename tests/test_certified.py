@@ -16,9 +16,9 @@ from sklearn.neural_network import MLPClassifier
 import mace
 from mace import Feature, Space
 from mace.base.deadline import Deadline
-from mace.certificate import certificate
+from mace.certify.recheck import recheck
+from mace.certify.writer import certificate
 from mace.errors import CertificateError, MaceError
-from mace.recheck import recheck
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket
 from mace.solve.ensembles import prover as ensembles

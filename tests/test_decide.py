@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.certificate import canonical, certifiable, certificate, statement
+from mace.certify.writer import canonical, certifiable, certificate, statement
 from mace.problem.distance import norm
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mace.base.deadline import Deadline
-from mace.certificate import certifiable
+from mace.certify.recheck import recheck
+from mace.certify.writer import certifiable
 from mace.problem.distance import DistanceError, norm
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf, Split
-from mace.recheck import recheck
 from mace.solve.driver import Bracket, squeeze
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.space.axes import GridAxis

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mace.certificate import Certificate, certifiable, same_statement
+from mace.certify.export import FORMATS, export, save
+from mace.certify.writer import Certificate, certifiable, same_statement
 from mace.errors import CertificateError, MaceError, ModelError
-from mace.export import FORMATS, export, save
 from mace.language import parse_program, run
 from mace.problem.distance import norm
 from mace.proofs.check import Problem
@@ -93,7 +93,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
             oracle.close()
         if found.status in ("optimal", "infeasible") and (best is None or found.lower == best[0]):
             proved = found.proof
-            from mace.certificate import certificate
+            from mace.certify.writer import certificate
 
             whole = certificate(question, None if best is None else found.lower, None, proved).to_dict()
             verdict = Certificate({**data, "proof": whole["proof"]}).check()

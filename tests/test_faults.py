@@ -27,9 +27,9 @@ from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written, exact
 from mace.base.files import LARGEST, parse_toml, read_text
+from mace.certify.export import export_question
 from mace.cli import app
 from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
-from mace.export import export_question
 from mace.solve.protocol import memory_asked
 from mace.verify.properties import read as read_property
 

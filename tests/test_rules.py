@@ -11,7 +11,7 @@ import pytest
 
 import mace
 from mace import rules
-from mace.certificate import certifiable, certificate
+from mace.certify.writer import certifiable, certificate
 from mace.errors import ProgramError, SpaceError
 from mace.problem.programs import rule_of
 from mace.solve.choice import choose

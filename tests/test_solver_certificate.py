@@ -13,12 +13,12 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 import mace
-from mace import solver_certificate as module
+from mace.certify import record as module
+from mace.certify.record import SolverCertificate, from_dict, load, solver_certificate
 from mace.cli import app
 from mace.errors import CertificateError, MaceError
 from mace.problem.exclusions import AvoidNear, AvoidPoint
 from mace.solve.smt.process import Answer, SolverProcess
-from mace.solver_certificate import SolverCertificate, from_dict, load, solver_certificate
 from tests.reference import nearest, random_question
 
 FALSE = "(set-logic QF_LIRA)\n(assert false)\n(check-sat)\n"
@@ -274,7 +274,7 @@ def test_the_same_question_gives_the_same_text_with_a_certificate_of_a_prover_be
 
 def test_a_certificate_that_leaves_out_refused_leaves_is_about_its_model_and_no_other():
     """What the deployed model refused when it was asked is named in the statement, and asked again."""
-    from mace.exclusions import without
+    from mace.certify.exclusions import without
     from mace.solve.witnesses import same_leaves
 
     frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})

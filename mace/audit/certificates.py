@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import Deadline
 from mace.base.files import write_whole
-from mace.certificate import Certificate, canonical, certificate, model_part, zipped
+from mace.certify.writer import Certificate, canonical, certificate, model_part, zipped
 from mace.errors import CertificateError
 from mace.proofs.check import MODEL
 from mace.tables.table import Formula, Table

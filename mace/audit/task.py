@@ -233,7 +233,7 @@ class Worker:
 
     def _record_solvers(self, answer: Answer, record: Record, folder: Path, deadline: Deadline) -> Record:
         """Write what the solvers refuted, where the verdict rests on them, and what both say of it when asked again."""
-        from mace.solver_certificate import SECONDS, SUFFIX, SolversDisagreeError, solver_certificate
+        from mace.certify.record import SECONDS, SUFFIX, SolversDisagreeError, solver_certificate
 
         assert answer.question is not None
         lower = None if answer.status == "infeasible" else answer.exact_lower_bound

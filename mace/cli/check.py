@@ -29,8 +29,8 @@ from mace.errors import CertificateError, FileError, MaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mace.certify.record import SolverCertificate
     from mace.problem.question import Question
-    from mace.solver_certificate import SolverCertificate
     from mace.space.axes import Point
 
 CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
@@ -67,7 +67,7 @@ def check(
         _check_folder(file, format)
     data = _loaded(file, {})
     if _by_solvers(data):
-        from mace.solver_certificate import from_dict
+        from mace.certify.record import from_dict
 
         _check_solvers(from_dict(data), (given, measured, asked), (timeout or None, memory), format)
     from mace.proofs.check import check as verdict_on
@@ -95,8 +95,8 @@ def check(
 
 def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
     """How a certificate's statement differs from the question; what it excludes is asked of the model again."""
-    from mace.certificate import same_statement
-    from mace.exclusions import without
+    from mace.certify.exclusions import without
+    from mace.certify.writer import same_statement
 
     question, meets = _question(about)
     statement = data.get("statement") if isinstance(data, dict) else None
@@ -151,8 +151,8 @@ def _loaded(file: Path, models: dict[str, Any]) -> Any:
 
 def _verdict_in(file: Path, models: dict[str, Any]) -> tuple[str, str]:
     """Status and words of one file of a folder; a record of solvers is not asked again, since it needs its row."""
+    from mace.certify.record import from_dict, in_words
     from mace.proofs.check import check
-    from mace.solver_certificate import from_dict, in_words
 
     try:
         data = _loaded(file, models)
@@ -167,8 +167,8 @@ def _verdict_in(file: Path, models: dict[str, Any]) -> tuple[str, str]:
 
 def _check_folder(folder: Path, format: Format) -> None:
     """Check every certificate in a folder; what rests on solvers is counted apart."""
+    from mace.certify.record import SUFFIX
     from mace.proofs.check import files_of
-    from mace.solver_certificate import SUFFIX
 
     files = [path for path in files_of(folder) if path != folder] + sorted(folder.glob(f"*{SUFFIX}"))
     if not files:

@@ -44,7 +44,7 @@ def export(
     radius: Annotated[str | None, typer.Option("--radius", help="Ask for distances up to this; default: any.")] = None,
 ) -> None:
     """Write the question about a row for other solvers."""
-    from mace.export import export_question
+    from mace.certify.export import export_question
 
     say(export_question(question_of(given, measured, asked), to, radius, out), nl=False)
 

@@ -23,8 +23,8 @@ from mace.report.parts import Pair, Plot, Table, goal_of, plot_of
 if TYPE_CHECKING:
     from mace.audit.record import Record
     from mace.audit.run import Audit
-    from mace.certificate import Certificate
-    from mace.solver_certificate import SolverCertificate
+    from mace.certify.record import SolverCertificate
+    from mace.certify.writer import Certificate
     from mace.space.space import Space
 
 SAVED = "certificate.json.gz"  # where the command for an answer expects its certificate
@@ -193,8 +193,8 @@ def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pa
 
 def _check(record: Record, path: Path) -> list[Pair]:
     """Check the certificate once more, and that it makes the claim of the record."""
-    from mace.certificate import load
-    from mace.solver_certificate import load as load_solvers
+    from mace.certify.record import load as load_solvers
+    from mace.certify.writer import load
 
     found: Certificate | SolverCertificate
     try:

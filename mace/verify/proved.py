@@ -13,15 +13,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from mace.base.deadline import Deadline, TimeOverError
+from mace.certify.recheck import objection, recheck
 from mace.errors import CertificateError
 from mace.problem.proof import Proof
 from mace.problem.question import Question
-from mace.recheck import objection, recheck
 from mace.solve.driver import Bracket
 
 if TYPE_CHECKING:
     from mace.answer import Answer
-    from mace.certificate import Certificate
+    from mace.certify.writer import Certificate
 
 
 class Kept(NamedTuple):
@@ -37,7 +37,7 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
 
     lower: nothing with the goal is closer; None: there is nothing with the goal at all.
     """
-    from mace.certificate import certifiable, certificate
+    from mace.certify.writer import certifiable, certificate
 
     if proof is None:
         why = certifiable(question) or "the solvers refuted a question, and their refutations are no certificates"
@@ -52,7 +52,7 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
 
 def kept_of(answer: Answer, deadline: Deadline) -> Kept:
     """The same for the bound of an answer."""
-    from mace.certificate import certifiable, certificate
+    from mace.certify.writer import certifiable, certificate
 
     assert answer.question is not None
     if answer.proof is None:

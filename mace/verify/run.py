@@ -37,7 +37,7 @@ from mace.verify.verdict import Verdict, Violation
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.certificate import Certificate
+    from mace.certify.writer import Certificate
 
 ANYTHING = Gap(Fraction(10**12))  # the first point found will do: nobody asked for the nearest
 

@@ -15,7 +15,7 @@ from mace.base.escape import one_line
 from mace.base.values import for_json, plain
 
 if TYPE_CHECKING:
-    from mace.certificate import Certificate
+    from mace.certify.writer import Certificate
 
 Status: TypeAlias = Literal["proved", "violated", "unknown"]
 WIDTH = 28

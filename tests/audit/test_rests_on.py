@@ -11,17 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 import mace
-from mace import solver_certificate
 from mace.audit import certificates
 from mace.audit.certificates import Writer
 from mace.audit.export import read
 from mace.audit.task import Query, Task, Worker
 from mace.base import deadline
+from mace.certify import record as solver_certificate
+from mace.certify.record import load
 from mace.cli import app
 from mace.problem.goals import wanted
 from mace.report.make import to_html
 from mace.solve.smt.process import Answer
-from mace.solver_certificate import load
 from tests.audit import faults
 from tests.clocks import Hand, Time
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mace.certificate import certificate
+from mace.certify.writer import certificate
 from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
 from mace.solve.ensembles.prover import EnsembleOracle

@@ -1,7 +1,7 @@
 """Which changes of a file no test notices.
 
     python -m tests.mutation mace/problem/goals.py tests/test_goals.py tests/test_families_agree.py
-    python -m tests.mutation mace/certificate.py tests/proofs --every 3 --workers 2
+    python -m tests.mutation mace/certify/writer.py tests/proofs --every 3 --workers 2
 
 Each mutant is loaded in a process of its own, forked from one that holds the libraries already. Survivors are printed
 with their line; the last line counts. A mutant whose tests take `--seconds` counts as noticed: something hangs.

@@ -10,7 +10,7 @@ import pytest
 
 from mace import answer
 from mace.base.deadline import Deadline
-from mace.certificate import certificate
+from mace.certify.writer import certificate
 from mace.errors import ModelError
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mace.base.deadline import Deadline
-from mace.certificate import certificate
+from mace.certify.writer import certificate
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.proof import Proof

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import mace.proofs
-from mace.certificate import Certificate, certificate, same_statement
+from mace.certify.writer import Certificate, certificate, same_statement
 from mace.errors import FileError
 from mace.problem.proof import Leaf
 from mace.problem.question import Question

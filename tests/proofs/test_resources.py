@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mace.certificate import load as load_certificate
+from mace.certify.writer import load as load_certificate
 from mace.errors import CertificateError
 from mace.proofs import check as checker
 from mace.proofs.check import Unusable, check, load, parse

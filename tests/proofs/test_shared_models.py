@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import mace
 from mace.audit.certificates import Writer
-from mace.certificate import canonical, same_statement, zipped
+from mace.certify.writer import canonical, same_statement, zipped
 from mace.cli import app
 from mace.errors import CertificateError
 from mace.proofs import check as checker
@@ -71,7 +71,7 @@ def test_a_certificate_with_its_model_beside_it_is_the_one_with_its_model_in_it(
         path = folder / f"{k}.json.gz"
         alone = answer.certificate.save(away / path.name)
         assert load(path) == load(alone)
-        again = mace.certificate.load(path)
+        again = mace.certify.writer.load(path)
         assert again.digest == answer.certificate.digest
         assert again.check().accepted
         # Read and saved it stands alone, wherever it is.
@@ -141,7 +141,7 @@ def test_without_its_model_a_certificate_is_unusable(folder: Path, how: str, wor
     assert MODEL in done.stdout
     assert "copy it from the folder that the certificate was written to" in done.stdout
     with pytest.raises(CertificateError, match="copy it from the folder"):
-        mace.certificate.load(folder / "0.json.gz")
+        mace.certify.writer.load(folder / "0.json.gz")
     if how not in ("too large", "no json"):
         with pytest.raises(TranslationError):
             read(folder / "0.json.gz")
@@ -266,7 +266,7 @@ def test_an_audit_goes_on_with_certificates_of_either_form(rows: tuple[Any, Any]
 
     # One that stands alone, as earlier versions wrote them all, needs no model; the others do.
     alone = written / first.records[0].certificate
-    mace.certificate.load(alone).save(alone)
+    mace.certify.writer.load(alone).save(alone)
     model_in(written).unlink()
     again = audit(rows, tmp_path)
     assert again.asked == len(first.records) - 1

@@ -239,7 +239,7 @@ def test_the_certificate_of_a_person_is_checked_again(real):
     words = Parsed(text).words()
     assert "Checked again for this report accepted:" in words
     assert f"mace check {who.certificate}" in words
-    certificate = mace.certificate.load(folder / "certificates" / who.certificate)
+    certificate = mace.certify.writer.load(folder / "certificates" / who.certificate)
     assert certificate.digest in words
     assert 'id="plot-person"' in text
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mace.certificate import certificate
+from mace.certify.writer import certificate
 from mace.proofs.translate import TranslationError, translate
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted

@@ -8,9 +8,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import mace
-from mace import recheck
 from mace.base import deadline
 from mace.base.deadline import Deadline, TimeOverError
+from mace.certify import recheck
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.verify import proved

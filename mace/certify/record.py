@@ -4,7 +4,7 @@ In:  a question, and the bound that the solvers' route gave.
 Out: a `SolverCertificate`: the SMT-LIB 2 text that asks for a nearer point (or for any point, where the claim is that
      there is none), what z3 and cvc5 each say of it, and cvc5's proof (CPC, granularity dsl-rewrite: no opaque steps)
      where it comes within the time given.
-Promise: weaker than `mace.certificate`, and it says so: it is never "accepted". That the text means the question is
+Promise: weaker than `mace.certify.writer`, and it says so: it is never "accepted". That the text means the question is
 trusted to mace's encoding; that it is unsatisfiable, to the solvers, or to the proof once a checker of that format
 accepts it. `check` believes nothing that stands in the record: it makes the text again from the question and the claim,
 refuses a record whose text is another, and asks both solvers about its own.
@@ -26,8 +26,8 @@ from typing import Any, Literal, TypeAlias
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
+from mace.certify.exclusions import without
 from mace.errors import CertificateError
-from mace.exclusions import without
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Question
 from mace.solve.protocol import memory_asked

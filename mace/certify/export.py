@@ -25,7 +25,7 @@ import numpy as np
 from mace.base.escape import one_line
 from mace.base.exact import above, as_written, below, exact
 from mace.base.files import write_whole
-from mace.certificate import FORMAT, statement
+from mace.certify.writer import FORMAT, statement
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
 from mace.problem.distance import Norm
 from mace.problem.question import Question

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.base.files import write_whole
-from mace.certificate import Certificate, canonical, certifiable, certificate, holdable
+from mace.certify.writer import Certificate, canonical, certifiable, certificate, holdable
 from mace.errors import CertificateError
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mace import datasets as datasets
-    from mace.answer import Answer as Answer
     from mace.audit.run import Audit as Audit
     from mace.audit.run import audit as audit
-    from mace.recourse import Explainer as Explainer
-    from mace.recourse import explain as explain
+    from mace.explain.answer import Answer as Answer
+    from mace.explain.explainer import Explainer as Explainer
+    from mace.explain.explainer import explain as explain
     from mace.report.make import report as report
     from mace.space.space import Feature as Feature
     from mace.space.space import Space as Space
@@ -26,15 +26,15 @@ __version__ = "0.1.0"
 
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 PUBLIC = {
-    "Answer": "mace.answer",
+    "Answer": "mace.explain.answer",
     "Audit": "mace.audit.run",
-    "Explainer": "mace.recourse",
+    "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.space",
     "Space": "mace.space.space",
     "Verdict": "mace.verify.verdict",
     "audit": "mace.audit",
     "datasets": "mace.datasets",
-    "explain": "mace.recourse",
+    "explain": "mace.explain.explainer",
     "report": "mace.report",
     "verify": "mace.verify",
 }

@@ -11,9 +11,9 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mace.answer import Answer
 from mace.base.console import console
-from mace.recourse import Explainer
+from mace.explain.answer import Answer
+from mace.explain.explainer import Explainer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from mace.errors import MaceError, RowError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mace.answer import Answer
+    from mace.explain.answer import Answer
     from mace.space.space import Feature, Space
 
 

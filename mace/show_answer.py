@@ -10,7 +10,7 @@ from mace.base.escape import one_line
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from mace.answer import Answer
+    from mace.explain.answer import Answer
 
 
 def _value(value: Any, unit: str = "") -> str:
@@ -32,7 +32,7 @@ def _move(before: Any, after: Any) -> str:
 
 def bounds(answer: Answer) -> str:
     """One sentence: status, distance and lower bound."""
-    from mace.answer import MEANING
+    from mace.explain.answer import MEANING
 
     meaning = MEANING[answer.status]
     if answer.status == "infeasible":

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 import mace
 from mace import rules
-from mace.answer import Answer
 from mace.compilers import deployed
+from mace.explain.answer import Answer
 from mace.space.space import Feature, Space
 from tests.small_spaces import (
     SPECS,

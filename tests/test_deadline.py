@@ -11,10 +11,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace import answer
 from mace.base import deadline
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
+from mace.explain import answer
 from mace.problem.question import Question
 from mace.solve import background, warm
 from mace.solve.driver import pull_back

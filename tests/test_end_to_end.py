@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import mace
-from mace.answer import Answer
+from mace.explain.answer import Answer
 from mace.space.space import Feature, Space
 from tests.small_spaces import SPECS, Measure, Row, reachable, shown, values
 

@@ -27,12 +27,12 @@ from typer.testing import CliRunner
 
 import mace
 from mace import Feature, Space
-from mace.answer import Answer
 from mace.certify.exclusions import without
 from mace.certify.writer import same_statement
 from mace.cli import app
 from mace.errors import CertificateError, ModelError
-from mace.judge import Judge
+from mace.explain.answer import Answer
+from mace.explain.judge import Judge
 from mace.problem.question import Question
 from mace.solve.witnesses import same_leaves
 

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import ModelError, RowError, SpaceError
-from mace.recourse import Explainer
+from mace.explain.explainer import Explainer
 from mace.space.axes import GridAxis, LevelAxis
 from mace.space.file import dumps, loads
 from mace.space.space import Feature, Space

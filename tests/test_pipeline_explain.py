@@ -21,11 +21,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.answer import Answer
 from mace.datasets import load
 from mace.errors import RowError
+from mace.explain.answer import Answer
+from mace.explain.explainer import Explainer
 from mace.problem.question import Question
-from mace.recourse import Explainer
 from mace.space.axes import GridAxis
 from mace.space.space import Feature, Space
 from tests.compilers.pipelines import GRADES, MODELS, REGIONS, TRADES, fitted, people, random_rows, space_of

@@ -31,7 +31,7 @@ from mace.proofs.check import MODEL
 from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
-    from mace.answer import Answer
+    from mace.explain.answer import Answer
 
 # Quotes inside a JSON text are escaped, so this stands for the field itself.
 REFERENCE = re.compile(rb'"model":\{"sha256":"([0-9a-f]{64})"\}')

@@ -19,7 +19,7 @@ from mace.audit.record import Record
 if TYPE_CHECKING:
     from mace.audit.task import Query, Task
     from mace.base.deadline import Deadline
-    from mace.recourse import Explainer
+    from mace.explain.explainer import Explainer
 
 Reply = Literal["blocked", "open", "unknown"]
 

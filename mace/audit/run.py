@@ -26,8 +26,8 @@ from mace.audit.task import FORMAT, Query, Task
 from mace.base.deadline import Deadline
 from mace.base.values import for_json
 from mace.errors import FileError, GoalError, MaceError, RowError
+from mace.explain.explainer import DistanceSpec, Explainer, GoalSpec
 from mace.problem.goals import Classes, Wanted, wanted
-from mace.recourse import DistanceSpec, Explainer, GoalSpec
 from mace.report.plots import Plots
 from mace.solve.protocol import memory_asked
 from mace.space.space import Change, Space

@@ -23,16 +23,16 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import as_written, text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError
+from mace.explain.explainer import DistanceSpec, Explainer
 from mace.problem.goals import Wanted
-from mace.recourse import DistanceSpec, Explainer
 from mace.space.space import Change
 from mace.tables.table import Formula
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.answer import Answer
     from mace.audit.certificates import Writer
+    from mace.explain.answer import Answer
     from mace.space.space import Space
     from mace.tables.table import Table
 

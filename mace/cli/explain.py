@@ -28,7 +28,7 @@ from mace.cli.progress import Progress
 from mace.errors import CertificateError, FileError
 
 if TYPE_CHECKING:
-    from mace.answer import Answer
+    from mace.explain.answer import Answer
 
 
 def explain(

@@ -27,8 +27,8 @@ from mace.errors import FileError, MaceError, RowError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mace.explain.explainer import Explainer
     from mace.problem.question import Question
-    from mace.recourse import Explainer
     from mace.space.space import Space
 
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
@@ -199,7 +199,7 @@ class Limits:
 
 def explainer_of(given: Given, measured: Measured, asked: Asked) -> tuple[Explainer, pd.Series[Any]]:
     """The explainer, and the row that is asked about."""
-    from mace.recourse import Explainer
+    from mace.explain.explainer import Explainer
 
     frame, space = given.read_table()
     if not 0 <= asked.row < len(frame):

@@ -19,8 +19,8 @@ from mace.drawing import need_matplotlib
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
-    from mace.answer import Answer
     from mace.audit.run import Audit
+    from mace.explain.answer import Answer
     from mace.space.space import Space
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mace.answer import MEANING
 from mace.audit.record import FAILURES, PROOFS
 from mace.drawing import cell, number, percent
+from mace.explain.answer import MEANING
 from mace.report.displays import (
     MOST_FEATURES,
     MOST_GROUPS,

@@ -20,8 +20,8 @@ from mace.problem.question import Question
 from mace.solve.driver import Bracket
 
 if TYPE_CHECKING:
-    from mace.answer import Answer
     from mace.certify.writer import Certificate
+    from mace.explain.answer import Answer
 
 
 class Kept(NamedTuple):

@@ -24,12 +24,12 @@ from mace.verify.verdict import Verdict, Violation
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.recourse import Explainer
+    from mace.explain.explainer import Explainer
 
 
 def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | None, limits: Limits) -> Verdict:
     """Whether the decision of a row holds within the radius; without one, how far it is proved to hold."""
-    from mace.recourse import Explainer
+    from mace.explain.explainer import Explainer
 
     subject = Subject(model, space)
     explainer = Explainer(model, subject.space, distance=given.distance, background=data)

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from mace.base.values import plain
 from mace.errors import MaceError, RowError
+from mace.explain.explainer import Explainer
 from mace.problem.programs import Rule
 from mace.problem.question import program_result
-from mace.recourse import Explainer
 from mace.space.axes import Axis
 from mace.space.columns import Column, usable_axes
 from mace.space.space import Feature, Space

@@ -15,7 +15,7 @@ from collections import Counter
 from typing import Any
 
 from mace import Space, datasets
-from mace.recourse import Explainer
+from mace.explain.explainer import Explainer
 
 
 def ask(name: str, model: Any, space: Space, data: Any, rows: int) -> None:

@@ -17,7 +17,7 @@ from collections import Counter
 from typing import Any
 
 from mace import datasets
-from mace.recourse import Explainer
+from mace.explain.explainer import Explainer
 from mace.space.space import Space
 
 CLASSES = ("tree", "forest", "logistic", "mlp")

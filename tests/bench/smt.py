@@ -13,7 +13,7 @@ import statistics
 from collections import Counter
 
 from mace import datasets
-from mace.recourse import Explainer
+from mace.explain.explainer import Explainer
 from tests.bench.real_data import cpu, train, verify
 
 # Data set, model, CPU seconds that the median may take, and what the original takes (its own gap: 1e-3 for the forest).

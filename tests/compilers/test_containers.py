@@ -26,7 +26,7 @@ from mace.compilers.containers import Stage
 from mace.compilers.pipeline import compile_pipeline
 from mace.compilers.read_lightgbm import of_sparse_rows, read_wrapper
 from mace.errors import ModelError
-from mace.recourse import Explainer
+from mace.explain.explainer import Explainer
 from mace.space.space import Feature, Space
 from mace.tables.decide import decides
 from mace.tables.table import Ensemble, decision_for

@@ -17,12 +17,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import mace
-from mace.answer import Answer
 from mace.compilers import load_model
 from mace.compilers.pipeline import compile_raw
 from mace.datasets import load
 from mace.errors import ModelError, RowError
-from mace.recourse import Explainer
+from mace.explain.answer import Answer
+from mace.explain.explainer import Explainer
 from mace.space.axes import GridAxis
 from mace.space.space import Feature, Space
 from tests.compilers.native import CODES, GRADES, NATIVE, REGIONS, TRADES, frame_of, hist, light, people, saved, xgb

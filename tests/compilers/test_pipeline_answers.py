@@ -16,7 +16,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mace.recourse import Explainer
+from mace.explain.explainer import Explainer
 from mace.space.space import Feature, Space
 
 NUMBERS = Space([Feature(name, "integer", 0, 19) for name in ("a", "b")])

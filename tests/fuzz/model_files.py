@@ -71,7 +71,7 @@ def asked(kind: str, honest: Honest, data: bytes) -> str:
     import mace
     from mace.compilers import load_model
     from mace.errors import MaceError
-    from mace.recourse import Explainer
+    from mace.explain.explainer import Explainer
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{kind}"

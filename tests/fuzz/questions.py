@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import mace
-from mace.answer import Answer
 from mace.errors import CertificateError
+from mace.explain.answer import Answer
 from mace.space.space import Space
 from tests import roads
 from tests.fuzz import spaces

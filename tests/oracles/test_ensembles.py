@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace import answer
 from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.errors import ModelError
+from mace.explain import answer
+from mace.explain.explainer import explain
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
-from mace.recourse import explain
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.space.columns import Column, Step

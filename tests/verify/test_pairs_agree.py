@@ -42,8 +42,8 @@ class Deployed:
 
 
 def subject_of(model: Deployed, space: Space, monkeypatch) -> Subject:
-    monkeypatch.setattr("mace.recourse.read_model", lambda given, _: given.table)
-    monkeypatch.setattr("mace.recourse.read_pipeline", lambda *_: None)
+    monkeypatch.setattr("mace.explain.explainer.read_model", lambda given, _: given.table)
+    monkeypatch.setattr("mace.explain.explainer.read_pipeline", lambda *_: None)
     subject = Subject(model, space)
     monkeypatch.setattr(
         subject, "decisions", lambda rows: [x.item() for x in model.predict(space.encode(frame(rows)))], raising=False

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.answer import LONG_PROOF, Answer, Counterfactual
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.certify.recheck import recheck
 from mace.certify.writer import certifiable
 from mace.errors import MaceError, ModelError, NumberError
-from mace.judge import Judge, of_probability
+from mace.explain.answer import LONG_PROOF, Answer, Counterfactual
+from mace.explain.judge import Judge, of_probability
 from mace.problem import missing
 from mace.problem.distance import Distance, DistanceProgram, norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint

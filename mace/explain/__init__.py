@@ -1,0 +1,1 @@
+"""`explain`: a model, a space and a row to an answer."""

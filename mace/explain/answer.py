@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mace.certify.record import SolverCertificate
     from mace.certify.writer import Certificate
-    from mace.plot_answer import AnswerDisplay
+    from mace.present.answer_plot import AnswerDisplay
     from mace.problem.proof import Proof
     from mace.problem.question import Question
 
@@ -204,21 +204,21 @@ class Answer:
 
         Raises MaceError if there is no such counterfactual, or if matplotlib is not installed.
         """
-        from mace.plot_answer import AnswerDisplay
+        from mace.present.answer_plot import AnswerDisplay
 
         return AnswerDisplay.from_answer(self, ax, which=which)
 
     def __str__(self) -> str:
-        from mace.show_answer import as_text
+        from mace.present.answer_text import as_text
 
         return as_text(self)
 
     def __rich__(self) -> Any:
-        from mace.show_answer import as_rich
+        from mace.present.answer_text import as_rich
 
         return as_rich(self)
 
     def _repr_html_(self) -> str:
-        from mace.show_answer import as_html
+        from mace.present.answer_text import as_html
 
         return as_html(self)

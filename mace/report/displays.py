@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mace.drawing import (
+from mace.present.drawing import (
     BLUE,
     FAINT,
     GREEN,

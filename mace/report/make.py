@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.base.files import write_whole
-from mace.drawing import need_matplotlib
 from mace.errors import MaceError
+from mace.present.drawing import need_matplotlib
 
 if TYPE_CHECKING:
     from mace.audit.run import Audit

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mace.drawing import number, percent, to_svg
+from mace.present.drawing import number, percent, to_svg
 
 if TYPE_CHECKING:
     from mace.audit.intervals import Estimate, Share
-    from mace.drawing import Display
+    from mace.present.drawing import Display
 
 
 NOT_KNOWN = "not recorded in this audit file"

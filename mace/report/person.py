@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
-from mace.drawing import cell, move, number
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
-from mace.plot_answer import AnswerDisplay, changes_on
+from mace.present.answer_plot import AnswerDisplay, changes_on
+from mace.present.drawing import cell, move, number
 from mace.report.parts import Pair, Plot, Table, goal_of, plot_of
 
 if TYPE_CHECKING:

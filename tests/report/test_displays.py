@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import mace
-from mace.drawing import cell, move, number, percent, to_svg
 from mace.errors import MaceError
+from mace.present.drawing import cell, move, number, percent, to_svg
 from mace.report.displays import DISPLAYS, MOST_GROUPS, BoundsDisplay, DistanceDisplay
 from tests.audit import faults
 from tests.report import made

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mace.drawing import BLUE, FAINT, GREY, INK, Display, Rounding, cell, number, plain
 from mace.errors import MaceError, RowError
+from mace.present.drawing import BLUE, FAINT, GREY, INK, Display, Rounding, cell, number, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

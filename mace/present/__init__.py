@@ -1,0 +1,1 @@
+"""What people see of an answer: text, HTML, plots."""

@@ -418,7 +418,7 @@ def _about(
 ) -> dict[str, Any]:
     from mace import __version__
     from mace.audit.digest import frame_digest
-    from mace.doctor import versions
+    from mace.cli.doctor import versions
 
     explainer = task.explainer
     return {

@@ -14,21 +14,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mace.compilers import read_lightgbm, read_onnx, read_xgboost
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.deployed import Deployed, deployed
+from mace.compilers.lightgbm import reader as read_lightgbm
 from mace.compilers.load import PickleWarning, load_model
 from mace.compilers.model_file import ModelFile
 from mace.compilers.native import step_of
-from mace.compilers.program import Reading, to_program
-from mace.compilers.read_optbinning import read_scorecard
-from mace.compilers.read_sklearn import DAMAGE
-from mace.compilers.read_sklearn_boosting import read_boosting, read_hist_boosting
-from mace.compilers.read_sklearn_calibrated import read_calibrated
-from mace.compilers.read_sklearn_ensembles import read_adaboost, read_bagging, read_isolation, read_voting
-from mace.compilers.read_sklearn_linear import read_line, read_linear
-from mace.compilers.read_sklearn_mlp import read_mlp
-from mace.compilers.read_sklearn_trees import read_forest, read_tree
+from mace.compilers.onnx import reader as read_onnx
+from mace.compilers.optbinning.reader import read_scorecard
+from mace.compilers.programs.program import Reading, to_program
+from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
+from mace.compilers.sklearn.calibrated import read_calibrated
+from mace.compilers.sklearn.common import DAMAGE
+from mace.compilers.sklearn.ensembles import read_adaboost, read_bagging, read_isolation, read_voting
+from mace.compilers.sklearn.linear import read_line, read_linear
+from mace.compilers.sklearn.mlp import read_mlp
+from mace.compilers.sklearn.trees import read_forest, read_tree
+from mace.compilers.xgboost import reader as read_xgboost
 from mace.errors import ModelError
 from mace.tables.table import Table
 from mace.tables.validity import validate

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.compilers.deployed import library_of
-from mace.compilers.read_lightgbm import of_sparse_rows
+from mace.compilers.lightgbm.reader import of_sparse_rows
 from mace.errors import ModelError
 from mace.space.columns import Column
 from mace.space.space import Feature

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from mace.compilers import READERS
-from mace.compilers.pipeline_steps import PARTS, STEPS
+from mace.compilers.pipeline.steps import PARTS, STEPS
 
 _HEAD = """# What can be read
 

@@ -21,7 +21,7 @@ from mace.base.exact import UNIT_ROUNDOFF_32, exact
 from mace.compilers import leaves
 from mace.compilers.adversarial import AnyNumber, rows
 from mace.compilers.deployed import Deployed
-from mace.compilers.pipeline_walk import quiet
+from mace.compilers.pipeline.walk import quiet
 from mace.errors import ModelError
 from mace.space.columns import Column
 from mace.tables.margins import compare_slack

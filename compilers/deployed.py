@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.compilers import read_lightgbm, read_onnx
+from mace.compilers.lightgbm import reader as read_lightgbm
 from mace.compilers.model_file import ModelFile
+from mace.compilers.onnx import reader as read_onnx
 from mace.tables.table import Ensemble, Formula, decided, decision_of
 
 if TYPE_CHECKING:

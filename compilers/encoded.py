@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mace.compilers.deployed import Deployed, deployed
-from mace.compilers.pipeline import CompiledPipeline, check_against_library
-from mace.compilers.pipeline_filled import with_missing_above
-from mace.compilers.pipeline_missing import without_nan
-from mace.compilers.pipeline_rows import probes
-from mace.compilers.pipeline_walk import quiet
+from mace.compilers.pipeline.filled import with_missing_above
+from mace.compilers.pipeline.missing import without_nan
+from mace.compilers.pipeline.reader import CompiledPipeline, check_against_library
+from mace.compilers.pipeline.rows import probes
+from mace.compilers.pipeline.walk import quiet
 from mace.space.columns import Column
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Table

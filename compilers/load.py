@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mace.base.files import read_bytes
-from mace.compilers.formats import skops_file
-from mace.compilers.formats.xgboost_dump import Dump, stated
 from mace.compilers.model_file import FORMATS, open_file
+from mace.compilers.sklearn import skops_file
+from mace.compilers.xgboost.dump import Dump, stated
 from mace.errors import FileError, ModelError
 
 # Types that skops does not vouch for. They are made from arrays alone, which `formats/skops_file.py` has checked.
@@ -120,7 +120,7 @@ def _known(module: str, name: str) -> bool:
     """Whether objects of a class may be made of a skops file: models, steps and parts of them; a class may live
     anywhere inside the named package."""
     from mace.compilers import READERS
-    from mace.compilers.pipeline_steps import PARTS, STEPS
+    from mace.compilers.pipeline.steps import PARTS, STEPS
 
     return module.startswith("sklearn.") and any(
         f"{module}.{name}".startswith(path) if path == f"{module}.{name}" or path == module else

@@ -14,9 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from mace.compilers import read_lightgbm, read_onnx, read_xgboost
-from mace.compilers.formats import lightgbm_model, onnx_model, xgboost_model
-from mace.compilers.formats.xgboost_dump import Dump
+from mace.compilers.lightgbm import model as lightgbm_model
+from mace.compilers.lightgbm import reader as read_lightgbm
+from mace.compilers.onnx import model as onnx_model
+from mace.compilers.onnx import reader as read_onnx
+from mace.compilers.xgboost import model as xgboost_model
+from mace.compilers.xgboost import reader as read_xgboost
+from mace.compilers.xgboost.dump import Dump
 from mace.errors import FileError, ModelError
 from mace.tables.table import Table
 

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.compilers.lightgbm.reader import spelled
 from mace.compilers.model_file import ModelFile
-from mace.compilers.read_lightgbm import spelled
-from mace.compilers.read_optbinning import categories_of
-from mace.compilers.read_sklearn import fitted
-from mace.compilers.read_sklearn_boosting import numbered_by, whole
+from mace.compilers.optbinning.reader import categories_of
+from mace.compilers.sklearn.boosting import numbered_by, whole
+from mace.compilers.sklearn.common import fitted
 from mace.errors import ModelError
 from mace.space.space import Feature, Level, Space
 

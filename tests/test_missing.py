@@ -308,7 +308,7 @@ def test_later_answers_keep_away_from_earlier_ones_that_lack_a_value() -> None:
 
 
 def test_trees_that_grow_too_large_by_what_may_be_missing_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mace.compilers import pipeline_filled
+    from mace.compilers.pipeline import filled as pipeline_filled
 
     X, y = table(1)
     model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5).fit(X, y)

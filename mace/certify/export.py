@@ -114,7 +114,7 @@ def _as_statement(question: Question, radius: Fraction | None) -> dict[str, obje
 
 def _as_program(question: Question) -> str:
     """The model and its goal as a program over the model's columns."""
-    from mace.compilers.program import to_program
+    from mace.compilers.programs.program import to_program
     from mace.language import show
 
     if isinstance(question.model, Formula):

@@ -55,7 +55,7 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
 
         return _describe(model_program(model, space))
     from mace.compilers import read
-    from mace.compilers.pipeline import compile_raw, is_pipeline
+    from mace.compilers.pipeline.reader import compile_raw, is_pipeline
 
     if space is None:
         if is_pipeline(model):

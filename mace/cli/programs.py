@@ -67,7 +67,7 @@ def compile(
         program = parse_program(read_text(source, "Give the path of a .mace program.", MAX_BYTES), str(source))
     else:
         from mace.compilers import read
-        from mace.compilers.program import to_program
+        from mace.compilers.programs.program import to_program
 
         table = read(trained.read_model(source))
         names = [column.name for column in read_space(space).columns] if space else None

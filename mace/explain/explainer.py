@@ -50,7 +50,7 @@ from mace.tables.table import Formula, Label, Network, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.compilers.pipeline import CompiledPipeline
+    from mace.compilers.pipeline.reader import CompiledPipeline
 
 GoalSpec = Label | Iterable[Label] | Wanted | None
 DistanceSpec = str | Mapping[str, object] | Path
@@ -400,7 +400,7 @@ def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
     """A model over the space's raw columns; None for one that takes what the space encodes, and for a program."""
     if isinstance(model, (str, Path)):
         return None
-    from mace.compilers.pipeline import compile_raw
+    from mace.compilers.pipeline.reader import compile_raw
 
     return compile_raw(model, space)
 

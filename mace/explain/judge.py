@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mace.compilers import Deployed
-    from mace.compilers.pipeline import CompiledPipeline
+    from mace.compilers.pipeline.reader import CompiledPipeline
 
 
 @dataclass(frozen=True, eq=False)

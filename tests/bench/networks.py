@@ -18,8 +18,8 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from mace.compilers.read_sklearn_linear import read_linear
-from mace.compilers.read_sklearn_mlp import read_mlp
+from mace.compilers.sklearn.linear import read_linear
+from mace.compilers.sklearn.mlp import read_mlp
 from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
 from mace.solve.networks.prover import NetworkOracle

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from mace.compilers.pipeline import CompiledPipeline
+from mace.compilers.pipeline.reader import CompiledPipeline
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble
 

@@ -43,7 +43,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from mace.compilers.pipeline_rows import frame_of
+from mace.compilers.pipeline.rows import frame_of
 from mace.space.space import Feature, Space
 
 MOST_POINTS = 400

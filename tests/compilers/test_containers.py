@@ -23,8 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mace.base.exact import nearest_float32
 from mace.compilers.containers import Stage
-from mace.compilers.pipeline import compile_pipeline
-from mace.compilers.read_lightgbm import of_sparse_rows, read_wrapper
+from mace.compilers.lightgbm.reader import of_sparse_rows, read_wrapper
+from mace.compilers.pipeline.reader import compile_pipeline
 from mace.errors import ModelError
 from mace.explain.explainer import Explainer
 from mace.space.space import Feature, Space

@@ -23,7 +23,7 @@ import mace
 from mace.compilers import deployed, leaves, read
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.deployed import Deployed
-from mace.compilers.pipeline import compile_pipeline
+from mace.compilers.pipeline.reader import compile_pipeline
 from mace.errors import ModelError
 from mace.space.space import Feature, Space
 from mace.tables.members import equal_to
@@ -135,7 +135,7 @@ def test_a_table_that_sends_missing_values_to_the_other_side_is_refused(name: st
 
 
 def test_a_prediction_that_stops_early_is_no_sum_of_all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mace.compilers.read_lightgbm._switched_on", lambda _: False)
+    monkeypatch.setattr("mace.compilers.lightgbm.reader._switched_on", lambda _: False)
     model = lightgbm().set_params(pred_early_stop=True, pred_early_stop_freq=1, pred_early_stop_margin=0.05)
     with pytest.raises(ModelError, match="own library says"):
         read(model)

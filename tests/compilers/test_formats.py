@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 from mace.compilers import load_model, read
-from mace.compilers.formats import lightgbm_model, ubjson, xgboost_model
+from mace.compilers.formats import ubjson
+from mace.compilers.lightgbm import model as lightgbm_model
+from mace.compilers.xgboost import model as xgboost_model
 from mace.errors import FileError, MaceError, ModelError
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from mace.compilers import load_model, read
 from mace.compilers.native import step_of
-from mace.compilers.pipeline import CompiledPipeline, compile_raw
+from mace.compilers.pipeline.reader import CompiledPipeline, compile_raw
 from mace.errors import MaceError, ModelError
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble
@@ -83,7 +83,7 @@ def test_categories_numbered_otherwise_than_by_the_library_do_not_pass(
     model, _ = named(name).fitted()
     step = step_of(model)
     wrong = replace(step, lists=tuple(levels[1:] + levels[:1] for levels in step.lists))
-    monkeypatch.setattr("mace.compilers.pipeline.step_of", lambda _: wrong)
+    monkeypatch.setattr("mace.compilers.pipeline.reader.step_of", lambda _: wrong)
     with pytest.raises(ModelError, match="the model's own library says"):
         compile_raw(model, space_of(unseen=False))
 

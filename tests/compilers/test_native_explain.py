@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import mace
 from mace.compilers import load_model
-from mace.compilers.pipeline import compile_raw
+from mace.compilers.pipeline.reader import compile_raw
 from mace.datasets import load
 from mace.errors import ModelError, RowError
 from mace.explain.answer import Answer

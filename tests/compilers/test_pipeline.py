@@ -18,8 +18,8 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxS
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.base.exact import exact
-from mace.compilers.pipeline import CompiledPipeline, compile_pipeline, read_pipeline
-from mace.compilers.pipeline_steps import FUNCTIONS as KNOWN_FUNCTIONS
+from mace.compilers.pipeline.reader import CompiledPipeline, compile_pipeline, read_pipeline
+from mace.compilers.pipeline.steps import FUNCTIONS as KNOWN_FUNCTIONS
 from mace.errors import ModelError, RowError
 from mace.space.columns import usable_axes
 from mace.space.space import Feature, Space

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mace.compilers import read
-from mace.compilers.program import to_program
+from mace.compilers.programs.program import to_program
 from mace.errors import ModelError
 from mace.language.check import check
 from mace.language.parse import parse_program

@@ -61,7 +61,7 @@ import numpy as np, pandas as pd
 from optbinning import BinningProcess, Scorecard
 from sklearn.linear_model import LogisticRegression
 import mace
-from mace.compilers.pipeline import compile_raw
+from mace.compilers.pipeline.reader import compile_raw
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.space.space import Feature, Space
 from mace.tables.table import decision_of

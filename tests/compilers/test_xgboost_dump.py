@@ -13,7 +13,7 @@ import pytest
 
 import mace
 from mace.compilers import deployed, load_model, read
-from mace.compilers.formats.xgboost_dump import Dump
+from mace.compilers.xgboost.dump import Dump
 from mace.errors import ModelError
 
 xgboost = pytest.importorskip("xgboost", reason="an extra that is not installed")

@@ -273,8 +273,8 @@ def _lines(data: bytes, rng: Rng) -> bytes:
 
 
 def _onnx(data: bytes, rng: Rng) -> bytes:
-    from mace.compilers.formats.onnx_model import SCHEMA
     from mace.compilers.formats.protobuf import decode, encode
+    from mace.compilers.onnx.model import SCHEMA
 
     return encode(of_values(decode(data, SCHEMA, "Model"), rng), SCHEMA, "Model")
 

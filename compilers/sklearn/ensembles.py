@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from mace.base.exact import first_float
-from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
-from mace.compilers.read_sklearn_trees import is_regressor, read_forest, tree_of
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError
 from mace.tables.table import Compare, Ensemble, Floats, Label, Link, Tree
 

@@ -26,7 +26,7 @@ from mace.base.exact import to_float32
 from mace.base.files import read_bytes
 from mace.compilers.formats import ubjson
 from mace.compilers.formats.fields import Fields, fields_of
-from mace.compilers.formats.xgboost_dump import Dump, document_of
+from mace.compilers.xgboost.dump import Dump, document_of
 from mace.errors import FileError, ModelError
 
 OLDEST, TOO_NEW = (2, 0), (4, 0)

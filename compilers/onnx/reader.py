@@ -19,9 +19,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.compilers.formats.onnx_model import Graph, Node, parse, written
-from mace.compilers.formats.onnx_operations import refuse_unknown, wrong
-from mace.compilers.read_onnx_trees import read_tree_ensemble
+from mace.compilers.onnx.model import Graph, Node, parse, written
+from mace.compilers.onnx.operations import refuse_unknown, wrong
+from mace.compilers.onnx.trees import read_tree_ensemble
 from mace.errors import ModelError
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Layer, Network, Rule
 

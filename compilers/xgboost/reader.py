@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.formats.ubjson import parse
-from mace.compilers.formats.xgboost_model import OBJECTIVES, checked
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
+from mace.compilers.xgboost.model import OBJECTIVES, checked
 from mace.errors import ModelError
 from mace.tables.members import Members, truncated
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Tree

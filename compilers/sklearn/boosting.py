@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
-from mace.compilers.read_sklearn_trees import is_regressor, tree_of
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.trees import is_regressor, tree_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
 from mace.tables.members import Members, equal_to

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, first_float, float_to_rank
-from mace.compilers.read_sklearn import fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
 from mace.tables.margins import SATURATED, squashed_between, turns_of
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, Table, runs

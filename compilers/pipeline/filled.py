@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mace.compilers.pipeline_missing import beyond
+from mace.compilers.pipeline.missing import beyond
 from mace.errors import ModelError
 from mace.space.columns import Column
 from mace.space.space import Feature

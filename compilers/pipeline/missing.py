@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.compilers.pipeline_thresholds import LARGEST
+from mace.compilers.pipeline.thresholds import LARGEST
 from mace.space.columns import Column
 from mace.space.space import Feature
 from mace.tables.members import equal_to, neighbour

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.formats.lightgbm_model import MANY, checked
+from mace.compilers.lightgbm.model import MANY, checked
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from mace.base.exact import exact
+from mace.compilers.programs.verdict import Asked, decide, joined
 from mace.compilers.thresholds import before_cast, largest_passing
-from mace.compilers.verdict import Asked, decide, joined
 from mace.errors import ModelError
 from mace.language.syntax import MAX_NESTING, Apply, Block, Expr, If, Name, Number, Op, Program, Return, Truth
 from mace.tables.table import Ensemble, Tree

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mace.base.exact import exact
-from mace.compilers.verdict import Asked, Side, sides, total, verdict
+from mace.compilers.programs.verdict import Asked, Side, sides, total, verdict
 from mace.errors import ModelError
 from mace.language.syntax import Apply, Assign, Block, Expr, Name, Number, Op, Program
 from mace.tables.table import Layer, Network

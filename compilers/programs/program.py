@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mace.compilers.forest import forest_program
-from mace.compilers.linear import linear_program
-from mace.compilers.mlp import mlp_program
-from mace.compilers.tree import tree_program
-from mace.compilers.verdict import Asked, Reading
+from mace.compilers.programs.forest import forest_program
+from mace.compilers.programs.linear import linear_program
+from mace.compilers.programs.mlp import mlp_program
+from mace.compilers.programs.tree import tree_program
+from mace.compilers.programs.verdict import Asked, Reading
 from mace.errors import ModelError
 from mace.language.syntax import Program
 from mace.tables.table import Decision, Ensemble, Formula, Table

@@ -10,8 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mace.base.exact import exact
-from mace.compilers.tree import nested
-from mace.compilers.verdict import Asked, Side, difference, sides, total, verdict
+from mace.compilers.programs.tree import nested
+from mace.compilers.programs.verdict import Asked, Side, difference, sides, total, verdict
 from mace.language.syntax import Assign, Block, Expr, Name, Number, Program
 from mace.tables.table import Ensemble
 

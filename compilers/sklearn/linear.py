@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError
 from mace.tables.table import Layer, Link, Network
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mace.compilers.linear import scored, weighted
-from mace.compilers.verdict import Asked
+from mace.compilers.programs.linear import scored, weighted
+from mace.compilers.programs.verdict import Asked
 from mace.language.syntax import Apply, Assign, Name, Number, Op, Program
 from mace.tables.table import Network
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from mace.base.exact import nearest
 from mace.compilers.containers import Intake, Stage, column_of, matrix_of
-from mace.compilers.pipeline_rows import frame_of, probes
-from mace.compilers.pipeline_steps import At, Traced, handler, is_a
-from mace.compilers.read_sklearn import DAMAGE
+from mace.compilers.pipeline.rows import frame_of, probes
+from mace.compilers.pipeline.steps import At, Traced, handler, is_a
+from mace.compilers.sklearn.common import DAMAGE
 from mace.errors import ModelError
 from mace.space.columns import Column, Floats
 from mace.space.space import Space

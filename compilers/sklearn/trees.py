@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.read_sklearn import columns_of, fitted, labels_of, name_of
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
 from mace.tables.table import Ensemble, Label, Link, Tree

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.read_sklearn import fitted, name_of
-from mace.compilers.read_sklearn_linear import read_linear
+from mace.compilers.sklearn.common import fitted, name_of
+from mace.compilers.sklearn.linear import read_linear
 from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
 from mace.tables.members import Members, equal_to

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.formats.onnx_model import ML, Node
+from mace.compilers.onnx.model import ML, Node
 from mace.errors import ModelError
 
 # What an attribute must be.

@@ -29,12 +29,12 @@ from mace.compilers.containers import Intake, as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, deployed, names_of, spelling_of
 from mace.compilers.native import Recoding, step_of, takes_raw, types_of
-from mace.compilers.pipeline_filled import with_missing_above
-from mace.compilers.pipeline_missing import without_nan
-from mace.compilers.pipeline_rows import frame_of
-from mace.compilers.pipeline_thresholds import on_raw_numbers, places_of
-from mace.compilers.pipeline_walk import Route, Walk, passes_on
-from mace.compilers.pipeline_walk import is_pipeline as is_pipeline
+from mace.compilers.pipeline.filled import with_missing_above
+from mace.compilers.pipeline.missing import without_nan
+from mace.compilers.pipeline.rows import frame_of
+from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
+from mace.compilers.pipeline.walk import Route, Walk, passes_on
+from mace.compilers.pipeline.walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
 from mace.space.columns import Column, Step
 from mace.space.space import Feature, Space

@@ -1,0 +1,1 @@
+"""Readers of LightGBM's models and files."""

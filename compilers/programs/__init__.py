@@ -1,0 +1,1 @@
+"""From a table to a program of the core language."""

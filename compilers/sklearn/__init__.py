@@ -1,0 +1,1 @@
+"""Readers of scikit-learn's models and of skops files."""

@@ -1,0 +1,1 @@
+"""Readers of XGBoost's models and files."""

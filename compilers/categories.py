@@ -4,8 +4,8 @@ In:  an Ensemble, its columns as functions of one feature each, and the features
 Out: an Ensemble in which only columns that hold whole numbers by level are tested for categories, as provers for
      numbers and certificates want it.
 Promise: every row, NaN included, takes the same way through every tree. A set of categories is a union of intervals
-(`mace.tables.members`): its ends become thresholds, and what lies between them leads on as it did. Trees that would become too
-large stay as they are: the solvers read a set of categories by itself.
+(`mace.tables.members`): its ends become thresholds, and what lies between them leads on as it did. Trees that would
+become too large stay as they are: the solvers read a set of categories by itself.
 """
 
 from __future__ import annotations

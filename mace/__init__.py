@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mace.base.versions import MACE
+
 if TYPE_CHECKING:
     from mace import datasets as datasets
     from mace.audit.run import Audit as Audit
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from mace.verify import Verdict as Verdict
     from mace.verify import verify as verify
 
-__version__ = "0.1.0"
+__version__ = MACE
 
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 PUBLIC = {

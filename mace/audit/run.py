@@ -416,13 +416,12 @@ def _groups(
 def _about(
     task: Task, frame: pd.DataFrame, records: Sequence[Record], *, limit: int | None, rows: str
 ) -> dict[str, Any]:
-    from mace import __version__
     from mace.audit.digest import frame_digest
-    from mace.cli.doctor import versions
+    from mace.base.versions import MACE, versions
 
     explainer = task.explainer
     return {
-        "mace": __version__,
+        "mace": MACE,
         "versions": {name: version for name, version in versions().items() if "not installed" not in version},
         "model": explainer.table.name,
         "space": task.space.name,

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable
-from importlib import metadata
 from typing import Any
 
-PACKAGES = (
-    "mace-smt",
-    "numpy",
-    "scikit-learn",
-    "pandas",
-    "pysmt",
-    "z3-solver",
-    "cvc5",
-    "numba",
-    "lark",
-    "typer",
-)
-OPTIONAL = ("xgboost", "lightgbm", "onnx", "optbinning", "skops")
+from mace.base.versions import versions
 
 
 def examine() -> dict[str, Any]:
@@ -33,17 +19,6 @@ def examine() -> dict[str, Any]:
         _run("linear model, z3", lambda: _ask("linear", "z3")),
     ]
     return {"versions": versions(), "tests": tests}
-
-
-def versions() -> dict[str, str]:
-    """Name -> version of everything that an answer may depend on, or that it is not installed."""
-    found = {"python": platform.python_version()}
-    for name in (*PACKAGES, *OPTIONAL):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed" + (" (optional)" if name in OPTIONAL else "")
-    return found
 
 
 def _run(name: str, test: Callable[[], str]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 A proof is a tree, written in preorder as one list: an inner node is followed by its first child's tree, then by its
 second child's (`Bounds` has one child). The root stands for all allowed points. proofs/FORMAT.md defines every node
-and the rule by which each leaf closes; the provers build these, `mace.certify.writer` writes them, and `proofs/check.py`,
-which shares no code with this package, accepts or refuses them.
+and the rule by which each leaf closes; the provers build these, `mace.certify.writer` writes them, and
+`proofs/check.py`, which shares no code with this package, accepts or refuses them.
 """
 
 from __future__ import annotations

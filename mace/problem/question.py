@@ -1,8 +1,8 @@
 """Everything that an oracle needs to know, in one place, exact and independent of any library.
 
 In:  a model's table, a space, a start row, a goal, a distance, rules, what earlier answers exclude.
-Out: a `Question`. A point is a tuple of axis indices (`mace.space.axes`); distance, rules and the model's float scores of a
-     point are computed here and nowhere else, so that provers, solvers, driver and certificates agree on them.
+Out: a `Question`. A point is a tuple of axis indices (`mace.space.axes`); distance, rules and the model's float
+     scores of a point are computed here and nowhere else, so that provers, solvers, driver and certificates agree.
 """
 
 from __future__ import annotations

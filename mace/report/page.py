@@ -539,10 +539,10 @@ def _digests(about: Mapping[str, Any]) -> Table:
 
 
 def _versions(about: Mapping[str, Any]) -> list[Pair]:
-    from mace import __version__
+    from mace.base.versions import MACE
 
     versions = about.get("versions")
     out = [Pair("mace, for the audit", _of(about, "mace"))]
     if isinstance(versions, Mapping):
         out += [Pair(str(name), str(value)) for name, value in versions.items()]
-    return [*out, Pair("mace, for this report", __version__)]
+    return [*out, Pair("mace, for this report", MACE)]

@@ -5,7 +5,8 @@ Out: True or False where every computation that the library may do gives it; Non
      decide and are not known: in which order it adds, how its exponential rounds.
 Promise: this is the only reading of a single row. Question, provers, solvers, judge, readers and the writer of
 certificates ask here; `proofs/check.py`, which shares no code with anything, has the only other one, and accepts as a
-witness just the points for which this is True. What is None is for the deployed model itself to say (`mace.explain.judge`).
+witness just the points for which this is True. What is None is for the deployed model itself to say
+(`mace.explain.judge`).
 """
 
 from __future__ import annotations

@@ -278,8 +278,8 @@ def class_decision(rule: Rule, outputs: int, index: int) -> Decision:
     """When the class with this index is the one decided, as comparisons of scores.
 
     argmax: the first of the largest scores wins. softmax: the same, but scores a few ulp apart may tie in the rounded
-    exponentials, which `mace.tables.margins` allows for. positive / nonnegative: class 1 when the only score is > 0 / >= 0.
-    sigmoid: class 1 when expit(score) > 1/2 in float64.
+    exponentials, which `mace.tables.margins` allows for. positive / nonnegative: class 1 when the only score is > 0 /
+    >= 0. sigmoid: class 1 when expit(score) > 1/2 in float64.
     Raises GoalError for a rule that has no classes.
     """
     if rule in ("argmax", "softmax"):

@@ -100,7 +100,7 @@ def as_junit(suite: Suite, outcomes: Sequence[Outcome]) -> str:  # noqa: ARG001
 
 def as_sarif(suite: Suite, outcomes: Sequence[Outcome]) -> str:
     """SARIF 2.1.0: one rule for each kind of property, one result a property."""
-    from mace import __version__
+    from mace.base.versions import MACE
 
     kinds = sorted({type(o.entry.property) for o in outcomes}, key=lambda kind: kind.__name__)
     rules = [
@@ -112,7 +112,7 @@ def as_sarif(suite: Suite, outcomes: Sequence[Outcome]) -> str:
         for kind in kinds
     ]
     run = {
-        "tool": {"driver": {"name": "mace", "version": __version__, "rules": rules}},
+        "tool": {"driver": {"name": "mace", "version": MACE, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(suite, o, kinds.index(type(o.entry.property))) for o in outcomes],
     }

@@ -3,8 +3,8 @@
 In:  a Question whose model is a Network and whose distance is a Norm.
 Out: `Numbers`, doubles in which a grid axis is measured by its own scaled, signed change; and for each part of the goal
      its comparisons with the rounding margins already taken off (bounds) or put on (witnesses).
-Promise: the margins are those of `mace.tables.margins` over the whole declared range of every feature, so at least as large as
-the ones that a checker derives for the allowed box.
+Promise: the margins are those of `mace.tables.margins` over the whole declared range of every feature, so at least as
+large as the ones that a checker derives for the allowed box.
 """
 
 from __future__ import annotations

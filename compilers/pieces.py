@@ -2,7 +2,7 @@
 
 In:  a tree, and for some of its nodes a `Test`: the number that is tested, where along it the answer changes, and where
      NaN goes. Sets of categories are such tests (`categories.py`), and tests after a preprocessing that bins, or that
-     takes zeros for missing (`pipeline_thresholds.py`).
+     takes zeros for missing (`pipeline/thresholds.py`).
 Out: a tree in which these nodes compare with one threshold each.
 Promise: every row takes the same way. What the way down says about a number is kept, so that no test is asked of which
 the answer is known.

@@ -1,7 +1,7 @@
 """LightGBM's text model files: every line checked, and written again for the library.
 
 In:  the text of a model file, or what a Booster writes of itself.
-Out: a text of the same form with all that predictions need and nothing else: it is read by `read_lightgbm.py`, and it
+Out: a text of the same form with all that predictions need and nothing else: it is read by `reader.py`, and it
      is what the library is given in place of the file.
 Promise: what the library trusts is made here, not copied: the sizes of trees, the number of classes. Numbers are copied
 as they stand once they have the form of a number, so that the library rounds them as it did. Lines that prediction

@@ -6,7 +6,7 @@ Out: `compile_raw`: the last step's table, the columns that it sees as functions
      hand rows of the space to the model; `compile_pipeline`, `read_pipeline`: the same for pipelines only.
 Promise: for a feature with levels the columns are what the real steps gave for each level. For a number they are a
 chain of float64 operations, compared bit for bit with what the real steps gave at some hundred numbers of its range;
-any difference is a ModelError. Trees come out over the raw numbers (`pipeline_thresholds.py`), exactly.
+any difference is a ModelError. Trees come out over the raw numbers (`thresholds.py`), exactly.
 What the model cannot take as missing is left out of the columns: a row that needs it is a RowError (`usable_axes`).
 """
 

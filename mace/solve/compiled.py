@@ -36,16 +36,16 @@ from mace.errors import FileError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The files that compiled functions are in, or take names from.
+# The files, in this folder, that compiled functions are in or take names from.
 SOURCES = (
-    "ensembles_cells.py",
-    "ensembles_cuts.py",
-    "ensembles_greedy.py",
-    "ensembles_search.py",
-    "ensembles_walk.py",
-    "networks_kernels.py",
-    "networks_model.py",
-    "networks_relax.py",
+    "ensembles/cells.py",
+    "ensembles/cuts.py",
+    "ensembles/greedy.py",
+    "ensembles/search.py",
+    "ensembles/walk.py",
+    "networks/kernels.py",
+    "networks/model.py",
+    "networks/relax.py",
 )
 KEPT = 4  # states of the sources in one folder
 OWN = "mace-smt"  # how folders that only this user may write begin
@@ -129,10 +129,10 @@ def _rebuilt(context: Any, raw: bytes) -> Any:
 def digest() -> str | None:
     """The state of the sources and of what compiles them; None where the sources cannot be read."""
     found = hashlib.sha256()
-    here = Path(__file__)
+    here = Path(__file__).parent
     try:
         for name in SOURCES:
-            found.update(here.with_name(name).read_bytes())
+            found.update((here / name).read_bytes())
     except OSError:
         return None
     versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__, platform.machine())

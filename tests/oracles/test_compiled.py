@@ -20,7 +20,8 @@ PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
 
 NOTHING_NEW = """
-from mace.oracles import ensembles_greedy, ensembles_search, ensembles_walk, networks_kernels, networks_relax
+from mace.solve.ensembles import greedy, search, walk
+from mace.solve.networks import kernels, relax
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Limits
@@ -30,7 +31,7 @@ from tests.oracles.small_ensembles import random_question as random_ensemble
 from tests.reference import random_question
 
 def signatures():
-    modules = (ensembles_greedy, ensembles_search, ensembles_walk, networks_kernels, networks_relax)
+    modules = (greedy, search, walk, kernels, relax)
     functions = {id(f): (n, len(f.signatures)) for m in modules for n, f in vars(m).items() if hasattr(f, "signatures")}
     return sorted(functions.values())
 
@@ -64,18 +65,19 @@ def test_after_warming_no_question_compiles_or_loads_anything() -> None:
 
 def test_the_state_of_the_sources_covers_every_file_that_compiled_code_takes_names_from() -> None:
     needed = set()
-    for path in (PACKAGE / "oracles").glob("*.py"):
+    solve = PACKAGE / "solve"
+    for path in solve.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         decorated = any(
             isinstance(node, ast.FunctionDef) and any(ast.unparse(d) == "compiled" for d in node.decorator_list)
             for node in tree.body
         )
         if decorated:
-            needed.add(path.name)
+            needed.add(path.relative_to(solve).as_posix())
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mace."):
-                    needed.add(f"{node.module.rpartition('.')[2]}.py")  # type: ignore[union-attr]
-    assert needed - {"compiled.py", "deadline.py"} == set(compiled.SOURCES)
+                    needed.add(node.module.removeprefix("mace.solve.").replace(".", "/") + ".py")  # type: ignore[union-attr]
+    assert needed - {"compiled.py", "mace/base/deadline.py"} == set(compiled.SOURCES)
 
 
 def twice(number: int) -> int:
@@ -167,7 +169,7 @@ def test_without_a_home_there_is_still_a_folder(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     found = list(compiled.folders())
-    assert found[0] == PACKAGE / "oracles" / "__pycache__"
+    assert found[0] == PACKAGE / "solve" / "__pycache__"
     assert found[-1].parent == tmp_path
 
 

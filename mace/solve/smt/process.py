@@ -30,7 +30,7 @@ from mace.solve.smt.worker import OUT_OF_MEMORY
 SolverName: TypeAlias = Literal["z3", "cvc5"]
 Values: TypeAlias = dict[str, bool | Fraction]
 PIECE = 1 << 16  # bytes handed to a pipe at once
-WORKER = Path(__file__).with_name("smt_worker.py")
+WORKER = Path(__file__).with_name("worker.py")
 
 
 @dataclass(frozen=True, slots=True)

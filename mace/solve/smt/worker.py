@@ -8,7 +8,7 @@ Promise: nothing but a solver is imported, so that a start costs a tenth of a se
 does. It is a process of its own because cvc5 holds the interpreter's lock while it solves, and because only an
 operating system really stops a solver that has run out of time or memory.
 
-Started as a script by `mace.solve.smt.process`: `python smt_worker.py z3|cvc5 [bytes of memory]`.
+Started as a script by `mace.solve.smt.process`: `python worker.py z3|cvc5 [bytes of memory]`.
 """
 
 from __future__ import annotations

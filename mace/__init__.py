@@ -36,7 +36,7 @@ PUBLIC = {
     "Verdict": "mace.verify.verdict",
     "audit": "mace.audit",
     "datasets": "mace.datasets",
-    "explain": "mace.explain.explainer",
+    "explain": "mace.explain",
     "report": "mace.report",
     "verify": "mace.verify",
 }

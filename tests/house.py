@@ -40,7 +40,7 @@ ROOMS = {
     "mace.explain": Room(6, "a model, a space and a row to an answer; the deployed model has the last word"),
     "mace.certify": Room(5, "certificates that stand alone, the solvers' record, questions for other tools"),
     "mace.solve": Room(4, "who answers: provers for ensembles and networks, the solvers, and the driver"),
-    "mace.problem": Room(3, "what is asked: goal, distance, rules, exclusions, made into one question", ("mace.rules",)),
+    "mace.problem": Room(3, "what is asked: goal, distance, rules and exclusions in one question", ("mace.rules",)),
     "mace.compilers": Room(3, "a library's model to a table of plain numbers, and the table to a program"),
     "mace.datasets": Room(3, "tables to try mace on, each with its space"),
     "mace.tables": Room(2, "a model as plain numbers: validation, rounding, what it certainly decides"),

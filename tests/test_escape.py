@@ -236,4 +236,4 @@ def test_the_command_line_prints_in_one_place():
         if any(word in path.read_text(encoding="utf-8") for word in ("typer.echo(", "import Console", "click.echo("))
         and "compilers" not in path.parts
     ]
-    assert printing == ["options.py", "console.py"]
+    assert printing == ["console.py", "options.py"]

@@ -9,14 +9,14 @@ from mace.cli.options import DONE, INTERNAL, Format, FormatOption, print_json, s
 
 def demo(format: FormatOption = Format.text) -> None:
     """Train one model of each class on a made-up table of loans and explain rejected applicants."""
-    from mace.cli.demo import run_demo
+    from mace.cli.demonstration import run_demo
 
     raise typer.Exit(run_demo(as_json=format is Format.json))
 
 
 def doctor(format: FormatOption = Format.text) -> None:
     """Versions, solvers found, and a self-test that also warms the compiled code."""
-    from mace.cli.doctor import examine
+    from mace.cli.self_test import examine
 
     report = examine()
     if format is Format.json:

@@ -89,7 +89,7 @@ def compile(
 
 def inspect(given: Given, format: FormatOption = Format.text) -> None:
     """Show the space and the model as understood."""
-    from mace.cli.inspect import describe_model, describe_space, render
+    from mace.cli.inspection import describe_model, describe_space, render
 
     report: dict[str, Any] = {}
     space = None

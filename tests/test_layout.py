@@ -32,7 +32,6 @@ CIRCLES = {
     "mace.language.logic.paths, mace.language.logic.show",
     "mace.explain.answer, mace.present.answer_plot, mace.present.answer_text",
     "mace.compilers, mace.compilers.load",
-    "mace.solve.networks.branch, mace.solve.networks.search, mace.solve.networks.start",
     "mace.audit.cores, mace.audit.task",
     "mace.audit.export, mace.audit.findings, mace.audit.run, mace.audit.show, mace.audit.store, "
     "mace.report.displays, mace.report.plots",

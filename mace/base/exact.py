@@ -191,6 +191,14 @@ def first_holding(holds: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
+def farthest_holding(holds: Callable[[int], bool], near: int, far: int) -> int:
+    """The whole number farthest from `near`, towards `far`, up to which a monotone condition holds; `near` if none."""
+    if holds(far):
+        return far
+    towards = 1 if far > near else -1
+    return near + towards * (first_holding(lambda k: not holds(near + towards * k), 0, max(1, abs(far - near))) - 1)
+
+
 def first_float(holds: Callable[[float], bool], low: float, high: float) -> float:
     """The least double above `low` for which something holds that fails at `low`, holds at `high`, and turns once."""
     return rank_to_float(

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, NamedTuple
 
+from mace.base.exact import first_holding
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
@@ -134,13 +135,20 @@ def _slice(question: Question, box: Box, point: Point, axes: Sequence[int], clos
         # Where the start lies inside the side, the axis is cut there first: see `_halves`.
         if first == last or first < one < last or not closed(_put(box, j, (one, one))):
             continue
-        low, high = one, last if one == first else first  # Invariant: the slice one..low closes, one..high does not.
-        while abs(high - low) > 1:
-            middle = (low + high) // 2
-            part = (min(one, middle), max(one, middle))
-            low, high = (middle, high) if closed(_put(box, j, part)) else (low, middle)
-        best = max(best or (Fraction(-1), 0, 0), (axis.delta(high), j, min(low, high)))
+        beyond = _beyond(box, j, one, last if one == first else first, closed)
+        best = max(best or (Fraction(-1), 0, 0), (axis.delta(beyond), j, beyond - 1 if one == first else beyond))
     return Cut(best[1], best[2]) if best is not None else _halves(question, box, point, axes)
+
+
+def _beyond(box: Box, j: int, one: int, end: int, closed: Callable[[Box], bool]) -> int:
+    """The index nearest to `one`, towards an end, that no closed slice around `one` reaches."""
+    way = 1 if end > one else -1
+
+    def opens(steps: int) -> bool:
+        to = one + way * steps
+        return not closed(_put(box, j, (min(one, to), max(one, to))))
+
+    return one + way * first_holding(opens, 0, abs(end - one))
 
 
 def _halves(question: Question, box: Box, point: Point, axes: Sequence[int]) -> Cut:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import first_holding
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
@@ -221,6 +222,12 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
     def put(base: Point, feature: int, index: int) -> Point:
         return (*base[:feature], index, *base[feature + 1 :])
 
+    def halved(base: Point, feature: int) -> Point:
+        start = question.axes[feature].start
+        way = 1 if base[feature] > start else -1
+        steps = first_holding(lambda step: works(put(base, feature, start + way * step)), 0, abs(base[feature] - start))
+        return put(base, feature, start + way * steps)
+
     def by_cost(base: Point) -> Iterable[int]:
         deltas = question.deltas(base)
         return sorted((j for j in range(len(base)) if deltas[j]), key=lambda j: (-deltas[j], j))
@@ -230,15 +237,6 @@ def pull_back(question: Question, point: Point, confirm: Callable[[Point], bool]
         if works(undone):
             point = undone
     for feature in by_cost(point):
-        axis = question.axes[feature]
-        if not isinstance(axis, GridAxis):
-            continue
-        near, far = axis.start, point[feature]
-        while abs(far - near) > 1:
-            middle = (near + far) // 2
-            if works(put(point, feature, middle)):
-                far = middle
-            else:
-                near = middle
-        point = put(point, feature, far)
+        if isinstance(question.axes[feature], GridAxis):
+            point = halved(point, feature)
     return point

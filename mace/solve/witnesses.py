@@ -10,6 +10,7 @@ reach the same leaf of every tree, for which the library computes the same numbe
 
 from __future__ import annotations
 
+from mace.base.exact import farthest_holding
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidPoint
 from mace.problem.question import Question
 from mace.solve.protocol import Replay
@@ -55,6 +56,26 @@ class Witnesses:
         return "rounding decides about a point so near to the boundary of the goal, and nobody can tell how"
 
 
+class Witnessing:
+    """What every oracle of one question has: the question as it stands, and what was refused."""
+
+    def __init__(self, question: Question) -> None:
+        self.witnesses = Witnesses(question)
+
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model refused among its exclusions."""
+        return self.witnesses.question
+
+    @property
+    def refused(self) -> list[Avoid]:
+        """What the deployed model refused."""
+        return self.witnesses.refused
+
+    def close(self) -> None:
+        """End what the oracle holds outside this process; here, nothing."""
+
+
 def same_leaves(question: Question, point: Point) -> Box:
     """A box around a point in which every tree answers each of its tests on the point's way alike."""
     model, row = question.model, question.row(point)
@@ -86,14 +107,5 @@ def _alike(question: Question, tree: Tree, node: int, side: Side, index: int, le
     def same(at: int) -> bool:
         return model.goes_left(tree, node, column.at(axis, at)) == left
 
-    def last(end: int) -> int:
-        """The index farthest from the point's towards an end that still answers alike; it changes once at most."""
-        if same(end):
-            return end
-        inside, outside = index, end  # Invariant: alike inside, otherwise outside.
-        while abs(outside - inside) > 1:
-            middle = (inside + outside) // 2
-            inside, outside = (middle, outside) if same(middle) else (inside, middle)
-        return inside
-
-    return last(side[0]), last(side[1])
+    # The answer changes once at most on either side of the index.
+    return farthest_holding(same, index, side[0]), farthest_holding(same, index, side[1])

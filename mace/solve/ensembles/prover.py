@@ -27,14 +27,13 @@ import numpy as np
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
-from mace.problem.exclusions import Avoid
 from mace.problem.proof import Leaf, Node, Proof, Split
 from mace.problem.question import Question
 from mace.solve.conditions import Closed, Cut, close_or_cut
 from mace.solve.ensembles.cells import Grounded, ground, largest_delta, moved, refusal, with_cut
 from mace.solve.ensembles.cuts import Array
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.solve.witnesses import Witnesses
+from mace.solve.witnesses import Witnesses, Witnessing
 from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point
 
@@ -69,7 +68,7 @@ class _Bound:
         return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
 
 
-class EnsembleOracle:
+class EnsembleOracle(Witnessing):
     """Answers one question about a tree ensemble; raises ModelError for what `accepts` gives a reason."""
 
     name = "ensembles"
@@ -80,7 +79,7 @@ class EnsembleOracle:
             raise ModelError(
                 f"the prover for tree ensembles does not take this question: {reason}", hint='Use oracle="smt".'
             )
-        self.witnesses = Witnesses(question)
+        super().__init__(question)
         self._grounded: Grounded | None = None  # made when something is asked, in the time of that
         self.statistics: dict[str, int] = {}
 
@@ -136,19 +135,6 @@ class EnsembleOracle:
         reply = search.reply()
         self._keep(search)
         return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply
-
-    @property
-    def question(self) -> Question:
-        """The question, with what the deployed model refused among its exclusions."""
-        return self.witnesses.question
-
-    @property
-    def refused(self) -> list[Avoid]:
-        """What the deployed model refused."""
-        return self.witnesses.refused
-
-    def close(self) -> None:
-        """Nothing is held outside this object."""
 
     def _keep(self, search: _Search) -> None:
         self._grounded = search.grounded

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,59 +16,117 @@ from mace.problem.proof import Phase, Split
 from mace.solve.conditions import ends
 from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
+from mace.solve.networks.nodes import Frame, Node
 from mace.space.axes import Axis, Box, GridAxis, Side, holds
-
-if TYPE_CHECKING:
-    from mace.solve.networks.search import Node, Search
 
 TRIED = 8  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 FLOAT_SPLITS = 500  # a search: which of very many pairs of floats is nearest may take for ever, for the last 1e-8
 
 
-def candidates(search: Search, node: Node) -> list[Split | Phase]:
-    """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
-    assert node.point is not None and node.scores is not None and node.loss is not None
-    found: list[tuple[float, Split | Phase]] = []
-    if node.scores.size:
-        flat = node.scores.ravel()
-        for place in np.argsort(-flat, kind="stable")[:TRIED]:
-            if flat[place] > 0.0:
-                layer, unit = divmod(int(place), node.scores.shape[1])
-                found.append((float(flat[place]), Phase(layer, unit)))
-    n = search.numbers.axes
-    for j, axis in enumerate(search.question.axes):
-        first, side = int(n.first[j]), node.box[j]
+class Branching:
+    """Chooses splits for the nodes of one search.
+
+    float_splits: how many pairs of neighbouring floats were split between.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.float_splits = 0
+
+    def candidates(self, node: Node) -> list[Split | Phase]:
+        """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
+        assert node.point is not None and node.scores is not None and node.loss is not None
+        found: list[tuple[float, Split | Phase]] = []
+        if node.scores.size:
+            flat = node.scores.ravel()
+            for place in np.argsort(-flat, kind="stable")[:TRIED]:
+                if flat[place] > 0.0:
+                    layer, unit = divmod(int(place), node.scores.shape[1])
+                    found.append((float(flat[place]), Phase(layer, unit)))
+        n = self.frame.numbers.axes
+        for j, axis in enumerate(self.frame.question.axes):
+            first, side = int(n.first[j]), node.box[j]
+            if isinstance(side, tuple):
+                assert isinstance(axis, GridAxis)
+                if side[0] == side[1]:
+                    continue
+                change = float(node.point[first])
+                if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
+                    at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
+                    found.append((float(node.loss[first]), Split(j, at)))
+                floats = n.kind[j] == 0
+                if change != 0.0 and (not floats or self.float_splits < FLOAT_SPLITS and coarse(axis)):
+                    value = axis.start_value + exact(change) * axis.scale
+                    low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
+                    gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
+                    part = float((value - axis.grid.value(low)) / axis.scale)
+                    unclear = max(1e-9 * gap, 4e-16)
+                    if unclear < part < gap - unclear:
+                        lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
+                        found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
+                        self.float_splits += int(floats)
+            elif side & (side - 1):
+                shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
+                worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
+                level = int(np.argmax(np.minimum(shares, 1 - shares)))
+                if 1e-9 < shares[level] < 1 - 1e-9 and side >> level & 1:
+                    found.append((float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level)))
+        if found:
+            found.sort(key=lambda pair: -pair[0])
+            return [split for _, split in found]
+        last = self.narrow(node)
+        return [last] if last is not None else []
+
+    def narrow(self, node: Node) -> Split | Phase | None:
+        """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
+        assert node.point is not None
+        point = self.frame.rounded(node.point, outward=False)
+        question = self.frame.question
+        wide = [j for j, side in enumerate(node.box) if not single(side)]
+        moved = [j for j in wide if point[j] != question.axes[j].start and holds(node.box[j], question.axes[j].start)]
+        if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
+            return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)
+        for avoid in question.avoid:
+            if question.excluded(avoid, point):
+                match avoid:
+                    case AvoidPoint(point=other):
+                        for j in wide:
+                            if holds(node.box[j], other[j]):
+                                return isolate(node.box[j], j, other[j])
+                    case AvoidChanges(features=features):
+                        for j in features:
+                            if j in wide and holds(node.box[j], question.axes[j].start):
+                                return isolate(node.box[j], j, question.axes[j].start)
+                    case AvoidNear():
+                        return middle(node.box, max(wide, key=lambda j: self.width(node.box, j)))
+        for rule in question.rules:
+            if not rule.holds(question.axes, point):
+                reads = [j for j in rule.reads.values() if j in wide]
+                for j in reads:
+                    if holds(node.box[j], question.axes[j].start):
+                        return isolate(node.box[j], j, question.axes[j].start)
+                if reads:
+                    return middle(node.box, max(reads, key=lambda j: self.width(node.box, j)))
+        low, high, _ = node.units
+        undecided = (low < 0) & (high > 0) & self.frame.numbers.net.relu[:, None] & (np.abs(high) < INFINITY)
+        if undecided.any():
+            return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
+        # Splitting fine floats gains nothing: the point's score lies within the rounding margin.
+        steps = [j for j in wide if self.frame.numbers.axes.kind[j] != 0]
+        if not steps and self.float_splits < FLOAT_SPLITS:
+            steps = [j for j in wide if coarse(question.axes[j])]
+            self.float_splits += bool(steps)
+        return middle(node.box, steps[0]) if steps else None
+
+    def width(self, box: Box, j: int) -> Fraction:
+        """How much an axis of a box can still vary, in delta."""
+        side = box[j]
         if isinstance(side, tuple):
+            axis = self.frame.question.axes[j]
             assert isinstance(axis, GridAxis)
-            if side[0] == side[1]:
-                continue
-            change = float(node.point[first])
-            if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
-                at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
-                found.append((float(node.loss[first]), Split(j, at)))
-            floats = n.kind[j] == 0
-            if change != 0.0 and (not floats or search.float_splits < FLOAT_SPLITS and coarse(axis)):
-                value = axis.start_value + exact(change) * axis.scale
-                low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
-                gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
-                part = float((value - axis.grid.value(low)) / axis.scale)
-                unclear = max(1e-9 * gap, 4e-16)
-                if unclear < part < gap - unclear:
-                    lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
-                    found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
-                    search.float_splits += int(floats)
-        elif side & (side - 1):
-            shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
-            worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
-            level = int(np.argmax(np.minimum(shares, 1 - shares)))
-            if 1e-9 < shares[level] < 1 - 1e-9 and side >> level & 1:
-                found.append((float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level)))
-    if found:
-        found.sort(key=lambda pair: -pair[0])
-        return [split for _, split in found]
-    last = narrow(search, node)
-    return [last] if last is not None else []
+            return (axis.value(side[1]) - axis.value(side[0])) / axis.scale
+        return Fraction(side.bit_count() - 1)
 
 
 @lru_cache
@@ -79,58 +136,6 @@ def coarse(axis: Axis) -> bool:
         return False
     ends = (axis.value(axis.lower + 1) - axis.value(axis.lower), axis.value(axis.upper) - axis.value(axis.upper - 1))
     return max(ends) > axis.scale * COARSE
-
-
-def narrow(search: Search, node: Node) -> Split | Phase | None:
-    """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
-    assert node.point is not None
-    point = search.rounded(node.point, outward=False)
-    question = search.question
-    wide = [j for j, side in enumerate(node.box) if not single(side)]
-    moved = [j for j in wide if point[j] != question.axes[j].start and holds(node.box[j], question.axes[j].start)]
-    if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
-        return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)
-    for avoid in question.avoid:
-        if question.excluded(avoid, point):
-            match avoid:
-                case AvoidPoint(point=other):
-                    for j in wide:
-                        if holds(node.box[j], other[j]):
-                            return isolate(node.box[j], j, other[j])
-                case AvoidChanges(features=features):
-                    for j in features:
-                        if j in wide and holds(node.box[j], question.axes[j].start):
-                            return isolate(node.box[j], j, question.axes[j].start)
-                case AvoidNear():
-                    return middle(node.box, max(wide, key=lambda j: width(search, node.box, j)))
-    for rule in question.rules:
-        if not rule.holds(question.axes, point):
-            reads = [j for j in rule.reads.values() if j in wide]
-            for j in reads:
-                if holds(node.box[j], question.axes[j].start):
-                    return isolate(node.box[j], j, question.axes[j].start)
-            if reads:
-                return middle(node.box, max(reads, key=lambda j: width(search, node.box, j)))
-    low, high, _ = node.units
-    undecided = (low < 0) & (high > 0) & search.numbers.net.relu[:, None] & (np.abs(high) < INFINITY)
-    if undecided.any():
-        return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
-    # Splitting fine floats gains nothing: the point's score lies within the rounding margin.
-    steps = [j for j in wide if search.numbers.axes.kind[j] != 0]
-    if not steps and search.float_splits < FLOAT_SPLITS:
-        steps = [j for j in wide if coarse(question.axes[j])]
-        search.float_splits += bool(steps)
-    return middle(node.box, steps[0]) if steps else None
-
-
-def width(search: Search, box: Box, j: int) -> Fraction:
-    """How much an axis of a box can still vary, in delta."""
-    side = box[j]
-    if isinstance(side, tuple):
-        axis = search.question.axes[j]
-        assert isinstance(axis, GridAxis)
-        return (axis.value(side[1]) - axis.value(side[0])) / axis.scale
-    return Fraction(side.bit_count() - 1)
 
 
 def isolate(side: Side, j: int, index: int) -> Split:

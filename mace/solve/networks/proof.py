@@ -22,7 +22,8 @@ from mace.solve.networks.kernels import dual_bound, plain
 from mace.solve.networks.model import Array, Units, narrowed
 
 if TYPE_CHECKING:
-    from mace.solve.networks.search import Node, Search
+    from mace.solve.networks.nodes import Node
+    from mace.solve.networks.search import Search
 
 BITS = (8, 16, 26, 38, 53)
 LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above

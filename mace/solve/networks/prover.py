@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 
 from mace.errors import ModelError
 from mace.problem.distance import Norm
-from mace.problem.exclusions import Avoid
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.solve.witnesses import Witnesses
+from mace.solve.witnesses import Witnessing
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from mace.solve.networks.search import Search
 
 
-class NetworkOracle:
+class NetworkOracle(Witnessing):
     """Answers about one question, see `mace.solve.protocol`; raises ModelError for what `accepts` gives a reason."""
 
     name = "networks"
@@ -39,7 +38,7 @@ class NetworkOracle:
         reason = self.accepts(question)
         if reason is not None:
             raise ModelError(f"the prover for networks does not take this question: {reason}")
-        self.witnesses = Witnesses(question)
+        super().__init__(question)
 
     @staticmethod
     def accepts(question: Question) -> str | None:
@@ -53,19 +52,6 @@ class NetworkOracle:
             return f"the column `{bent.name}` is not a linear function of its feature"
         lacking = next((a for a in question.axes if isinstance(a, GridAxis) and a.missing is not None), None)
         return None if lacking is None else f"`{lacking.name}` may be missing or not"
-
-    @property
-    def question(self) -> Question:
-        """The question, with what the deployed model refused among its exclusions."""
-        return self.witnesses.question
-
-    @property
-    def refused(self) -> list[Avoid]:
-        """What the deployed model refused."""
-        return self.witnesses.refused
-
-    def close(self) -> None:
-        """Nothing to end: the search keeps no process."""
 
     def ask(
         self,

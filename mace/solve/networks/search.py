@@ -7,26 +7,24 @@ Promise: see `mace.solve.networks.prover`.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from mace.base.exact import below, exact, nearest
+from mace.base.exact import below, exact
 from mace.problem.distance import Norm
-from mace.problem.proof import Phase, Split
-from mace.problem.question import Question
 from mace.solve.conditions import broken, inside
-from mace.solve.networks.branch import TRIED, candidates
-from mace.solve.networks.exact import Exact, box_of, single
+from mace.solve.networks.branch import TRIED, Branching
+from mace.solve.networks.exact import Exact, single
 from mace.solve.networks.kernels import INFINITY, STUCK, cut, derive, plain
-from mace.solve.networks.model import Array, Hull, Part, Units, narrowed, numbers
+from mace.solve.networks.model import Array, Part, Units
+from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.relax import relax
 from mace.solve.networks.start import greedy
 from mace.solve.protocol import Gap, Limits
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import Box, GridAxis, Point, Side, holds
+from mace.space.axes import GridAxis, Point, Side, holds
 
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
@@ -34,40 +32,17 @@ RENEW = Fraction(999, 1000)
 SEARCHING = 0.75  # of the time allowed; the rest is for writing the proof
 
 
-@dataclass(eq=False)
-class Node:
-    """A box and phases; what its relaxation said; how it was closed or split.
-
-    box: exact, for the proof. hull: the same box cut to the ball, for the compiled loops.
-    closed: how the node ended, None while it is open or if it has children.
-    """
-
-    box: Box
-    hull: Hull
-    units: Units
-    bound: float = 0.0
-    radius: Fraction = Fraction(0)
-    duals: dict[int, Any] = field(default_factory=dict)
-    point: Array | None = None
-    loss: Array | None = None
-    scores: Array | None = None
-    split: Split | Phase | None = None
-    children: list[Node] = field(default_factory=list)
-    closed: str = ""
-    number: int = 0
-
-
-class Search:
+class Search(Frame):
     """One run of branch and bound; see the module's docstring."""
 
     def __init__(self, witnesses: Witnesses, gap: Gap, limits: Limits, radius: Fraction | None, strict: bool) -> None:
         question = witnesses.question
         assert isinstance(question.distance, Norm)
-        self.witnesses, self.radius, self.strict = witnesses, radius, strict
-        self.gap = gap
-        self.numbers = n = numbers(question)
-        self.exact = Exact(question, n)
-        self.arrays = (plain(n.axes), plain(n.net))
+        super().__init__(witnesses)
+        self.radius, self.strict, self.gap = radius, strict, gap
+        self.exact = Exact(question, self.numbers)
+        self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
+        self.branching = Branching(self)
         self.best: Point | None = None
         norm = question.distance
         # No distance is larger than this.
@@ -88,13 +63,7 @@ class Search:
         self.root: Node | None = None
         self.seeds: set[Point] = set()
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
-        self.float_splits = 0
         self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
-
-    @property
-    def question(self) -> Question:
-        """The question, with what the deployed model has refused by now among its exclusions."""
-        return self.witnesses.question
 
     @property
     def conditions(self) -> bool:
@@ -158,7 +127,7 @@ class Search:
         self.heap, self.count = [], 0
         self.root = self.first_node()
         if self.best is None and not self.anywhere:
-            greedy(self)
+            self.begin()
         self.look(self.root)
         self.propose(self.root)
         self.push(self.root)
@@ -187,42 +156,6 @@ class Search:
             # Until there is a point, depth comes first; then the least bound.
             order = node.bound if self.best is not None else -float(self.count)
             heapq.heappush(self.heap, (order, node.bound, self.count, node))
-
-    def first_node(self) -> Node:
-        """The box of all allowed points."""
-        n, axes = self.numbers, self.question.axes
-        H, N = n.net.B.shape[0] - 1, n.net.B.shape[1]
-        box = box_of(self.question)
-        node = Node(
-            box,
-            Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_)),
-            Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64)),
-        )
-        for j in range(len(axes)):
-            self.restrict(node, j, box[j])
-        return node
-
-    def restrict(self, node: Node, j: int, side: Side) -> None:
-        """Give one axis of a node another side, in the exact box and in the arrays."""
-        node.box = (*node.box[:j], side, *node.box[j + 1 :])
-        self.enclose(node, j, side)
-
-    def enclose(self, node: Node, j: int, side: Side) -> None:
-        """Give one axis of a node's arrays another side."""
-        axis, first = self.question.axes[j], self.numbers.axes.first[j]
-        if isinstance(axis, GridAxis):
-            assert isinstance(side, tuple)
-            node.hull.lo[j], node.hull.hi[j] = self.change(j, side[0]), self.change(j, side[1])
-        else:
-            assert isinstance(side, int)
-            for level in range(axis.count):
-                node.hull.on[first + level] = bool(side >> level & 1)
-
-    def change(self, j: int, index: int) -> float:
-        """The signed scaled change of a grid axis."""
-        axis = self.question.axes[j]
-        assert isinstance(axis, GridAxis)
-        return nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
 
     # ------------------------------------------------------------------------------------------ one node
 
@@ -312,6 +245,31 @@ class Search:
         self.best, self.distance = point, distance
         return True
 
+    def begin(self) -> None:
+        """Offer a point that has the goal, and what is left of it when its changes are undone one by one."""
+        x = greedy(self)
+        if x is None:
+            return
+        for outward in (True, False):
+            point = self.rounded(x, outward)
+            self.offer(point)
+            self.polish(point)
+        self.shorten()
+
+    def shorten(self) -> None:
+        """Undo the changes of the best point one by one, the costliest first, as long as it keeps the goal."""
+        improved = True
+        while improved and self.best is not None:
+            improved = False
+            point: Point = self.best
+            deltas = self.question.deltas(point)
+            for j in sorted(self.question.changed(point), key=lambda j: -deltas[j]):
+                shorter = (*point[:j], self.question.axes[j].start, *point[j + 1 :])
+                self.polish(shorter)
+                if self.offer(shorter) or self.best != point:
+                    improved = True
+                    break
+
     def propose(self, node: Node) -> None:
         """Try the points near a relaxed one: as it is, away from the start, and the nearest of its linear region."""
         if node.point is None:
@@ -371,34 +329,11 @@ class Search:
                 values = np.maximum(values, 0.0)
             values = values @ net.W[layer + 1] + net.B[layer + 1]
 
-    def rounded(self, x: Array, outward: bool) -> Point:
-        """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
-        n, indices = self.numbers, []
-        for j, axis in enumerate(self.question.axes):
-            first = int(n.axes.first[j])
-            if not isinstance(axis, GridAxis):
-                indices.append(int(np.argmax(x[first : first + axis.count])))
-                continue
-            change = float(x[first])
-            if change == 0.0:
-                indices.append(axis.start)
-                continue
-            value = axis.start_value + exact(change) * axis.scale
-            low = axis.grid.floor(value)
-            if axis.grid.value(low) == value:
-                index = low
-            elif outward:
-                index = low + 1 if change > 0 else low
-            else:
-                index = low if value - axis.grid.value(low) <= axis.grid.value(low + 1) - value else low + 1
-            indices.append(min(max(index, axis.lower), axis.upper))
-        return tuple(indices)
-
     # ------------------------------------------------------------------------------------------ branching
 
     def expand(self, node: Node) -> None:
         """Split a node where its relaxation loses most: the likeliest splits are tried, the best one is kept."""
-        splits = candidates(self, node)
+        splits = self.branching.candidates(node)
         if not splits:
             self.settle(node)
             return
@@ -436,20 +371,6 @@ class Search:
                 node.closed, node.number = "avoid", len(self.question.avoid) - 1
                 return
         self.settled = min(self.settled, node.bound)
-
-    def child(self, node: Node, split: Split | Phase, side: int) -> Node:
-        """One half of a split node."""
-        child = Node(node.box, Hull(*map(np.copy, node.hull)), narrowed(node.units, split, side))
-        if isinstance(split, Split):
-            self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
-        return child
-
-
-def halves(side: Side, at: int) -> tuple[Side, Side]:
-    """What a Split makes of one axis's side."""
-    if isinstance(side, tuple):
-        return (side[0], min(side[1], at)), (max(side[0], at + 1), side[1])
-    return side & at, side & ~at
 
 
 def _side_of(axis: GridAxis, index: int) -> Side:

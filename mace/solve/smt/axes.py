@@ -16,13 +16,13 @@ last value (`there` says that it does not hold) and has no number: what is said 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import first_holding
+from mace.base.exact import farthest_holding
 from mace.problem.distance import Norm
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
@@ -177,7 +177,10 @@ class GridTerm(AxisTerm):
 
         self.lower, self.last = axis.lower, axis.last
         if not axis.lacks:
-            self.lower, self.last = _last(affords, axis.start, axis.lower), _last(affords, axis.start, axis.last)
+            self.lower, self.last = (
+                farthest_holding(affords, axis.start, axis.lower),
+                farthest_holding(affords, axis.start, axis.last),
+            )
         self.may_lack = axis.missing is not None and axis.may_lack and affords(axis.missing)
         self.upper = axis.upper if self.may_lack else self.last
         self._cuts: list[int] = []
@@ -470,11 +473,3 @@ def axis_term(
     """The terms of one axis within the ball of a radius (None: everywhere)."""
     kind = GridTerm if isinstance(axis, GridAxis) else LevelTerm
     return kind(terms, place, axis, charge, largest, radius)  # type: ignore[arg-type]
-
-
-def _last(holds: Callable[[int], bool], near: int, far: int) -> int:
-    """The index farthest from `near`, towards `far`, up to which a monotone condition holds; `near` if none."""
-    if holds(far):
-        return far
-    towards = 1 if far > near else -1
-    return near + towards * (first_holding(lambda k: not holds(near + towards * k), 0, max(1, abs(far - near))) - 1)

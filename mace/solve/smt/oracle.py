@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.problem.distance import Norm
-from mace.problem.exclusions import Avoid
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.smt.process import Answer, SolverName, SolverProcess, first_answer
-from mace.solve.witnesses import Witnesses
+from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ CANDIDATES = 2000  # that exact arithmetic did not confirm, before a question is
 UNCLEAR = 3  # candidates too near a boundary, before witnesses are asked for by the strict reading
 
 
-class SmtOracle:
+class SmtOracle(Witnessing):
     """An oracle that asks SMT solvers; see the module's docstring.
 
     solvers: one name, or two for a race.
@@ -53,7 +52,7 @@ class SmtOracle:
     def __init__(self, question: Question, solvers: Sequence[SolverName] = SOLVERS) -> None:
         if not solvers or any(solver not in SOLVERS for solver in solvers):
             raise ValueError(f"solvers must be some of z3 and cvc5, got {tuple(solvers)!r}")
-        self.witnesses = Witnesses(question)
+        super().__init__(question)
         self.solvers: tuple[SolverName, ...] = tuple(dict.fromkeys(solvers))
         self._processes = [SolverProcess(solver) for solver in self.solvers]
         self._encoding: Encoding | None = None
@@ -96,16 +95,6 @@ class SmtOracle:
                 return reply
             # Rounded weights leave too many candidates: encode them exactly.
             self._bits, self._encoding = None, None
-
-    @property
-    def question(self) -> Question:
-        """The question, with what the deployed model refused among its exclusions."""
-        return self.witnesses.question
-
-    @property
-    def refused(self) -> list[Avoid]:
-        """What the deployed model refused."""
-        return self.witnesses.refused
 
     @staticmethod
     def accepts(question: Question) -> str | None:  # noqa: ARG004

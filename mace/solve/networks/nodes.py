@@ -1,0 +1,131 @@
+"""Nodes of the network prover's search: a box, its arrays, what is known of hidden units, and points on its grid.
+
+In:  a question's `Witnesses`.    Out: a `Frame`: the root, children of a node, grid points near relaxed ones.
+Promise: a node's exact box and its arrays describe the same points; arrays are cut to balls, boxes are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mace.base.exact import exact, nearest
+from mace.problem.proof import Phase, Split
+from mace.problem.question import Question
+from mace.solve.networks.exact import box_of
+from mace.solve.networks.kernels import INFINITY
+from mace.solve.networks.model import Array, Hull, Numbers, Units, narrowed, numbers
+from mace.solve.witnesses import Witnesses
+from mace.space.axes import Box, GridAxis, Point, Side
+
+
+@dataclass(eq=False)
+class Node:
+    """A box and phases; what its relaxation said; how it was closed or split.
+
+    box: exact, for the proof. hull: the same box cut to the ball, for the compiled loops.
+    closed: how the node ended, None while it is open or if it has children.
+    """
+
+    box: Box
+    hull: Hull
+    units: Units
+    bound: float = 0.0
+    radius: Fraction = Fraction(0)
+    duals: dict[int, Any] = field(default_factory=dict)
+    point: Array | None = None
+    loss: Array | None = None
+    scores: Array | None = None
+    split: Split | Phase | None = None
+    children: list[Node] = field(default_factory=list)
+    closed: str = ""
+    number: int = 0
+
+
+class Frame:
+    """A question as nodes see it: its arrays, its axes, and what is excluded from it by now."""
+
+    def __init__(self, witnesses: Witnesses) -> None:
+        self.witnesses = witnesses
+        self.numbers: Numbers = numbers(witnesses.question)
+
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model has refused by now among its exclusions."""
+        return self.witnesses.question
+
+    def first_node(self) -> Node:
+        """The box of all allowed points."""
+        n, axes = self.numbers, self.question.axes
+        H, N = n.net.B.shape[0] - 1, n.net.B.shape[1]
+        box = box_of(self.question)
+        node = Node(
+            box,
+            Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_)),
+            Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64)),
+        )
+        for j in range(len(axes)):
+            self.restrict(node, j, box[j])
+        return node
+
+    def restrict(self, node: Node, j: int, side: Side) -> None:
+        """Give one axis of a node another side, in the exact box and in the arrays."""
+        node.box = (*node.box[:j], side, *node.box[j + 1 :])
+        self.enclose(node, j, side)
+
+    def enclose(self, node: Node, j: int, side: Side) -> None:
+        """Give one axis of a node's arrays another side."""
+        axis, first = self.question.axes[j], self.numbers.axes.first[j]
+        if isinstance(axis, GridAxis):
+            assert isinstance(side, tuple)
+            node.hull.lo[j], node.hull.hi[j] = self.change(j, side[0]), self.change(j, side[1])
+        else:
+            assert isinstance(side, int)
+            for level in range(axis.count):
+                node.hull.on[first + level] = bool(side >> level & 1)
+
+    def change(self, j: int, index: int) -> float:
+        """The signed scaled change of a grid axis."""
+        axis = self.question.axes[j]
+        assert isinstance(axis, GridAxis)
+        return nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
+
+    def rounded(self, x: Array, outward: bool) -> Point:
+        """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
+        n, indices = self.numbers, []
+        for j, axis in enumerate(self.question.axes):
+            first = int(n.axes.first[j])
+            if not isinstance(axis, GridAxis):
+                indices.append(int(np.argmax(x[first : first + axis.count])))
+                continue
+            change = float(x[first])
+            if change == 0.0:
+                indices.append(axis.start)
+                continue
+            value = axis.start_value + exact(change) * axis.scale
+            low = axis.grid.floor(value)
+            if axis.grid.value(low) == value:
+                index = low
+            elif outward:
+                index = low + 1 if change > 0 else low
+            else:
+                index = low if value - axis.grid.value(low) <= axis.grid.value(low + 1) - value else low + 1
+            indices.append(min(max(index, axis.lower), axis.upper))
+        return tuple(indices)
+
+    def child(self, node: Node, split: Split | Phase, side: int) -> Node:
+        """One half of a split node."""
+        child = Node(node.box, Hull(*map(np.copy, node.hull)), narrowed(node.units, split, side))
+        if isinstance(split, Split):
+            self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
+        return child
+
+
+def halves(side: Side, at: int) -> tuple[Side, Side]:
+    """What a Split makes of one axis's side."""
+    if isinstance(side, tuple):
+        return (side[0], min(side[1], at)), (max(side[0], at + 1), side[1])
+    return side & at, side & ~at

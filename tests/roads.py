@@ -195,8 +195,8 @@ def random_goal(family: Family, world: World, rng: Rng, present: Any) -> tuple[A
             middle = round(float(said[int(rng.integers(len(said)))]), 1)
             share = int(rng.choice([5, 20, 50]))
             size = Fraction(share, 100) * (abs(Fraction(str(middle))) or 1)
-            off = [abs(Fraction(float(value)) - Fraction(str(middle))) for value in said]
-            fits = np.array([o < size if middle == 0 else o <= size for o in off])
+            low, high = (float(Fraction(str(middle)) + sign * size) for sign in (-1, 1))
+            fits = (said > low) & (said < high) if middle == 0 else (said >= low) & (said <= high)
             return f"y within {share}% of {middle!r}", fits
         case "probability":
             assert world.probabilities is not None

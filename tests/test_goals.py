@@ -76,6 +76,7 @@ def test_a_text_is_read_as_what_it_says(text, meaning):
         ("price within 5% of 320", Value(Between(304.0, 336.0), "price")),
         ("price within 10 of 320", Value(Between(310.0, 330.0), "price")),
         ("price within 10% of -0.1", Value(Between(-0.11, -0.09), "price")),
+        ("price within 5% of 0.6", Value(Between(0.57, 0.63), "price")),  # As if `0.57 <= price <= 0.63` were written.
         ("price within 5% of 0", Value(Between(-0.05, 0.05, low_strict=True, high_strict=True), "price")),
     ],
 )

@@ -16,7 +16,8 @@ are a little wider, and a witness counts only after `met` was true of what the d
     compare     = "<=" | "<" | ">=" | ">"
 
 A margin is over the runner-up: of its probability, or `in score` of the scores that the model compares; it counts up
-to a difference of `MARGIN_UNIT`. `within 5% of y` is |f - y| <= 0.05 |y|, and |f| < 0.05 for y = 0.
+to a difference of `MARGIN_UNIT`. `within 5% of y` is |f - y| <= 0.05 |y|, and |f| < 0.05 for y = 0; its
+ends are computed exactly, then read as if they were written: `within 5% of 0.6` is `0.57 <= f <= 0.63`.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.mark.parametrize(
     ("command", "options", "words"),
     [
-        ("explain", ["--certificate", "/nonexistent/c.json"], "there is no folder /nonexistent"),
-        ("audit", ["--goal", "1", "--out", "/nonexistent/a.csv"], "there is no folder /nonexistent"),
+        ("explain", ["--certificate", "absent/c.json"], "there is no folder absent"),
+        ("audit", ["--goal", "1", "--out", "absent/a.csv"], "there is no folder absent"),
         ("audit", ["--goal", "1", "--out", "a.txt"], "cannot tell the format from the name"),
         ("audit", ["--goal", "1", "--resume"], "nothing to resume without a checkpoint"),
         ("audit", ["--goal", "1", "--groups", "Colour"], "the frame has no column `Colour`"),
@@ -43,7 +43,10 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ("explain", ["--row", "60"], "the data has the rows 0..59"),
     ],
 )
-def test_a_mistake_is_a_message(given: list[str], command: str, options: list[str], words: str):
+def test_a_mistake_is_a_message(
+    given: list[str], command: str, options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
     ran = CliRunner().invoke(app, [command, *given, *options])
     assert isinstance(ran.exception, MaceError)
     assert ran.exception.exit_code == 2
@@ -71,8 +74,8 @@ def test_no_number_is_broken_in_two_on_a_narrow_terminal():
         assert f"{line.mean.value:.4g}" in words
 
 
-def test_a_device_is_written_to_and_not_replaced():
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path):
     write_whole(Path("/dev/null"), b"nothing")
     assert Path("/dev/null").is_char_device()
     with pytest.raises(FileError, match="cannot be written"):
-        write_whole(Path("/nonexistent/x"), b"")
+        write_whole(tmp_path / "absent" / "x", b"")

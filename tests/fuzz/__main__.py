@@ -44,6 +44,8 @@ def main() -> int:
             if outcome.failure:
                 failed.append(outcome)
                 print(f"\nFAILED {outcome.batch}\n{written(outcome)}", flush=True)
+        asked = sum(ended.total() for ended in totals.values())
+        print(f"round {number + 1}: {models.total()} models, {asked} questions, {len(failed)} failed", flush=True)
     show(totals, models)
     print(f"{len(failed)} failed" if failed else "0 failed")
     return 1 if failed else 0

@@ -1,45 +1,60 @@
 """Nearest counterfactuals of a trained model, with a proof that there is none nearer.
 
-The public names are below. Each is imported when it is first used (PEP 562), so that `import mace` and `mace --help`
-answer at once: no solver, no scikit-learn and no pandas is loaded before it is needed.
+The public names are below. `import mace` and `mace --help` answer at once: no solver, no scikit-learn and no pandas is
+loaded before it is needed. The four functions import what is heavy when they are called; the other names are imported
+when they are first used (PEP 562).
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mace.audit import Audit, audit
+from mace.base import views
 from mace.base.versions import MACE
+from mace.explain import explain
+from mace.report import report
+from mace.verify import Verdict, verify
 
 if TYPE_CHECKING:
     from mace import datasets as datasets
-    from mace.audit.run import Audit as Audit
-    from mace.audit.run import audit as audit
+    from mace import rules as rules
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
-    from mace.explain.explainer import explain as explain
-    from mace.report.make import report as report
     from mace.space.space import Feature as Feature
     from mace.space.space import Space as Space
-    from mace.verify import Verdict as Verdict
-    from mace.verify import verify as verify
 
 __version__ = MACE
 
+# Python sets a package on its parent once, when it is first imported; the names above replace the four packages for
+# good. Each function shares the names of its package, so that `mace.verify.fair` and `import mace.audit.record` find
+# what they name whatever is imported when.
+for _function in (audit, explain, report, verify):
+    _function.__dict__ = vars(sys.modules[f"{__name__}.{_function.__name__}"])
+
 # Public name -> the module that defines it. A name that is its own module stands for the module.
-PUBLIC = {
+LAZY = {
     "Answer": "mace.explain.answer",
-    "Audit": "mace.audit.run",
     "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.space",
     "Space": "mace.space.space",
-    "Verdict": "mace.verify.verdict",
-    "audit": "mace.audit",
     "datasets": "mace.datasets",
-    "explain": "mace.explain",
-    "report": "mace.report",
-    "verify": "mace.verify",
+    "rules": "mace.rules",
 }
+
+views.register(
+    {
+        "answer as HTML": "mace.present.answer_text:as_html",
+        "answer as a plot": "mace.present.answer_plot:AnswerDisplay.from_answer",
+        "answer as text": "mace.present.answer_text:as_text",
+        "answer for rich": "mace.present.answer_text:as_rich",
+        "audit as a plot": "mace.report.displays:draw",
+        "audit as text": "mace.report.text:as_text",
+        "audit for rich": "mace.report.text:as_rich",
+    }
+)
 
 __all__ = [
     "Answer",
@@ -53,19 +68,20 @@ __all__ = [
     "datasets",
     "explain",
     "report",
+    "rules",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> object:
     """Import the public name `name` from its module, once."""
-    if name not in PUBLIC:
-        raise AttributeError(f"module 'mace' has no attribute {name!r}; it has {', '.join(sorted(PUBLIC))}")
-    module = import_module(PUBLIC[name])
+    if name not in LAZY:
+        raise AttributeError(f"module 'mace' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+    module = import_module(LAZY[name])
     found = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PUBLIC})
+    return sorted({*globals(), *LAZY})

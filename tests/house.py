@@ -33,7 +33,7 @@ class Room(NamedTuple):
 ROOMS = {
     "mace": Room(9, "the public names: `explain`, `audit`, `verify`, `report`, `Space`, `Feature`, .."),
     "mace.cli": Room(9, "the command line: arguments in, exit codes and printed text out", ("mace.__main__",)),
-    "mace.report": Room(8, "one HTML file for an audit"),
+    "mace.report": Room(8, "what people see of an audit: text, plots, one HTML file"),
     "mace.verify": Room(7, "properties of a model on its whole space: proved, violated, unknown"),
     "mace.audit": Room(7, "the same question for every row of a table, in parallel, and what the answers say together"),
     "mace.present": Room(7, "what people see of an answer: text, HTML, plots"),

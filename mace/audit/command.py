@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.audit.run import Audit
+    from mace.audit.paper import Line
+    from mace.audit.result import Audit
     from mace.space.space import Space
 
 DONE, UNDECIDED = 0, 5  # the exit codes of `mace.cli`
@@ -29,10 +30,9 @@ def run_audit(
     return done, DONE if done.settled else UNDECIDED
 
 
-def run_paper_tables(**settings: Any) -> tuple[Any, list[dict[str, Any]], int]:
-    """The paper's two tables as a rich renderable and as plain values, and the exit code."""
-    from mace.audit.paper import as_rich, paper_tables
+def run_paper_tables(**settings: Any) -> tuple[list[Line], int]:
+    """The lines of the paper's two tables, and the exit code."""
+    from mace.audit.paper import paper_tables
 
     lines = paper_tables(**settings)
-    settled = all(line.settled for line in lines)
-    return as_rich(lines), [line.to_dict() for line in lines], DONE if settled else UNDECIDED
+    return lines, DONE if all(line.settled for line in lines) else UNDECIDED

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
 from mace.base.escape import from_cell, json_text, to_cell
@@ -22,38 +22,49 @@ from mace.errors import FileError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.audit.run import Audit
+Groups: TypeAlias = Mapping[str, Sequence[str]]  # name -> the group of each record
 
 GROUP = "group: "  # before the name of a group's column
 _TYPES = {part.name: str(part.type) for part in fields(Record)}
 
 
-def rows_of(audit: Audit) -> list[dict[str, Any]]:
+class Saved(NamedTuple):
+    """What is written: the records and groups, and the whole audit as plain values."""
+
+    records: Sequence[Record]
+    groups: Groups
+    whole: Callable[[], dict[str, Any]]
+
+
+def rows_of(records: Sequence[Record], groups: Groups) -> list[dict[str, Any]]:
     """One flat row a record, groups last."""
     return [
-        to_cells(record) | {GROUP + name: labels[place] for name, labels in audit.groups.items()}
-        for place, record in enumerate(audit.records)
+        to_cells(record) | {GROUP + name: labels[place] for name, labels in groups.items()}
+        for place, record in enumerate(records)
     ]
 
 
-def columns_of(audit: Audit) -> list[str]:
+def columns_of(groups: Groups) -> list[str]:
     """The columns of the flat table."""
-    return [*NAMES, *(GROUP + name for name in audit.groups)]
+    return [*NAMES, *(GROUP + name for name in groups)]
 
 
-def to_frame(audit: Audit) -> pd.DataFrame:
+def to_frame(records: Sequence[Record], groups: Groups) -> pd.DataFrame:
     """The flat table as a frame."""
     import pandas as pd
 
-    return pd.DataFrame(rows_of(audit), columns=columns_of(audit))
+    return pd.DataFrame(rows_of(records, groups), columns=columns_of(groups))
 
 
-def save(audit: Audit, path: Path) -> Path:
-    """Write the records in the format that the suffix names; raises FileError. The file appears whole or not at all."""
+def save(path: Path, records: Sequence[Record], groups: Groups, whole: Callable[[], dict[str, Any]]) -> Path:
+    """Write the records, or for .json the whole audit, in the format that the suffix names; raises FileError.
+
+    The file appears whole or not at all.
+    """
     check_name(path)
     temporary = path.with_name(f".{path.name}.part")
     try:
-        _WRITERS[path.suffix](audit, temporary)
+        _WRITERS[path.suffix](Saved(records, groups, whole), temporary)
         temporary.replace(path)
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({reason(error)})") from None
@@ -84,9 +95,9 @@ def check_name(path: Path) -> None:
     check_folder(path)
 
 
-def _write_lines(audit: Audit, path: Path) -> None:
+def _write_lines(audit: Saved, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for row in rows_of(audit):
+        for row in rows_of(audit.records, audit.groups):
             row |= {name: json.loads(row[name]) for name in NESTED}
             file.write(json_text(row) + "\n")
 
@@ -97,11 +108,11 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
     return [row | {name: json.dumps(row[name], ensure_ascii=False) for name in NESTED} for row in rows]
 
 
-def _write_csv(audit: Audit, path: Path) -> None:
+def _write_csv(audit: Saved, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns_of(audit), lineterminator="\n")
+        writer = csv.DictWriter(file, columns_of(audit.groups), lineterminator="\n")
         writer.writeheader()
-        for row in rows_of(audit):
+        for row in rows_of(audit.records, audit.groups):
             writer.writerow({name: to_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()})
 
 
@@ -122,11 +133,13 @@ def _typed(name: str, cell: str) -> Any:
     return float(cell) if kind.startswith("float") else from_cell(cell)
 
 
-def _write_parquet(audit: Audit, path: Path) -> None:
+def _write_parquet(audit: Saved, path: Path) -> None:
     arrow, parquet = _pyarrow()
     kinds = {"int": arrow.int64(), "bool": arrow.bool_(), "float": arrow.float64(), "float | None": arrow.float64()}
-    schema = arrow.schema([(name, kinds.get(_TYPES.get(name, "str"), arrow.string())) for name in columns_of(audit)])
-    parquet.write_table(arrow.Table.from_pylist(rows_of(audit), schema=schema), path)
+    schema = arrow.schema(
+        [(name, kinds.get(_TYPES.get(name, "str"), arrow.string())) for name in columns_of(audit.groups)]
+    )
+    parquet.write_table(arrow.Table.from_pylist(rows_of(audit.records, audit.groups), schema=schema), path)
 
 
 def _read_parquet(path: Path) -> list[dict[str, Any]]:
@@ -144,8 +157,8 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-def _write_whole(audit: Audit, path: Path) -> None:
-    path.write_text(json_text(audit.to_dict()) + "\n", encoding="utf-8")
+def _write_whole(audit: Saved, path: Path) -> None:
+    path.write_text(json_text(audit.whole()) + "\n", encoding="utf-8")
 
 
 def _read_whole(path: Path) -> list[dict[str, Any]]:
@@ -156,7 +169,7 @@ def _read_whole(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-_WRITERS: dict[str, Callable[[Audit, Path], None]] = {
+_WRITERS: dict[str, Callable[[Saved, Path], None]] = {
     ".parquet": _write_parquet,
     ".csv": _write_csv,
     ".jsonl": _write_lines,

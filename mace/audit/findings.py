@@ -9,16 +9,13 @@ Source: Karimi et al. 2020, section 5 and its tables 4 and 7, for the cost of fo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mace.audit.intervals import Estimate, Share, estimate, share
 from mace.audit.record import Record
-
-if TYPE_CHECKING:
-    from mace.audit.run import Audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,27 +152,30 @@ def as_plain(value: Any) -> Any:
     return value
 
 
-def findings_of(audit: Audit) -> Findings:
-    """Everything that the records say."""
-    records = audit.records
-    members = _members(audit)
+def findings_of(
+    records: Sequence[Record],
+    extra: Mapping[str, Sequence[Record]],
+    groups: Mapping[str, Sequence[str]],
+    protected: Sequence[str],
+    seed: int,
+) -> Findings:
+    """Everything that the records of an audit say; the arguments are those of an `Audit`."""
+    members = _members(records, groups)
     found = [record for record in records if record.changes]
-    touching = [record for record in found if set(audit.protected) & set(record.changes)]
+    touching = [record for record in found if set(protected) & set(record.changes)]
     return Findings(
         statuses=statuses_of(records),
         no_recourse=[_no_recourse(by, group, some) for by, group, some in members],
-        distances=[_distances(by, group, some, audit.seed) for by, group, some in members],
-        reliance=_reliance(found, audit.protected),
-        on_protected=share(len(touching), len(found)) if audit.protected else None,
+        distances=[_distances(by, group, some, seed) for by, group, some in members],
+        reliance=_reliance(found, protected),
+        on_protected=share(len(touching), len(found)) if protected else None,
         forbidding=[
-            forbidding_of(records, more, part.partition(":")[2], part.partition(":")[0], audit.seed)
-            for part, more in audit.extra.items()
+            forbidding_of(records, more, part.partition(":")[2], part.partition(":")[0], seed)
+            for part, more in extra.items()
             if part.startswith(("fixed:", "increase:"))
         ],
-        flips=[
-            _flips(part.removeprefix("flip:"), more) for part, more in audit.extra.items() if part.startswith("flip:")
-        ],
-        blocking=_blocking(records, audit.extra["core"]) if "core" in audit.extra else None,
+        flips=[_flips(part.removeprefix("flip:"), more) for part, more in extra.items() if part.startswith("flip:")],
+        blocking=_blocking(records, extra["core"]) if "core" in extra else None,
         notes=Counter(note for record in records for note in record.notes).most_common(),
     )
 
@@ -193,12 +193,12 @@ def statuses_of(records: Sequence[Record]) -> Statuses:
     )
 
 
-def _members(audit: Audit) -> list[tuple[str, str, list[Record]]]:
+def _members(records: Sequence[Record], groups: Mapping[str, Sequence[str]]) -> list[tuple[str, str, Sequence[Record]]]:
     """Everyone, then each group."""
-    out = [("everyone", "everyone", audit.records)]
-    for by, labels in audit.groups.items():
+    out = [("everyone", "everyone", records)]
+    for by, labels in groups.items():
         for group in sorted(set(labels)):
-            out.append((by, group, [r for r, label in zip(audit.records, labels, strict=True) if label == group]))
+            out.append((by, group, [r for r, label in zip(records, labels, strict=True) if label == group]))
     return out
 
 

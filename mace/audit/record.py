@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mace.base.escape import json_text, short
-from mace.solve.driver import Status
+
+if TYPE_CHECKING:
+    from mace.solve.driver import Status
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
 Proof: TypeAlias = Literal["accepted", "solvers", "refused", "unchecked", "kept", "none"]
@@ -33,6 +35,7 @@ PROOFS: dict[str, str] = {
 }
 # What an audit of many rows asks beside the main question, each under a name of its own.
 MAIN = "main"
+FORMAT = 2  # of the records; a checkpoint of another format is refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mace.audit.record import MAIN, Record, from_json, to_json
-from mace.audit.task import FORMAT
+from mace.audit.record import FORMAT, MAIN, Record, from_json, to_json
 from mace.base.escape import json_text
 from mace.errors import FileError
 
 if TYPE_CHECKING:
-    from mace.audit.run import Audit
+    from mace.audit.result import Audit
 
 APPLICATION = 0x6D616365  # "mace", in the header of the file
 TABLES = """

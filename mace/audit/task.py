@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from mace.tables.table import Table
 
 SEARCHING = 0.7  # of the time allowed, where a certificate is to be checked in the rest
-FORMAT = 2  # of the records; a checkpoint of another format is refused
 
 
 @dataclass(frozen=True, slots=True)

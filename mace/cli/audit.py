@@ -61,7 +61,8 @@ def audit(
 ) -> None:
     """Explain every rejected row in parallel, and say by group who has no way out, who a longer one, and why."""
     from mace.audit.command import run_audit, run_paper_tables
-    from mace.audit.show import as_text
+    from mace.report.paper import as_rich
+    from mace.report.text import as_text
 
     common: dict[str, Any] = limits.settings | {
         "processes": processes,
@@ -74,7 +75,8 @@ def audit(
     plain: Any
     with _stoppable(checkpoint):
         if paper_tables:
-            shown, plain, code = run_paper_tables(rows=500 if rows is None else rows, **common)
+            lines, code = run_paper_tables(rows=500 if rows is None else rows, **common)
+            shown, plain = as_rich(lines), [line.to_dict() for line in lines]
         else:
             frame, space = given.read_table()
             shown, code = run_audit(

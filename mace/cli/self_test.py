@@ -36,7 +36,7 @@ def _ask(kind: str, oracle: str) -> str:
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
-    from mace.explain.explainer import explain
+    from mace.explain.run import explain
     from mace.space.space import Space
 
     frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})

@@ -1,13 +1,7 @@
-"""`explain`: a model, a space and a row to an answer. The package itself can be called, see `mace.base.lazy`."""
+"""`explain`: a model, a space and a row to an answer."""
 
 from __future__ import annotations
 
-from mace.base.lazy import package
+from mace.explain.run import explain
 
-PUBLIC = {
-    "Answer": "mace.explain.answer",
-    "Explainer": "mace.explain.explainer",
-    "explain": "mace.explain.explainer",
-}
-
-__getattr__ = package(__name__, PUBLIC)
+__all__ = ["explain"]

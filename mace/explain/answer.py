@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import above, below, nearest, text
 from mace.base.values import for_json
+from mace.base.views import Plot, view
 from mace.errors import CertificateError
 from mace.solve.driver import Asked, Status
 from mace.space.space import Space
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from mace.certify.record import SolverCertificate
     from mace.certify.writer import Certificate
-    from mace.present.answer_plot import AnswerDisplay
     from mace.problem.proof import Proof
     from mace.problem.question import Question
 
@@ -199,26 +199,19 @@ class Answer:
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
 
-    def plot(self, ax: Axes | None = None, *, which: int = 0) -> AnswerDisplay:
+    def plot(self, ax: Axes | None = None, *, which: int = 0) -> Plot:
         """Draw what counterfactual number `which`, from 0, changes; into `ax`, or into a new figure.
 
         Raises MaceError if there is no such counterfactual, or if matplotlib is not installed.
         """
-        from mace.present.answer_plot import AnswerDisplay
-
-        return AnswerDisplay.from_answer(self, ax, which=which)
+        drawn: Plot = view("answer as a plot")(self, ax, which=which)
+        return drawn
 
     def __str__(self) -> str:
-        from mace.present.answer_text import as_text
-
-        return as_text(self)
+        return str(view("answer as text")(self))
 
     def __rich__(self) -> Any:
-        from mace.present.answer_text import as_rich
-
-        return as_rich(self)
+        return view("answer for rich")(self)
 
     def _repr_html_(self) -> str:
-        from mace.present.answer_text import as_html
-
-        return as_html(self)
+        return str(view("answer as HTML")(self))

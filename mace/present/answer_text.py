@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
+from mace.explain.answer import MEANING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,8 +33,6 @@ def _move(before: Any, after: Any) -> str:
 
 def bounds(answer: Answer) -> str:
     """One sentence: status, distance and lower bound."""
-    from mace.explain.answer import MEANING
-
     meaning = MEANING[answer.status]
     if answer.status == "infeasible":
         return f"infeasible ({meaning})"

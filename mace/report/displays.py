@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mace.audit.intervals import Estimate, Share
     from mace.audit.record import Record
-    from mace.audit.run import Audit
+    from mace.audit.result import Audit
 
 MOST_GROUPS = 16  # of a plot; the tables have them all
 MOST_FEATURES = 12
@@ -322,6 +322,11 @@ DISPLAYS: dict[str, type[AuditDisplay]] = {
 }
 
 
+def draw(audit: Audit, name: str, ax: Axes | None = None) -> AuditDisplay:
+    """Draw one of them, by its name."""
+    return DISPLAYS[name].from_audit(audit, ax)
+
+
 def thinned(values: Sequence[Any]) -> Sequence[Any]:
     """At most MOST_MARKS of them, evenly spaced, the first and the last among them."""
     if len(values) <= MOST_MARKS:
@@ -331,7 +336,7 @@ def thinned(values: Sequence[Any]) -> Sequence[Any]:
 
 def _members(audit: Audit, by: str, group: str) -> list[Record]:
     if by == group == "everyone" and by not in audit.groups:
-        return audit.records
+        return list(audit.records)
     return [r for r, label in zip(audit.records, audit.groups[by], strict=True) if label == group]
 
 

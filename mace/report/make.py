@@ -19,7 +19,7 @@ from mace.errors import MaceError
 from mace.present.drawing import need_matplotlib
 
 if TYPE_CHECKING:
-    from mace.audit.run import Audit
+    from mace.audit.result import Audit
     from mace.explain.answer import Answer
     from mace.space.space import Space
 

@@ -40,7 +40,7 @@ from mace.report.parts import (
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
-    from mace.audit.run import Audit
+    from mace.audit.result import Audit
 
 MOST_UNDECIDED = 60
 MOST_CORES = 10

@@ -22,7 +22,7 @@ from mace.report.parts import Pair, Plot, Table, goal_of, plot_of
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
-    from mace.audit.run import Audit
+    from mace.audit.result import Audit
     from mace.certify.record import SolverCertificate
     from mace.certify.writer import Certificate
     from mace.space.space import Space

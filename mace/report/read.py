@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mace.audit.export import read as read_records
-from mace.audit.record import MAIN, Record, checked, from_json
-from mace.audit.run import Audit
+from mace.audit.record import FORMAT, MAIN, Record, checked, from_json
+from mace.audit.result import Audit
 from mace.audit.store import APPLICATION, reader
-from mace.audit.task import FORMAT
 from mace.errors import FileError, RowError
 
 FLAT = (".jsonl", ".csv", ".parquet")

@@ -15,6 +15,7 @@ from mace.errors import RowError
 from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.space.space import Space
 from mace.tables.table import Label
+from mace.verify.ask import ask
 from mace.verify.properties import Robust
 from mace.verify.proved import Kept, kept, kept_of
 from mace.verify.questions import Case, Rows
@@ -54,8 +55,6 @@ def _as_it_is(subject: Subject, row: dict[str, Any]) -> list[str]:
 
 def _within(subject: Subject, explainer: Explainer, row: dict[str, Any], radius: Fraction, limits: Limits) -> Verdict:
     """Whether the decision of a row holds within a radius."""
-    from mace.verify.run import ask
-
     question, decision = explainer.question(row)
 
     def rows(point: Any) -> Rows:

@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 from mace.base.deadline import LONGEST
 from mace.base.files import read_toml
 from mace.errors import FileError, MaceError
-from mace.space.space import Space
 from mace.verify.properties import Property, read, text_of
+from mace.verify.run import verify
 from mace.verify.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mace.space.space import Space
 
 VERSION = 1
 KEYS = {"suite": int, "timeout": (int, float), "property": list}
@@ -118,8 +120,6 @@ def run_suite(
     watch:   called before each property.
     Returns one outcome for each, in order. Raises FileError for the file, never for a single property.
     """
-    from mace.verify.run import verify
-
     known = suite if isinstance(suite, Suite) else load(suite)
     outcomes = []
     for entry in known.entries:

@@ -11,10 +11,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import mace
-from mace.audit.show import as_rich
 from mace.base.files import write_whole
 from mace.cli import app
 from mace.errors import FileError, MaceError
+from mace.report.text import as_rich
 from tests.audit import faults
 
 

@@ -12,7 +12,7 @@ from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.errors import ModelError
 from mace.explain import answer
-from mace.explain.explainer import explain
+from mace.explain.run import explain
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint
 from mace.problem.programs import rule_of

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from mace.audit.record import Record
-from mace.audit.run import Audit
+from mace.audit.result import Audit
 
 HOSTILE = "<script>alert(1)</script>"
 VOID = {"meta", "link", "br", "img", "hr", "input"}

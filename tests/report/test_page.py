@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mace
-from mace.audit.run import Audit
+from mace.audit.result import Audit
 from mace.errors import FileError, RowError
 from mace.report import to_html
 from tests.audit import faults

@@ -13,7 +13,7 @@ from mace.solve.protocol import Limits
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, decided, decision_of
 from mace.verify import equivalent, fair, monotone
-from mace.verify.run import _Run
+from mace.verify.prove import _Run
 from mace.verify.subject import Subject
 from tests.reference import random_model, random_tree
 

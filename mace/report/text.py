@@ -13,7 +13,7 @@ from mace.base.escape import one_line
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
     from mace.audit.intervals import Estimate
-    from mace.audit.run import Audit
+    from mace.audit.result import Audit
 
 MOST_FEATURES = 12
 MOST_CORES = 5

@@ -1,0 +1,176 @@
+"""Ask about every row, keep what was answered, and ask what the findings need.
+
+In:  a `Request`.    Out: an `Audit`: a record per row, in the order of the frame, and what the findings rest on.
+Promise: every selected row has a record; a row that was not decided says why. The records do not depend on the number
+of processes, on the machine that answered, or on whether the run was killed and resumed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mace.audit.certificates import whole
+from mace.audit.digest import digest, frame_digest
+from mace.audit.progress import Progress
+from mace.audit.record import FORMAT, MAIN, Record
+from mace.audit.request import Request
+from mace.audit.result import Audit
+from mace.audit.rows import choose, groups_of
+from mace.audit.store import Store
+from mace.audit.task import Query, Task
+from mace.base.versions import MACE, versions
+from mace.errors import MaceError
+from mace.space.space import Change
+
+if TYPE_CHECKING:
+    from mace.audit.pool import Runner
+
+
+def answered(request: Request) -> Audit:
+    """Ask about every row, and what the findings need beside it."""
+    task = request.task()
+    chosen = choose(task.explainer, request.frame, task.goal, request.rows, request.limit)
+    named = groups_of(request.groups, request.frame, [place for place, _ in chosen])
+    base = digest(FORMAT, sorted(task.parts.items()))
+    labels = request.frame.index
+    queries = [Query(digest(base, MAIN, values), place, str(labels[place]), values) for place, values in chosen]
+    with (
+        Store(request.checkpoint, task.parts) as store,
+        Progress(request.progress) as watch,
+        Asking(task, store, request, watch) as asking,
+    ):
+        records = asking.all(queries)
+        extra = {part: asking.all(more) for part, more in _further(request, base, queries, records)}
+        about = _about(request, task, records)
+        done = Audit(records, extra, named, tuple(request.protected), about, request.seed, asking.count)
+        store.keep_run(done)
+    return done
+
+
+def _further(
+    request: Request, base: str, queries: Sequence[Query], records: Sequence[Record]
+) -> Iterator[tuple[str, list[Query]]]:
+    """The questions of the findings: flips and costs for each protected feature, cores for rows without recourse."""
+
+    def again(part: str, query: Query, **how: Any) -> Query:
+        return replace(query, key=digest(base, part, query.values), part=part, **how)
+
+    pairs = list(zip(queries, records, strict=True))
+    for name in request.protected:
+        part = f"flip:{name}"
+        if request.flips:
+            yield part, [again(part, q, alone=(name,), any_goal=True) for q, r in pairs if r.failure != "error"]
+        # A nearest counterfactual that leaves the feature alone stays the nearest when the feature must stay.
+        using = [query for query, record in pairs if name in record.changes]
+        feature = request.space[name]
+        directions: list[Change] = ["fixed"] if feature.change != "fixed" else []
+        if feature.change == "any" and (feature.numeric or feature.kind == "ordinal"):
+            directions.append("increase")
+        for how in directions:
+            yield f"{how}:{name}", [again(f"{how}:{name}", query, changes=((name, how),)) for query in using]
+    blocked = [query for query, record in pairs if record.status == "infeasible"]
+    cores = request.cores
+    if blocked and cores > 0:
+        import random
+
+        some = blocked if len(blocked) <= cores else random.Random(request.seed).sample(blocked, cores)
+        yield "core", [again("core", query, core=True) for query in sorted(some, key=lambda q: q.row)]
+
+
+class Asking:
+    """Hands queries to a runner and records to the store; the runner is started when there is something to ask."""
+
+    def __init__(self, task: Task, store: Store, request: Request, watch: Progress) -> None:
+        self.task, self.store, self.request, self.watch = task, store, request, watch
+        self.count = 0
+        self._runner: Runner | None = None
+
+    def all(self, queries: Sequence[Query]) -> list[Record]:
+        """A record for each query, in their order; equal rows are asked once."""
+        wanted: dict[str, Query] = {}
+        for query in queries:
+            wanted.setdefault(query.key, query)
+        todo = [query for query in wanted.values() if self._open(query.key)]
+        self.watch.begin(queries[0].part if queries else "", len(wanted), len(wanted) - len(todo))
+        if todo:
+            self._ask(todo)
+        self.watch.end()
+        return [replace(self.store.records[q.key], row=q.row, label=q.label) for q in queries]
+
+    def _open(self, key: str) -> bool:
+        known = self.store.records.get(key)
+        if known is None:
+            return True
+        if known.certificate and self.task.certificates and not whole(self.task.certificates / known.certificate):
+            return True
+        return self.request.resume and (known.status == "unknown" or known.proof == "refused" or bool(known.failure))
+
+    def _ask(self, todo: list[Query]) -> None:
+        runner = self._runner = self._runner or self._start(len(todo))
+        left = iter(todo)
+        waiting = 0
+        # Twice as many as there are processes are handed over, so that none waits for this loop.
+        while True:
+            batch = list(islice(left, 2 * runner.width - waiting))
+            self.store.asked(query.key for query in batch)
+            for query in batch:
+                runner.submit(query)
+            waiting += len(batch)
+            if not waiting:
+                return
+            for answer in runner.finished():
+                record = replace(answer, answered=datetime.now(UTC).isoformat(timespec="seconds"))
+                waiting -= 1
+                self.count += 1
+                self.store.put(record)
+                self.watch.step(record)
+
+    def _start(self, queries: int) -> Runner:
+        scheduler, processes = self.request.scheduler, self.request.processes or os.cpu_count() or 1
+        if scheduler is not None:
+            try:
+                from mace.audit.remote import DaskRunner
+            except ImportError:
+                raise MaceError("a scheduler needs Dask", hint="pip install 'mace-smt[dask]'.") from None
+            return DaskRunner(self.task, scheduler)
+        from mace.audit.pool import LocalRunner
+
+        self.task.explainer.ready(self.task.oracle)  # so that processes find on disk what they would all compile
+        return LocalRunner(self.task, min(processes, queries))
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._runner is not None:
+            self._runner.close()
+
+
+def _about(request: Request, task: Task, records: Sequence[Record]) -> dict[str, Any]:
+    """What was asked, in plain values."""
+    explainer = task.explainer
+    return {
+        "mace": MACE,
+        "versions": {name: version for name, version in versions().items() if "not installed" not in version},
+        "model": explainer.table.name,
+        "space": task.space.name,
+        "goal": None if task.goal is None else str(task.goal),
+        "distance": explainer.distance.name,
+        "rules": [rule.source for rule in explainer.rules],
+        "restrictions": {f.name: f.change for f in task.space.features if f.change != "any"},
+        "missing": {f.name: f.missing for f in task.space.features if f.missing},
+        "rows": request.rows,
+        "limit": request.limit,
+        "frame_rows": len(request.frame),
+        "frame_sha256": frame_digest(request.frame),
+        "audited": len(records),
+        "timeout_seconds": task.timeout,
+        "memory_mb": task.memory,
+        "oracle": task.oracle,
+        "digests": task.parts,
+    }

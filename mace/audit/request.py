@@ -1,0 +1,109 @@
+"""The arguments of `mace.audit`, checked, and what they come to for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mace.audit.progress import Watch
+from mace.audit.task import Task
+from mace.base.deadline import Deadline
+from mace.errors import FileError, GoalError, MaceError
+from mace.problem.goals import wanted
+from mace.solve.protocol import memory_asked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.explain.explainer import DistanceSpec, GoalSpec
+    from mace.space.space import Space
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked, under the names that `mace.audit` explains. Raises MaceError for what cannot be asked."""
+
+    model: object
+    space: Space
+    frame: pd.DataFrame
+    groups: Iterable[str] | Mapping[str, Sequence[object]] | None
+    goal: GoalSpec
+    rows: str
+    limit: int | None
+    distance: DistanceSpec
+    weights: Mapping[str, object] | None
+    rules: Sequence[str | Path]
+    gap: object
+    rgap: object
+    oracle: str
+    processes: int | None
+    timeout: float | None
+    memory: int | None
+    background: pd.DataFrame | None
+    checkpoint: str | Path | None
+    resume: bool
+    scheduler: str | None
+    certificates: str | Path | None
+    check: bool
+    protected: Sequence[str]
+    flips: bool
+    cores: int
+    seed: int
+    progress: bool | Watch | None
+
+    def __post_init__(self) -> None:
+        if self.rows not in ("rejected", "all"):
+            raise MaceError(f'rows must be "rejected" or "all", got {self.rows!r}')
+        Deadline.asked(self.timeout)
+        memory_asked(self.memory)
+        if self.processes is not None and (not isinstance(self.processes, int) or self.processes < 1):
+            raise MaceError(f"processes must be a whole number >= 1, got {self.processes!r}")
+        for name in self.protected:
+            _ = self.space[name]
+        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
+            raise MaceError(f"limit must be a whole number >= 1, got {self.limit!r}")
+        if self.resume and self.checkpoint is None:
+            raise MaceError("there is nothing to resume without a checkpoint", hint="Name its file: --checkpoint.")
+        if self.goal is None and self.rows == "rejected":
+            raise GoalError("which rows are rejected depends on the goal", hint='Give goal=, or rows="all".')
+
+    def task(self) -> Task:
+        """What is the same for every row; the model is read. Makes the folder for certificates."""
+        names, background = self.space.names, self.background
+        if background is None and set(names) <= set(self.frame.columns):
+            background = self.frame[names]
+        task = Task(
+            self.model,
+            self.space,
+            None,
+            self.distance,
+            self.weights,
+            tuple([self.rules] if isinstance(self.rules, (str, Path)) else self.rules),
+            self.gap,
+            self.rgap,
+            self.oracle,
+            Deadline.asked(self.timeout).seconds,
+            memory_asked(self.memory),
+            background,
+            _folder(self.certificates),
+            self.check,
+        )
+        if self.goal is not None:
+            explainer = task.explainer
+            task = replace(task, goal=wanted(self.goal, explainer.table.classes))
+            # What was read stays read.
+            task.__dict__["explainer"] = explainer
+        return task
+
+
+def _folder(path: str | Path | None) -> Path | None:
+    if path is None:
+        return None
+    folder = Path(path).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be used as a folder for certificates ({error})") from None
+    return folder

@@ -1,0 +1,79 @@
+"""Which rows of a frame are asked about, and the group that each belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mace.base.values import for_json
+from mace.errors import RowError
+from mace.explain.explainer import Explainer
+from mace.problem.goals import Classes, Wanted
+from mace.tables.table import Formula
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHUNK = 2000  # rows whose decisions are asked for at once, while the first so many rejected ones are looked for
+
+
+def choose(
+    explainer: Explainer, frame: pd.DataFrame, goal: Wanted | None, rows: str, limit: int | None
+) -> list[tuple[int, dict[str, Any]]]:
+    """Places and values of the rows to ask about; a row that the model cannot decide on is one of them."""
+    chosen: list[tuple[int, dict[str, Any]]] = []
+    missing = [name for name in explainer.space.names if name not in frame.columns]
+    if missing:
+        raise RowError(f"the frame has no column `{missing[0]}`", hint=f"It has {', '.join(map(str, frame))}.")
+    for begin in range(0, len(frame), CHUNK):
+        part = frame.iloc[begin : begin + CHUNK]
+        values = part[explainer.space.names].to_dict("records")
+        have = [False] * len(part) if rows == "all" or goal is None else _have(explainer, part, goal)
+        for offset, (row, has) in enumerate(zip(values, have, strict=True)):
+            if has:
+                continue
+            chosen.append((begin + offset, {str(name): for_json(value) for name, value in row.items()}))
+            if limit is not None and len(chosen) >= limit:
+                return chosen
+    return chosen
+
+
+def _have(explainer: Explainer, part: pd.DataFrame, goal: Wanted) -> list[bool]:
+    """Which rows have the goal already; a row that is not in the space has not, and is asked about to say so."""
+    if isinstance(goal, Classes) and not isinstance(explainer.table, Formula):
+        try:
+            return [label in goal.labels for label in explainer.decisions(part).tolist()]
+        except RowError:
+            pass  # at least one of them; which, the rows themselves say
+    found = []
+    for place in range(len(part)):
+        try:
+            question, _ = explainer.question(part.iloc[place], goal)
+            found.append(explainer.judge.meets(question, question.start))
+        except RowError:
+            found.append(False)
+    return found
+
+
+def groups_of(
+    groups: Iterable[str] | Mapping[str, Sequence[object]] | None, frame: pd.DataFrame, places: list[int]
+) -> dict[str, list[str]]:
+    """Name -> the group of each of these rows, as text; raises RowError for a column that the frame has not."""
+    if groups is None:
+        return {}
+    if isinstance(groups, str):
+        groups = [groups]
+    if not isinstance(groups, Mapping):
+        absent = [name for name in groups if name not in frame.columns]
+        if absent:
+            raise RowError(
+                f"groups: the frame has no column `{absent[0]}`", hint=f"It has {', '.join(map(str, frame))}."
+            )
+        groups = {name: frame[name].tolist() for name in groups}
+    out: dict[str, list[str]] = {}
+    for name, given in groups.items():
+        labels = list(given)
+        if len(labels) != len(frame):
+            raise RowError(f"groups: `{name}` has {len(labels)} entries, the frame has {len(frame)} rows")
+        out[str(name)] = [str(for_json(labels[place])) for place in places]
+    return out

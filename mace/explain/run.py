@@ -1,0 +1,79 @@
+"""`mace.explain`: the nearest counterfactuals of one row. Nothing heavy is imported before the function is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.explain.answer import Answer
+    from mace.explain.explainer import DistanceSpec, GoalSpec
+    from mace.solve.driver import Bracket
+    from mace.space.space import Space
+
+
+def explain(
+    model: object,
+    space: Space,
+    x: object,
+    *,
+    goal: GoalSpec = None,
+    distance: DistanceSpec = "l1",
+    weights: Mapping[str, object] | None = None,
+    gap: object = None,
+    rgap: object = None,
+    count: int = 1,
+    diversity: object = "features",
+    most_changes: int | None = None,
+    rules: Sequence[str | Path] = (),
+    oracle: str = "auto",
+    timeout: float | None = 60.0,
+    memory: int | None = 4096,
+    background: pd.DataFrame | None = None,
+    watch: Callable[[Bracket], None] | None = None,
+) -> Answer:
+    """The nearest points with the goal, with a lower bound below which there is none.
+
+    model:      a fitted estimator of a supported class, a scikit-learn Pipeline or a booster with categories over the
+                raw columns, or a program of the core language (text, or a Path to a .mace file) over the features
+                that returns the class number.
+    space:      what may change, and how; rules of the space hold too.
+    x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
+    goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
+                predicts a number `300 <= y <= 350`, `y within 5% of 320`. None: any class but the present one.
+                See `mace.problem.goals`; `answer.goal` is the text of what was understood.
+    distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
+    weights:    feature name -> weight >= 0; 1 where absent.
+    gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
+                optimum (networks over floats to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
+    count:      how many answers; the later ones differ by `diversity`: "features" (leave at least one feature as it
+                is that an earlier answer changed), "points" (any other point), or a number: the least distance
+                between any two answers.
+    rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
+    oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
+    timeout:    seconds for each answer and its proof (None: no limit); memory: MB for each solver.
+    background: rows to start from; those with the goal outcome give the first upper bound.
+    watch:      called with the bracket after every question.
+    Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
+    """
+    from mace.base.deadline import Deadline
+    from mace.explain.explainer import Explainer
+
+    deadline = Deadline.asked(timeout) if count == 1 else timeout  # with several answers, of each by itself
+    explainer = Explainer(model, space, background=background, rules=rules, distance=distance, weights=weights)
+    return explainer.explain(
+        x,
+        goal=goal,
+        gap=gap,
+        rgap=rgap,
+        count=count,
+        diversity=diversity,
+        most_changes=most_changes,
+        oracle=oracle,
+        timeout=deadline,
+        memory=memory,
+        watch=watch,
+    )

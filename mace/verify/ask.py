@@ -1,0 +1,66 @@
+"""Put one question to an oracle, and replay what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from mace.errors import ModelError
+from mace.problem.question import Question
+from mace.solve.choice import choose
+from mace.solve.protocol import Found, Gap, Limits, Replay, Reply, Unknown
+from mace.space.axes import Point
+from mace.tables.table import Label
+from mace.verify.questions import Case, Rows
+
+ANYTHING = Gap(Fraction(10**12))  # the first point found will do: nobody asked for the nearest
+
+
+class Outcome(NamedTuple):
+    """What came of one question.
+
+    rows:     rows that break the property, as the deployed model says; None if there are none, or none are known.
+    question: the question that was answered: without the points that the deployed model refused, `refused` of them.
+    note:     on the choice of the oracle, empty if there is nothing to say.
+    """
+
+    reply: Reply
+    rows: Rows | None
+    question: Question
+    refused: int = 0
+    oracle: str = "none"
+    note: str = ""
+
+
+def ask(
+    case: Case,
+    radius: Fraction | None,
+    limits: Limits,
+    breaks: Callable[[Case, Rows], tuple[Label, ...] | None],
+) -> Outcome:
+    """Put one question to an oracle; `breaks` replays what it finds."""
+
+    def accepts(point: Point) -> bool:
+        return breaks(case, case.rows(point)) is not None
+
+    try:
+        oracle, note = choose(case.question)
+    except ModelError as error:
+        return Outcome(Unknown(error.message), None, case.question)
+    try:
+        # A point that does not stand for its rows alone must not be excluded for their sake: it is replayed at the end.
+        replay = Replay(accepts) if case.exact else None
+        reply = oracle.ask(radius, limits, strict=radius is not None, gap=ANYTHING, replay=replay)
+        rows = None
+        if isinstance(reply, Found):
+            if case.question.obeys(reply.point) and accepts(reply.point):
+                rows = case.rows(reply.point)
+            else:
+                reply = Unknown("spurious counterexample: it fails the replay")
+        question = case.question
+        for avoid in oracle.refused:
+            question = question.away(avoid)
+        return Outcome(reply, rows, question, len(oracle.refused), oracle.name, note)
+    finally:
+        oracle.close()

@@ -16,6 +16,7 @@ from mace.problem.question import Goal, Question
 from mace.space.axes import GridAxis, Point
 from mace.space.space import Feature, Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
+from tests.small_spaces import SPECS
 
 LARGEST = 4000
 
@@ -169,14 +170,7 @@ def random_question(seed: int, kind: str | None = None, extras: bool = True) -> 
     labels = frozenset([int(rng.integers(len(model.classes)))])
     if len(model.classes) > 2 and rng.random() < 0.4:
         labels = frozenset(model.classes) - labels
-    spec = [
-        "l0",
-        "l1",
-        "linf",
-        {"l0": "1/4", "l1": "3/4"},
-        {"l0": "1/3", "l1": "1/3", "linf": "1/3"},
-        {"l1": "1/2", "linf": "1/2"},
-    ][int(rng.integers(6))]
+    spec = SPECS[int(rng.integers(len(SPECS)))]
     weights = [Fraction(int(rng.integers(1, 5)), 2) for _ in axes] if rng.random() < 0.3 else None
     question = Question(
         space,

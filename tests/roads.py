@@ -29,6 +29,7 @@ from tests.small_spaces import (
     SPECS,
     Measure,
     Row,
+    encoded,
     lacks_what_is_read,
     reachable,
     shown,
@@ -83,24 +84,14 @@ RAW = (
 
 def frame_of(space: Space, rows: list[Row], raw: bool) -> pd.DataFrame:
     """Rows as a frame for people, or as the model's matrix; without the space's own `encode`."""
+    if not raw:
+        return encoded(space, rows)
     columns: dict[str, Any] = {}
     for feature in space.features:
         cells = [row[feature.name] for row in rows]
-        if feature.numeric:
-            columns[feature.name] = [float("nan") if cell is None else float(cell) for cell in cells]
-        elif raw:
-            columns[feature.name] = [float("nan") if cell is None else cell for cell in cells]
-        else:
-            ranks = np.array([feature.levels.index(cell) for cell in cells])
-            match feature.encoding:
-                case "one-hot":
-                    columns |= {f"{feature.name}={x}": ranks == k for k, x in enumerate(feature.levels)}
-                case "thermometer":
-                    columns |= {f"{feature.name}>={x}": ranks >= k for k, x in enumerate(feature.levels) if k}
-                case _:
-                    columns[feature.name] = ranks
-    frame = pd.DataFrame(columns)
-    return frame if raw else frame.astype(np.float64)
+        as_read = float if feature.numeric else (lambda cell: cell)
+        columns[feature.name] = [float("nan") if cell is None else as_read(cell) for cell in cells]
+    return pd.DataFrame(columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,13 @@ Worked out from the features alone: it is what `mace.space.axes` and `mace.probl
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mace.problem.programs import rule_of
 from mace.space.space import Feature, Space
@@ -112,3 +114,24 @@ class Measure:
         total = sum((w * d for w, d in moved), Fraction(0)) / len(moved)
         largest = max(w * d for w, d in moved)
         return shares.get("l0", 0) * count + shares.get("l1", 0) * total + shares.get("linf", 0) * largest
+
+
+def encoded(of: Space, rows: Sequence[Row]) -> pd.DataFrame:
+    """Rows as the matrix of a model that takes what the space encodes, float64; shape (rows, columns)."""
+    columns: dict[str, Any] = {}
+    for feature in of.features:
+        cells = [row[feature.name] for row in rows]
+        if feature.numeric:
+            columns[feature.name] = [float("nan") if cell is None else float(cell) for cell in cells]
+            continue
+        ranks = np.array([feature.levels.index(cell) for cell in cells])
+        match feature.encoding:
+            case "one-hot":
+                columns |= {f"{feature.name}={x}": ranks == k for k, x in enumerate(feature.levels)}
+            case "thermometer":
+                columns |= {f"{feature.name}>={x}": ranks >= k for k, x in enumerate(feature.levels) if k}
+            case "as-is":
+                columns[feature.name] = cells
+            case _:
+                columns[feature.name] = ranks
+    return pd.DataFrame(columns).astype(np.float64)

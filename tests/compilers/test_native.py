@@ -88,6 +88,13 @@ def test_categories_numbered_otherwise_than_by_the_library_do_not_pass(
         compile_raw(model, space_of(unseen=False))
 
 
+def decides_as_predict(model: Any, space: Space, like: pd.DataFrame) -> None:
+    found = compiled(model, space)
+    rows = random_rows(space, 500)
+    decided = families.decisions(found.table, scores(found, rows))  # type: ignore[arg-type]
+    assert decided == model.predict(frame_of(rows, like)).tolist()
+
+
 def test_columns_need_not_stand_in_the_order_of_the_space_and_names_may_hold_spaces() -> None:
     frame, score = people()
     frame = frame.rename(columns={"region": "home region"})
@@ -98,10 +105,7 @@ def test_columns_need_not_stand_in_the_order_of_the_space_and_names_may_hold_spa
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # LightGBM writes underscores for spaces
             model = fit(frame, (score > 1).astype(int))
-        found = compiled(model, space)
-        rows = random_rows(space, 300)
-        decided = families.decisions(found.table, scores(found, rows))  # type: ignore[arg-type]
-        assert decided == model.predict(frame_of(rows, frame)).tolist()
+        decides_as_predict(model, space, frame)
 
 
 def test_categories_that_are_whole_numbers_are_read_in_raw_columns_too() -> None:
@@ -111,10 +115,7 @@ def test_categories_that_are_whole_numbers_are_read_in_raw_columns_too() -> None
     objects = frame.astype({"code": object})
     for fit, like in ((hist(), frame), (hist(categorical_features=["code"]), objects), (light(), frame)):
         model = fit(like, (score > 1).astype(int))
-        found = compiled(model, space)
-        rows = random_rows(space, 500)
-        decided = families.decisions(found.table, scores(found, rows))  # type: ignore[arg-type]
-        assert decided == model.predict(frame_of(rows, like)).tolist()
+        decides_as_predict(model, space, like)
 
 
 def test_codes_of_the_encoded_columns_are_still_read_as_such() -> None:
@@ -203,10 +204,7 @@ def test_letters_that_xgboost_cuts_apart_are_refused() -> None:
         compile_raw(xgb()(frame, (score > 1).astype(int)), space)
     for fit in (light(), hist()):
         model = fit(frame, (score > 1).astype(int))
-        found = compiled(model, space)
-        rows = random_rows(space, 300)
-        decided = families.decisions(found.table, scores(found, rows))  # type: ignore[arg-type]
-        assert decided == model.predict(frame_of(rows, frame)).tolist()
+        decides_as_predict(model, space, frame)
 
 
 def test_an_xgboost_model_that_does_not_say_what_its_numbers_are_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.fuzz import spaces
 from tests.fuzz.models import Family, sklearn
 from tests.fuzz.questions import Asked, asked_of, labels_of, several
 from tests.fuzz.spaces import Draw, pick
+from tests.small_spaces import encoded
 
 SMALL_TREES = {"n_estimators": 3, "max_depth": 2}
 LAST: dict[str, tuple[Family, tuple[str, dict[str, Any]]]] = {
@@ -137,7 +138,7 @@ def pipeline_world(draw: Draw, name: str) -> Asked | None:
     chosen = [points[k] for k in np.sort(rng.integers(0, len(points), 50))]
     frame = spaces.raw(space, chosen)
     classes = pick(draw, family.classes)
-    y = labels_of(spaces.encoded(space, chosen), classes, rng)
+    y = labels_of(encoded(space, chosen), classes, rng)
 
     def predict(rows: pd.DataFrame) -> Any:
         return np.asarray(model.predict(rows))

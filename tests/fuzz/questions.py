@@ -30,7 +30,7 @@ from tests.fuzz import spaces
 from tests.fuzz.models import DECIDE, FAMILIES, Family
 from tests.fuzz.spaces import Draw, pick
 from tests.roads import CLOSE
-from tests.small_spaces import SPECS, Measure, Row, lacks_what_is_read, with_ways
+from tests.small_spaces import SPECS, Measure, Row, encoded, lacks_what_is_read, with_ways
 
 RULES = ("linear", "implies", "rises", "follows", "seen", "most changes")
 Frames = Callable[[Sequence[Row]], pd.DataFrame]
@@ -83,16 +83,14 @@ def plain_world(draw: Draw, name: str) -> Asked:
     space = spaces.space(draw, missing=family.missing)
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     points = spaces.points(space)
-    matrix = spaces.encoded(space, points)
+    matrix = encoded(space, points)
     chosen = matrix.iloc[np.sort(rng.integers(0, len(points), 60))].reset_index(drop=True)
     classes = pick(draw, family.classes)
     y = labels_of(chosen, classes, rng)
     model = family.make(draw, chosen, y, rng)
     predict = own_predict(model)
     told = f"{model!r}\nfitted to {chosen.to_numpy().tolist()}\nwith {y.tolist()}"
-    return asked_of(
-        name, family, classes, space, model, points, lambda rows: spaces.encoded(space, rows), predict, told
-    )
+    return asked_of(name, family, classes, space, model, points, lambda rows: encoded(space, rows), predict, told)
 
 
 def asked_of(

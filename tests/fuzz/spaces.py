@@ -89,27 +89,6 @@ def points(of: Space) -> list[Row]:
     return [dict(zip(of.names, point, strict=True)) for point in itertools.product(*sides)]
 
 
-def encoded(of: Space, rows: Sequence[Row]) -> pd.DataFrame:
-    """Rows as the matrix of a model that takes what the space encodes, float64; shape (rows, columns)."""
-    columns: dict[str, Any] = {}
-    for feature in of.features:
-        cells = [row[feature.name] for row in rows]
-        if feature.numeric:
-            columns[feature.name] = [float("nan") if cell is None else float(cell) for cell in cells]
-            continue
-        ranks = np.array([feature.levels.index(cell) for cell in cells])
-        match feature.encoding:
-            case "one-hot":
-                columns |= {f"{feature.name}={x}": ranks == k for k, x in enumerate(feature.levels)}
-            case "thermometer":
-                columns |= {f"{feature.name}>={x}": ranks >= k for k, x in enumerate(feature.levels) if k}
-            case "as-is":
-                columns[feature.name] = cells
-            case _:
-                columns[feature.name] = ranks
-    return pd.DataFrame(columns).astype(np.float64)
-
-
 def raw(of: Space, rows: Sequence[Row], like: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rows as a frame in the space's own columns: whole numbers int64 unless some row may lack one.
 

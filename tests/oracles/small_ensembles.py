@@ -14,15 +14,7 @@ from mace.space.axes import LevelAxis, Point
 from mace.space.space import Feature, Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables.table import Compare, Decision, Ensemble, Tree, decision_for
-
-NORMS = (
-    "l0",
-    "l1",
-    "linf",
-    {"l0": "0.25", "l1": "0.75"},
-    {"l0": "1/3", "l1": "1/3", "linf": "1/3"},
-    {"l1": "0.5", "linf": "0.5"},
-)
+from tests.small_spaces import SPECS
 
 
 def random_space(rng: np.random.Generator, *, floats: bool = True) -> tuple[Space, list[object]]:
@@ -133,7 +125,7 @@ def random_question(seed: int) -> Question:
         goal = decision_for(model, wanted)
     weights = None if rng.random() < 0.6 else [str(rng.choice(["1", "2", "0.3", "0"])) for _ in axes]
     most = int(rng.integers(1, 3)) if rng.random() < 0.2 else None
-    distance = norm(NORMS[rng.integers(len(NORMS))], len(axes), weights)
+    distance = norm(SPECS[rng.integers(len(SPECS))], len(axes), weights)
     question = Question(space, axes, model, Goal(str(wanted), wanted, goal), distance, most_changes=most)
     if rng.random() < 0.3:
         question = Question(

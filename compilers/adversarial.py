@@ -20,7 +20,7 @@ import numpy as np
 from mace.base.exact import exact, nearest
 from mace.compilers.thresholds import before_cast, largest_passing
 from mace.space.columns import Column
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.table import Bools, Ensemble, Floats, Network, Tree
 
 TARGETED, MIXED = 96, 32  # rows that lead to a node; rows of any values

@@ -20,7 +20,7 @@ import numpy as np
 from mace.base.exact import nearest
 from mace.compilers.pieces import Reach, Test, rebuilt
 from mace.space.columns import Column
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.members import Members, among, are_whole, neighbour
 from mace.tables.table import Ensemble, Tree
 from mace.tables.validity import validate

@@ -27,7 +27,7 @@ from mace.compilers.deployed import library_of
 from mace.compilers.lightgbm.reader import of_sparse_rows
 from mace.errors import ModelError
 from mace.space.columns import Column
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.table import Ensemble, Table
 
 Container: TypeAlias = Literal["frame", "array", "sparse"]

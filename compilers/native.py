@@ -27,7 +27,8 @@ from mace.compilers.optbinning.reader import categories_of
 from mace.compilers.sklearn.boosting import numbered_by, whole
 from mace.compilers.sklearn.common import fitted
 from mace.errors import ModelError
-from mace.space.space import Feature, Level, Space
+from mace.space.feature import Feature, Level
+from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mace import rules as rules
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
-    from mace.space.space import Feature as Feature
+    from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
 
 __version__ = MACE
@@ -38,7 +38,7 @@ for _function in (audit, explain, report, verify):
 LAZY = {
     "Answer": "mace.explain.answer",
     "Explainer": "mace.explain.explainer",
-    "Feature": "mace.space.space",
+    "Feature": "mace.space.feature",
     "Space": "mace.space.space",
     "datasets": "mace.datasets",
     "rules": "mace.rules",

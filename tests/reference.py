@@ -14,7 +14,8 @@ from mace.problem.exclusions import AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import rule_of
 from mace.problem.question import Goal, Question
 from mace.space.axes import GridAxis, Point
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 from tests.small_spaces import SPECS
 

@@ -24,7 +24,8 @@ import mace
 from mace import rules
 from mace.compilers import deployed
 from mace.explain.answer import Answer
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.small_spaces import (
     SPECS,
     Measure,

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from mace.problem.programs import rule_of
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 
 Row = dict[str, Any]
 

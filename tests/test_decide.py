@@ -15,7 +15,8 @@ from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
 from mace.proofs.check import Problem, Refused
 from mace.space.axes import Point
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Layer, Network, decision_for
 from tests.reference import points, random_question
 

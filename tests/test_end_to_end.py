@@ -18,7 +18,8 @@ import pytest
 
 import mace
 from mace.explain.answer import Answer
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.small_spaces import SPECS, Measure, Row, reachable, shown, values
 
 LARGEST = 500  # points

@@ -352,7 +352,8 @@ def test_whole_numbers_that_may_be_missing_are_floats_for_a_pipeline_as_they_wer
     from sklearn.pipeline import make_pipeline
 
     import mace
-    from mace.space.space import Feature, Space
+    from mace.space.feature import Feature
+    from mace.space.space import Space
 
     X = pd.DataFrame({"age": [1, 2, None, 4, 5, None], "owner": [0, 1, 1, None, 0, 1]})
     space = Space([Feature("age", "integer", 0, 9, missing=True), Feature("owner", "binary", missing=True)])
@@ -369,7 +370,8 @@ def test_a_choice_of_two_that_nothing_reads_stays_as_it_is(solver: str) -> None:
     from sklearn.tree import DecisionTreeClassifier
 
     import mace
-    from mace.space.space import Feature, Space
+    from mace.space.feature import Feature
+    from mace.space.space import Space
 
     space = Space([Feature("n", "integer", 0, 4), Feature("b", "binary")])
     model = DecisionTreeClassifier().fit([[0, 0], [1, 1], [3, 0], [4, 1]], [0, 0, 1, 1])
@@ -383,7 +385,8 @@ def test_floats_that_lie_far_apart_are_told_apart_before_networks() -> None:
     from sklearn.linear_model import LogisticRegression
 
     import mace
-    from mace.space.space import Feature, Space
+    from mace.space.feature import Feature
+    from mace.space.space import Space
 
     rng = np.random.default_rng(0)
     X = rng.random((80, 2)).astype(np.float32).astype(np.float64)
@@ -407,7 +410,8 @@ def test_a_network_s_nearest_point_is_found_where_every_change_has_a_price_of_it
     from sklearn.linear_model import LogisticRegression
 
     import mace
-    from mace.space.space import Feature, Space
+    from mace.space.feature import Feature
+    from mace.space.space import Space
 
     space = Space([Feature(f"x{j}", "real", 0.0, 1.0) for j in range(3)])
     for seed in range(12):

@@ -29,7 +29,8 @@ import mace
 from mace.base.exact import exact
 from mace.errors import GoalError
 from mace.problem.goal_scores import linked_between
-from mace.problem.goals import Between, Classes, Margin, Probability, Value, parse, wanted
+from mace.problem.goal_text import parse, wanted
+from mace.problem.goals import Between, Classes, Margin, Probability, Value
 from mace.tables.table import Link
 
 LABELS = ("bad", "good", "a or b, c", ">50K", "not")

@@ -22,12 +22,7 @@ HEAVY = {
 
 # What is still crooked; each line that can go must go.
 CIRCLES = {
-    "mace.space.file, mace.space.infer, mace.space.space",
-    "mace.problem.goals, mace.problem.question",
-    "mace.language.logic.paths, mace.language.logic.show",
     "mace.compilers, mace.compilers.load",
-    "mace.audit.cores, mace.audit.task",
-    "mace.verify.product, mace.verify.product.networks, mace.verify.product.trees",
 }
 
 

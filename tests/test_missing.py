@@ -21,8 +21,9 @@ import mace
 from mace.errors import ModelError, RowError, SpaceError
 from mace.explain.explainer import Explainer
 from mace.space.axes import GridAxis, LevelAxis
+from mace.space.feature import Feature
 from mace.space.file import dumps, loads
-from mace.space.space import Feature, Space
+from mace.space.space import Space
 
 WORDS: list[Any] = ["keep", "fill", "any"]
 STAYS = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'
@@ -221,9 +222,9 @@ def test_a_file_holds_the_words() -> None:
             Feature("d", "binary"),
         ]
     )
-    assert loads(dumps(space)) == space
+    assert loads(dumps(space), Space) == space
     assert 'missing = "fill"' in dumps(space) and 'missing = "keep"' in dumps(space)
-    assert loads(dumps(space).replace('"keep"', "true")) == space
+    assert loads(dumps(space).replace('"keep"', "true"), Space) == space
 
 
 def test_a_frame_s_gaps_are_given_the_words_that_are_told() -> None:

@@ -27,7 +27,8 @@ from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
 from mace.problem.question import Question
 from mace.space.axes import GridAxis
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.compilers.pipelines import GRADES, MODELS, REGIONS, TRADES, fitted, people, random_rows, space_of
 
 PROVED = Fraction(1, 10**9)

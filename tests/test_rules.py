@@ -18,7 +18,8 @@ from mace.solve.choice import choose
 from mace.solve.driver import squeeze
 from mace.solve.protocol import Gap, Limits
 from mace.solve.smt.oracle import SmtOracle
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.reference import nearest, points, random_question
 
 FRAME = pd.DataFrame(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mace.errors import ModelError
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.members import equal_to
 from mace.tables.table import Compare, Ensemble, Link, Network
 from mace.tables.validity import validate

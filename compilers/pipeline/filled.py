@@ -19,7 +19,7 @@ import numpy as np
 from mace.compilers.pipeline.missing import beyond
 from mace.errors import ModelError
 from mace.space.columns import Column
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.table import Ensemble, Tree
 
 MOST_NODES = 500_000

@@ -18,7 +18,7 @@ import numpy as np
 
 from mace.compilers.pipeline.thresholds import LARGEST
 from mace.space.columns import Column
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.members import equal_to, neighbour
 from mace.tables.table import Ensemble, Tree
 from mace.tables.validity import validate

@@ -37,7 +37,8 @@ from mace.compilers.pipeline.walk import Route, Walk, passes_on
 from mace.compilers.pipeline.walk import is_pipeline as is_pipeline
 from mace.errors import ModelError
 from mace.space.columns import Column, Step
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:

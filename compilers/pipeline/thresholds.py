@@ -23,7 +23,7 @@ from mace.base.exact import first_holding_each, float_to_rank, nearest
 from mace.compilers.pieces import Reach, Test, rebuilt
 from mace.errors import ModelError
 from mace.space.columns import Column, Floats, Steps
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.table import Ensemble, Tree
 from mace.tables.validity import validate
 

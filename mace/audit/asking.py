@@ -25,7 +25,7 @@ from mace.audit.store import Store
 from mace.audit.task import Query, Task
 from mace.base.versions import MACE, versions
 from mace.errors import MaceError
-from mace.space.space import Change
+from mace.space.feature import Change
 
 if TYPE_CHECKING:
     from mace.audit.pool import Runner

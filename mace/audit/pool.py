@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mace.audit.record import Record
-from mace.audit.task import Query, Task, Worker
+from mace.audit.task import Query, Task
+from mace.audit.worker import Worker
 from mace.errors import MaceError, ModelError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from mace.audit.progress import Watch
 from mace.audit.task import Task
 from mace.base.deadline import Deadline
 from mace.errors import FileError, GoalError, MaceError
-from mace.problem.goals import wanted
+from mace.problem.goal_text import wanted
 from mace.solve.protocol import memory_asked
 
 if TYPE_CHECKING:

@@ -34,7 +34,9 @@ from mace.explain.judge import Judge, of_probability
 from mace.problem import missing
 from mace.problem.distance import Distance, DistanceProgram, norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
-from mace.problem.goals import Classes, Margin, Wanted, lower, wanted
+from mace.problem.goal_decision import lower
+from mace.problem.goal_text import wanted
+from mace.problem.goals import Classes, Margin, Wanted
 from mace.problem.programs import Rule, distance_program, model_program, rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question

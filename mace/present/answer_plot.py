@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.answer import Answer
-    from mace.space.space import Feature, Space
+    from mace.space.feature import Feature
+    from mace.space.space import Space
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from mace.problem.distance import Distance, DistanceProgram
 from mace.problem.programs import Rule
 from mace.problem.question import Question
 from mace.space.axes import Axis, LevelAxis
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Network, Table
 
 

@@ -52,7 +52,8 @@ from mace.language.syntax import (
     statements_of,
 )
 from mace.space.axes import Axis, Point
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Formula
 
 Side = tuple[Fraction, Fraction] | Set[int]

@@ -22,7 +22,8 @@ from mace.problem.distance import Distance, DistanceProgram, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
 from mace.space.axes import Axis, Point, holds
-from mace.space.space import Column, Space
+from mace.space.columns import Column
+from mace.space.space import Space
 from mace.tables.decide import decides
 from mace.tables.table import Decision, Ensemble, Formula, Label, Network, Table
 

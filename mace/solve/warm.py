@@ -18,7 +18,8 @@ from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
 from mace.solve.protocol import Found, Limits
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
 
 

@@ -1,4 +1,4 @@
-"""A `Space` as a TOML file: `mace_space = 1`, `name`, `rules`, and a `[[feature]]` table per feature.
+"""A space as a TOML file: `mace_space = 1`, `name`, `rules`, and a `[[feature]]` table per feature.
 
 Promise: load(save(space)) == space; a wrong file names the file, the feature and the line of its table.
 """
@@ -6,28 +6,52 @@ Promise: load(save(space)) == space; a wrong file names the file, the feature an
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from mace.base.escape import short
 from mace.base.files import parse_toml, read_text, write_whole
 from mace.errors import FileError, SpaceError
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
 
 VERSION = 1
 LIMIT = 4_000_000
 KEYS = tuple(f.name for f in fields(Feature))
 
 
-def load(path: Path) -> Space:
+class Declared(Protocol):
+    """What a file holds of a space."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """In order."""
+        ...
+
+    @property
+    def rules(self) -> Sequence[str]:
+        """Between features."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Of the space."""
+        ...
+
+
+Made = TypeVar("Made")
+Make: TypeAlias = Callable[[Sequence[Feature], Sequence[str], str], Made]  # features, rules, name -> the space
+
+
+def load(path: Path, make: Make[Made]) -> Made:
     """Read a space; raises FileError for an unreadable file and SpaceError for a wrong one."""
     text = read_text(path, "Give the path of a space file (TOML).", LIMIT)
-    return loads(text, str(path))
+    return loads(text, make, str(path))
 
 
-def loads(text: str, file: str = "<space>") -> Space:
+def loads(text: str, make: Make[Made], file: str = "<space>") -> Made:
     """Read a space from TOML text; `file` is the name shown in messages."""
     try:
         data = parse_toml(text, file)
@@ -53,7 +77,7 @@ def loads(text: str, file: str = "<space>") -> Space:
         where = f"{file}:{lines[place]}" if place < len(lines) else file
         features.append(_feature(table, where))
     try:
-        return Space(features, rules, str(data.get("name", "space")))
+        return make(features, rules, str(data.get("name", "space")))
     except SpaceError as error:
         raise SpaceError(f"{file}: {error.message}", shown=error.shown, hint=error.hint) from None
 
@@ -75,7 +99,7 @@ def _feature(table: dict[str, Any], where: str) -> Feature:
         raise SpaceError(f"{where}: {error.message}", shown=error.shown, hint=error.hint) from None
 
 
-def dumps(space: Space) -> str:
+def dumps(space: Declared) -> str:
     """The TOML text of a space."""
     out = [f"mace_space = {VERSION}", f"name = {_toml(space.name)}"]
     if space.rules:
@@ -97,7 +121,7 @@ def dumps(space: Space) -> str:
     return "\n".join(out) + "\n"
 
 
-def save(space: Space, path: Path) -> None:
+def save(space: Declared, path: Path) -> None:
     """Write a space; the file appears whole or not at all."""
     write_whole(path, dumps(space).encode())
 

@@ -1,4 +1,4 @@
-"""Infer a `Space` from a frame, and say what was inferred.
+"""Infer the features of a space from a frame, and say what was inferred.
 
 bool and two-valued columns become binary, texts and unordered categories categorical, ordered categories ordinal,
 whole numbers integer, other numbers real on the float64 grid; ranges are the observed ones. A column that lacks values
@@ -14,7 +14,7 @@ import numpy as np
 
 from mace.base.escape import short
 from mace.errors import SpaceError
-from mace.space.space import Change, Encoding, Feature, Level, Missing, Space
+from mace.space.feature import Change, Encoding, Feature, Level, Missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,11 +28,12 @@ def infer(
     categorical: Sequence[str],
     encoding: Mapping[str, Encoding],
     unit: Mapping[str, str],
-    rules: Sequence[str],
-    name: str,
     missing: bool | Missing | Mapping[str, bool | Missing],
-) -> Space:
-    """See `Space.from_frame`; `directions` maps "fixed", "increase" and "decrease" to column names."""
+) -> tuple[list[Feature], list[str]]:
+    """The features, and a note on each; see `Space.from_frame`.
+
+    directions: "fixed", "increase" and "decrease" -> names of columns.
+    """
     change: dict[str, Change] = {}
     for direction, names in directions.items():
         if isinstance(names, str):
@@ -75,7 +76,7 @@ def infer(
             settings["encoding"] = encoding[column]
         features.append(Feature(column, unit=unit.get(column, ""), **settings))
         notes.append(f"{column}: {note}")
-    return Space(features, rules, name, notes)
+    return features, notes
 
 
 def _describe(

@@ -1,10 +1,9 @@
-"""What a counterfactual may be: features with kinds, ranges, directions, and their encoding into the model's columns.
+"""What a counterfactual may be: features, the rules between them, and their encoding into the model's columns.
 
 In:  declarations (`Feature`), a frame to infer them from (`Space.from_frame`), or a TOML file (`Space.load`).
 Out: the model's matrix (`encode`) and the way back (`decode`); for one row, an `Axis` per feature (`axes`).
 Promise: `decode(encode(frame))` is `frame`; every allowed point of the axes encodes to float64 values that are what
 the model would be given for that row; a row outside its space is a `RowError` that names column, value and reason.
-Source: Karimi et al. 2020, section 4.2 (types, ranges, actionability).
 """
 
 from __future__ import annotations
@@ -14,322 +13,23 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
-from mace.base.exact import as_written, exact, nearest
+from mace.base.exact import nearest
 from mace.base.values import plain
-from mace.errors import NumberError, RowError, SpaceError
-from mace.space.axes import Axis, Grid, GridAxis, LevelAxis, Point
-from mace.space.columns import Column as Column
-from mace.space.columns import Step as Step
+from mace.errors import RowError, SpaceError
+from mace.space.axes import Axis, Point
+from mace.space.columns import Column
+from mace.space.feature import Change, Encoding, Feature, Level, Missing
+from mace.space.file import load, save
+from mace.space.infer import infer
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Kind: TypeAlias = Literal["real", "integer", "binary", "categorical", "ordinal"]
-Change: TypeAlias = Literal["any", "fixed", "increase", "decrease"]
-Encoding: TypeAlias = Literal["as-is", "codes", "one-hot", "thermometer"]
-GridName: TypeAlias = Literal["float64", "float32"]
-Missing: TypeAlias = Literal["keep", "fill", "any"]
-Level: TypeAlias = Any  # str, int, float or bool
-
-NUMERIC = ("real", "integer")
-DEFAULT_ENCODING: dict[Kind, Encoding] = {
-    "real": "as-is",
-    "integer": "as-is",
-    "binary": "codes",
-    "ordinal": "codes",
-    "categorical": "one-hot",
-}
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One feature of the table that people see.
-
-    name:     the column's name.
-    kind:     "real", "integer", "binary", "categorical" or "ordinal" (levels in order).
-    lower, upper: the closed range of a numeric feature, in its unit; it also scales the distance.
-    levels:   the values of the other kinds; binary without levels means 0 and 1.
-    step:     values of a real feature are the multiples of `step` (and the start's own value).
-    change:   "any", "fixed", "increase" or "decrease" (for ordinals: in the order of the levels).
-    encoding: "as-is", "codes" (0, 1, ..), "one-hot" (a column a level) or "thermometer" (a column a level but the
-              first: 1 from that level up).
-    columns:  names of the model's columns, if not the usual ones.
-    unit:     shown beside values.
-    grid:     the floats on which a real feature without `step` lives.
-    missing:  False: a value is never missing. "keep": it may be; one that is missing stays missing, and one that is
-              there stays there. "fill": one that is missing may be given any value of the feature, whatever `change`
-              says (unless it is "fixed"). "any": as "fill", and one that is there may become missing, if `change` is
-              "any". True means "keep". Features with levels have one more level for it, None, at the end.
-    missing_cost: what giving a missing value, or taking one away, counts as: a change of this size, in 0..1 (1: the
-              whole range, as a changed category). Only for "fill" and "any".
-    Raises SpaceError for a declaration that contradicts itself.
-    """
-
-    name: str
-    kind: Kind
-    lower: Any = None
-    upper: Any = None
-    levels: Sequence[Level] = ()
-    step: Any = None
-    change: Change = "any"
-    encoding: Encoding | None = None
-    columns: Sequence[str] = ()
-    unit: str = ""
-    grid: GridName = "float64"
-    missing: bool | Missing = False
-    missing_cost: Any = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise SpaceError(f"a feature needs a name, as text; got {self.name!r}")
-        self._choose("kind", get_args(Kind))
-        self._choose("change", get_args(Change))
-        self._choose("grid", get_args(GridName))
-        if self.encoding is not None:
-            self._choose("encoding", get_args(Encoding))
-        self._check_missing()
-        if self.kind in NUMERIC:
-            self._check_numeric()
-        else:
-            self._check_levels()
-        if isinstance(self.columns, str):
-            raise self._wrong("`columns` must be a list of names")
-        object.__setattr__(self, "columns", tuple(self.columns) or self._usual_columns())
-        if len(self.columns) != len(self._usual_columns()):
-            raise self._wrong(f"needs {len(self._usual_columns())} column names, got {len(self.columns)}")
-
-    def _wrong(self, message: str, hint: str = "") -> SpaceError:
-        return SpaceError(f"feature `{self.name}`: {message}", hint=hint)
-
-    def _choose(self, key: str, allowed: tuple[str, ...]) -> None:
-        if getattr(self, key) not in allowed:
-            raise self._wrong(f"{key} {getattr(self, key)!r} is not one of {', '.join(allowed)}")
-
-    def _check_missing(self) -> None:
-        if not isinstance(self.missing, bool):
-            self._choose("missing", get_args(Missing))
-        elif self.missing:
-            object.__setattr__(self, "missing", "keep")
-        if self.missing_cost is None:
-            return
-        if self.missing not in ("fill", "any"):
-            raise self._wrong(
-                "`missing_cost` is what giving a missing value costs, and none may be given here",
-                'Add missing="fill", or missing="any".',
-            )
-        if not 0 <= self._number("missing_cost") <= 1:
-            raise self._wrong(f"`missing_cost` must be a number in 0..1, got {self.missing_cost!r}")
-
-    def _number(self, key: str) -> Fraction:
-        value = getattr(self, key)
-        if isinstance(value, bool):
-            raise self._wrong(f"`{key}` must be a finite number, got {value!r}")
-        try:
-            # On a grid of floats a bound is a float; elsewhere 0.1 is meant as it is written.
-            written = key == "missing_cost" or self.step is not None or self.kind == "integer"
-            return as_written(value) if written else exact(value)
-        except NumberError as error:
-            raise self._wrong(f"`{key}` must be a finite number: {error.message}", error.hint) from None
-
-    def _check_numeric(self) -> None:
-        if self.levels:
-            raise self._wrong(f"a {self.kind} feature has no levels", "Use kind `ordinal` or `categorical`.")
-        for key in ("lower", "upper"):
-            if getattr(self, key) is None:
-                raise self._wrong(f"a {self.kind} feature needs `{key}`", "The range also scales the distance.")
-        if self.step is not None and (self._number("step") <= 0 or self.kind == "integer" and self.step != 1):
-            raise self._wrong(f"`step` must be a number > 0 (and 1 for integers), got {self.step!r}")
-        if self._number("lower") > self._number("upper"):
-            raise self._wrong(f"`lower` {self.lower} is above `upper` {self.upper}")
-        if self.kind == "integer" and (self._number("lower").denominator, self._number("upper").denominator) != (1, 1):
-            raise self._wrong(f"the range {self.lower}..{self.upper} of an integer must end in integers")
-        if self.encoding not in (None, "as-is"):
-            raise self._wrong(f"encoding `{self.encoding}` needs levels", "Numbers are encoded `as-is`.")
-        object.__setattr__(self, "encoding", "as-is")
-
-    def _check_levels(self) -> None:
-        for key in ("lower", "upper", "step"):
-            if getattr(self, key) is not None:
-                raise self._wrong(f"a {self.kind} feature has levels, not `{key}`")
-        if isinstance(self.levels, str):
-            raise self._wrong("`levels` must be a list")
-        levels = tuple(plain(level) for level in self.levels)
-        if self.missing:
-            levels = tuple(level for level in levels if level is not None)
-        levels = levels or ((0, 1) if self.kind == "binary" else ())
-        if len(levels) < 1 or self.kind == "binary" and len(levels) != 2:
-            raise self._wrong(f"needs {'two' if self.kind == 'binary' else 'at least one'} `levels`, got {len(levels)}")
-        odd = [level for level in levels if not isinstance(level, Hashable)]
-        if odd:
-            raise self._wrong(f"a level must be a text, a number or a truth, got {short(odd[0])}")
-        if len(set(levels)) != len(levels):
-            raise self._wrong(f"the same level stands twice in {list(levels)}")
-        if any(isinstance(level, float) and not np.isfinite(level) or level is None for level in levels):
-            raise self._wrong("a level is missing (NaN or None)", "Declare the feature with missing=True.")
-        if self.missing and self.encoding in ("as-is", "thermometer"):
-            raise self._wrong(f"encoding `{self.encoding}` has no place for what is missing", "Use `one-hot`.")
-        object.__setattr__(self, "levels", (*levels, None) if self.missing else levels)
-        if self.change in ("increase", "decrease") and self.kind == "categorical":
-            raise self._wrong(f"change `{self.change}` needs an order", "Use kind `ordinal`, or a rule.")
-        object.__setattr__(self, "encoding", self.encoding or DEFAULT_ENCODING[self.kind])
-        if self.encoding == "as-is" and not all(isinstance(level, (int, float)) for level in levels):
-            raise self._wrong("encoding `as-is` needs levels that are numbers", "Use `codes` or `one-hot`.")
-
-    def _usual_columns(self) -> tuple[str, ...]:
-        if self.encoding == "one-hot":
-            return tuple(f"{self.name}={level}" for level in self.levels)
-        if self.encoding == "thermometer":
-            return tuple(f"{self.name}>={level}" for level in self.levels[1:])
-        return (self.name,)
-
-    @property
-    def numeric(self) -> bool:
-        """Whether values are numbers with a range, rather than levels."""
-        return self.kind in NUMERIC
-
-    @cached_property
-    def column_values(self) -> tuple[tuple[float, ...], ...]:
-        """For a feature with levels: per model column, the float64 that each level becomes."""
-        count = len(self.levels)
-        match self.encoding:
-            case "one-hot":
-                return tuple(tuple(float(k == level) for level in range(count)) for k in range(count))
-            case "thermometer":
-                return tuple(tuple(float(level >= k) for level in range(count)) for k in range(1, count))
-            case "codes":
-                return (tuple(float(level) for level in range(count)),)
-            case _:
-                return (tuple(float(level) for level in self.levels),)
-
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        """The exact range of a numeric feature."""
-        return self._number("lower"), self._number("upper")
-
-    def read(self, value: object) -> Fraction | int | None:
-        """The exact number, or the index of the level, that a cell of a row holds; None for a missing number.
-
-        Raises RowError for a missing value, a wrong type, an unknown level, or a number out of range.
-        """
-        value = plain(value)
-        if value is None or isinstance(value, float) and not np.isfinite(value):
-            if self.missing and (value is None or np.isnan(value)):
-                return None if self.numeric else len(self.levels) - 1
-            hint = "" if isinstance(value, float) and np.isinf(value) else "Features may be declared with missing=True."
-            raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})", hint=hint)
-        if not self.numeric:
-            for index, level in enumerate(self.levels):
-                if level == value and isinstance(level, str) == isinstance(value, str):
-                    return index
-            known = ", ".join(repr(level) for level in self.levels[:12]) + (", .." if len(self.levels) > 12 else "")
-            raise RowError(f"column `{self.name}`: {short(value)} is not one of its levels", hint=f"Known: {known}.")
-        if isinstance(value, (str, bool)):
-            raise RowError(f"column `{self.name}`: expected a number, got {short(value)} ({type(value).__name__})")
-        number = as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
-        if self.kind == "integer" and number.denominator != 1:
-            raise RowError(f"column `{self.name}`: expected an integer, got {short(value)}")
-        lower, upper = self.bounds()
-        if not lower <= number <= upper:
-            raise RowError(
-                f"column `{self.name}`: {short(value)} lies outside its range {self.lower}..{self.upper}",
-                hint="Widen the range in the space, or correct the row.",
-            )
-        return number
-
-    @property
-    def price(self) -> Fraction:
-        """What giving a missing value counts as: a change of this size, exact."""
-        return Fraction(1) if self.missing_cost is None else self._number("missing_cost")
-
-    @property
-    def may_fill(self) -> bool:
-        """Whether a missing value may be given."""
-        return self.missing in ("fill", "any") and self.change != "fixed"
-
-    @property
-    def may_lose(self) -> bool:
-        """Whether a value that is there may become missing."""
-        return self.missing == "any" and self.change == "any"
-
-    def free(self) -> Feature:
-        """A copy that may change to any value from any other; a missing number or rank stays missing."""
-        if not self.missing:
-            return replace(self, change="any")
-        number = self.numeric or self.kind == "ordinal"
-        return replace(self, change="any", missing="keep" if number else "any", missing_cost=None)
-
-    def axis(self, value: object) -> Axis:
-        """The values this feature may take when it starts from `value`; raises RowError as `read`."""
-        start = self.read(value)
-        if not self.numeric:
-            assert start is not None
-            return self._level_axis(int(start))
-        number = None if start is None else Fraction(start)
-        grid = self._grid(number, value)
-        lower, upper = self.bounds()
-        low, high = grid.ceil(lower), grid.floor(upper)
-        missing = high + 1
-        scale = upper - lower if upper > lower else Fraction(1)
-        if number is None:
-            if not self.may_fill or low > high:
-                return LevelAxis(self.name, 1, 1, 0)
-            return GridAxis(self.name, grid, low, missing, missing, scale, missing, self.price)
-        index = grid.floor(number)
-        if self.change in ("fixed", "increase") or lower == upper:
-            low = index
-        if self.change in ("fixed", "decrease") or lower == upper:
-            high = index
-        if self.may_lose:
-            return GridAxis(self.name, grid, low, missing, index, scale, missing, self.price)
-        return GridAxis(self.name, grid, low, high, index, scale)
-
-    def _grid(self, number: Fraction | None, value: object) -> Grid:
-        """The grid of a numeric feature, with its start on it."""
-        if self.kind == "integer":
-            return Grid("step")
-        if self.step is not None:
-            step = self._number("step")
-            return Grid("step", step, None if number is None or (number / step).denominator == 1 else number)
-        grid = Grid(self.grid)
-        if number is not None and grid.value(grid.floor(number)) != number:
-            raise RowError(f"column `{self.name}`: {value!r} is not a {self.grid} number")
-        return grid
-
-    def _level_axis(self, start: int) -> LevelAxis:
-        """The levels that may be taken from one of them."""
-        ordered, count = self.kind == "ordinal", len(self.levels)
-        known = count - bool(self.missing)
-        everything = (1 << known) - 1
-        if start == known and not self.may_fill:
-            return LevelAxis(self.name, count, 1 << start, start)
-        if start == known:
-            allowed = 1 << start | everything
-        else:
-            allowed = {
-                "any": everything,
-                "fixed": 1 << start,
-                "increase": everything >> start << start,
-                "decrease": (2 << start) - 1,
-            }[self.change] | (1 << known if self.may_lose else 0)
-            if ordered and not allowed >> known:
-                return LevelAxis(self.name, known, allowed, start, ordered=True)
-        if not self.missing or not ordered and self.price == 1:
-            return LevelAxis(self.name, count, allowed, start, ordered)
-        return LevelAxis(self.name, count, allowed, start, ordered, known, self.price)
-
-    def show(self, axis: Axis, index: int) -> Any:
-        """The value with this index, in the feature's own type: a level, an int, or a float."""
-        if isinstance(axis, LevelAxis):
-            return None if self.numeric else self.levels[index]
-        if index == axis.missing:
-            return None
-        value = axis.value(index)
-        return int(value) if self.kind == "integer" else nearest(value)
 
 
 @dataclass(frozen=True)
@@ -528,9 +228,7 @@ class Space:
                  frame, or column -> word for any of them (the others: "keep" where they lack values).
         Raises SpaceError for a name that is no column and for columns that cannot be a feature (no values at all).
         """
-        from mace.space.infer import infer
-
-        return infer(
+        features, notes = infer(
             frame,
             {"fixed": tuple(fixed), "increase": tuple(increase), "decrease": tuple(decrease)},
             step or {},
@@ -538,20 +236,15 @@ class Space:
             tuple(categorical),
             encoding or {},
             unit or {},
-            rules,
-            name,
             missing,
         )
+        return cls(features, rules, name, notes)
 
     @classmethod
     def load(cls, path: str | Path) -> Space:
         """Read a space from a TOML file; raises FileError or SpaceError naming file, feature and line."""
-        from mace.space.file import load
-
-        return load(Path(path))
+        return load(Path(path), cls)
 
     def save(self, path: str | Path) -> None:
         """Write the space as a TOML file that `load` reads back."""
-        from mace.space.file import save
-
         save(self, Path(path))

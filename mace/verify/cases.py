@@ -17,7 +17,8 @@ from typing import Any, assert_never
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.language.show import show_name
-from mace.problem.goals import Between, Probability, Value, lower
+from mace.problem.goal_decision import lower
+from mace.problem.goals import Between, Probability, Value
 from mace.problem.programs import Rule, rule_of
 from mace.space.axes import Axis, LevelAxis, Point
 from mace.tables.table import Ensemble, Formula, Label

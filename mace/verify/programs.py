@@ -29,7 +29,8 @@ from mace.language import (
 )
 from mace.language.syntax import fold, negated
 from mace.problem.programs import Rule
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 
 OTHER = "other_"
 

@@ -28,7 +28,8 @@ from mace.problem.programs import Rule, rule_of
 from mace.problem.question import Goal, Question
 from mace.space.axes import Axis, LevelAxis, Point
 from mace.space.columns import Column
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Decision, Ensemble, Formula, Label
 from mace.verify.product import Pair, product
 from mace.verify.programs import OTHER, denied, other_rule, pair_space, result_is

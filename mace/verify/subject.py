@@ -23,7 +23,8 @@ from mace.problem.programs import Rule
 from mace.problem.question import program_result
 from mace.space.axes import Axis
 from mace.space.columns import Column, usable_axes
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Formula, Label, Table
 
 MOST_PATTERNS = 16

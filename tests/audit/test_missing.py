@@ -13,7 +13,8 @@ import mace
 from mace.audit.export import read
 from mace.report.make import to_html
 from mace.report.read import read_audit
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 
 NOTE = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'
 

@@ -14,12 +14,13 @@ import mace
 from mace.audit import certificates
 from mace.audit.certificates import Writer
 from mace.audit.export import read
-from mace.audit.task import Query, Task, Worker
+from mace.audit.task import Query, Task
+from mace.audit.worker import Worker
 from mace.base import deadline
 from mace.certify import record as solver_certificate
 from mace.certify.record import load
 from mace.cli import app
-from mace.problem.goals import wanted
+from mace.problem.goal_text import wanted
 from mace.report.make import to_html
 from mace.solve.smt.process import Answer
 from tests.audit import faults

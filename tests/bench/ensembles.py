@@ -26,7 +26,8 @@ from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Tree, decision_for
 
 

@@ -24,7 +24,8 @@ from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Gap, Limits
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import decision_for
 
 MODELS = {

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 
 REGIONS = ["north", "east", "south, or so", "west"]
 TRADES = [f"trade {k}" for k in range(11)]

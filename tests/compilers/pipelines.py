@@ -28,7 +28,8 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.compilers.pipeline.reader import CompiledPipeline
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble
 
 REGIONS = ["north", "east", "south", "west"]

@@ -44,7 +44,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mace.compilers.pipeline.rows import frame_of
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 
 MOST_POINTS = 400
 Make = Callable[[], Any]

@@ -16,7 +16,7 @@ from mace.compilers.deployed import decide
 from mace.compilers.thresholds import before_cast
 from mace.proofs.check import check
 from mace.space.columns import Column
-from mace.space.space import Feature
+from mace.space.feature import Feature
 from mace.tables.members import Members, among, equal_to, truncated, whole_numbers
 from mace.tables.table import Ensemble, Tree
 

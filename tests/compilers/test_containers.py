@@ -27,7 +27,8 @@ from mace.compilers.lightgbm.reader import of_sparse_rows, read_wrapper
 from mace.compilers.pipeline.reader import compile_pipeline
 from mace.errors import ModelError
 from mace.explain.explainer import Explainer
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.decide import decides
 from mace.tables.table import Ensemble, decision_for
 

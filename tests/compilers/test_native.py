@@ -16,7 +16,8 @@ from mace.compilers import load_model, read
 from mace.compilers.native import step_of
 from mace.compilers.pipeline.reader import CompiledPipeline, compile_raw
 from mace.errors import MaceError, ModelError
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble
 from tests.compilers import families
 from tests.compilers.native import NATIVE, REGIONS, Native, frame_of, hist, light, people, saved, space_of, xgb

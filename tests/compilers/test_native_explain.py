@@ -24,7 +24,8 @@ from mace.errors import ModelError, RowError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
 from mace.space.axes import GridAxis
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.compilers.native import CODES, GRADES, NATIVE, REGIONS, TRADES, frame_of, hist, light, people, saved, xgb
 from tests.compilers.pipelines import random_rows
 

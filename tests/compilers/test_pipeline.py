@@ -22,7 +22,8 @@ from mace.compilers.pipeline.reader import CompiledPipeline, compile_pipeline, r
 from mace.compilers.pipeline.steps import FUNCTIONS as KNOWN_FUNCTIONS
 from mace.errors import ModelError, RowError
 from mace.space.columns import usable_axes
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.margins import network_error
 from mace.tables.table import Ensemble, Network
 from tests.compilers.pipelines import (

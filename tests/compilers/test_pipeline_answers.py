@@ -17,7 +17,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScale
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.explain.explainer import Explainer
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 
 NUMBERS = Space([Feature(name, "integer", 0, 19) for name in ("a", "b")])
 SPACED = Space([Feature("years here", "integer", 0, 9), Feature("home  town", "categorical", levels=["u v", "w"])])

@@ -63,7 +63,8 @@ from sklearn.linear_model import LogisticRegression
 import mace
 from mace.compilers.pipeline.reader import compile_raw
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import decision_of
 from tests.compilers.pipelines import adversarial_rows, random_rows
 

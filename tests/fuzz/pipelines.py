@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.fuzz import spaces
 from tests.fuzz.models import Family, sklearn
 from tests.fuzz.questions import Asked, asked_of, labels_of, several

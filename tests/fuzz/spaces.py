@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.small_spaces import Row, values
 
 MOST_POINTS = 160

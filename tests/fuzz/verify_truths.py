@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mace.problem.programs import rule_of
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.verify import bounded, equivalent, fair, holds, monotone, reachable, robust, unreachable
 from mace.verify.properties import Property
 from tests import roads

@@ -11,7 +11,8 @@ from mace.problem.distance import norm
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Goal, Question
 from mace.space.axes import LevelAxis, Point
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables.table import Compare, Decision, Ensemble, Tree, decision_for
 from tests.small_spaces import SPECS

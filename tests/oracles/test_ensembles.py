@@ -21,7 +21,8 @@ from mace.problem.question import Goal, Question
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.space.columns import Column, Step
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Ticking

@@ -22,7 +22,8 @@ from mace.solve.networks import proof as networks_proof
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.search import Search
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Layer, Network, decision_for
 from tests.reference import nearest, random_question
 

@@ -31,7 +31,8 @@ from mace.solve.smt.oracle import SOLVERS, SmtOracle, cross_check, export
 from mace.solve.smt.process import SolverName, SolverProcess, Text
 from mace.space.axes import Point
 from mace.space.columns import Column
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 from tests.clocks import Ticking
 from tests.reference import nearest, random_question

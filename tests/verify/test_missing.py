@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.errors import MaceError, ModelError, RowError
 from mace.space.axes import LevelAxis
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.verify import equivalent, fair, holds, monotone, robust
 
 LOW, HIGH = 1, 4

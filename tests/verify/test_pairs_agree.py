@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mace.solve.protocol import Limits
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.table import Ensemble, decided, decision_of
 from mace.verify import equivalent, fair, monotone
 from mace.verify.prove import _Run

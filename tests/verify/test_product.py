@@ -12,11 +12,12 @@ import pytest
 
 from mace.base.exact import exact
 from mace.space.axes import GridAxis
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, network_error, possible
 from mace.tables.members import equal_to
 from mace.tables.table import Compare, Ensemble, Layer, Network, decided, decision_of
-from mace.verify.product import decisions_of
+from mace.verify.product.joint import decisions_of
 from mace.verify.questions import Pairs, step_cases
 from mace.verify.subject import Whole
 from tests.reference import random_model

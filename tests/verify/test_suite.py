@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from mace.errors import FileError
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.verify.command import run_verify
 from mace.verify.suite import load
 

@@ -19,7 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import MaceError
-from mace.space.space import Feature, Space
+from mace.space.feature import Feature
+from mace.space.space import Space
 from mace.verify import bounded, equivalent, fair, holds, monotone, reachable, robust
 from mace.verify.properties import read, text_of
 

@@ -25,12 +25,9 @@ from pysmt.typing import BOOL, INT, REAL, PySMTType
 from mace import language
 from mace.errors import ProgramError
 from mace.language import Assign, Block, If, Input, Level, Program, Return, Stmt, Straight, statements_of, to_ssa
-from mace.language.logic.show import show_paths, to_smtlib
 from mace.language.logic.terms import as_real, is_bool, term_of
 
-__all__ = [
-    "PathFormula", "count_paths", "formula_of", "path_list", "ranges_of", "show_paths", "to_smtlib", "translate",
-]  # fmt: skip
+__all__ = ["PathFormula", "count_paths", "formula_of", "path_list", "ranges_of", "translate"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,47 +11,14 @@ Source: self-composition, Barthe, D'Argenio, Rezk 2004.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
-from mace.errors import ModelError
 from mace.space.axes import Axis
 from mace.space.columns import Column
-from mace.tables.table import Compare, Decision, Ensemble, Network, decision_of
-from mace.tables.validity import decision_fault, validate
-
-Pair: TypeAlias = tuple[int, int]
-
-
-class NoProduct(ModelError):  # noqa: N818  # a reason, not a fault of the model
-    """Two tables that no prover takes together; what is asked of both is unknown."""
-
-
-@dataclass(frozen=True)
-class Product:
-    """One table for two models; `extra` maps a pair of classes to the comparisons that follow from it."""
-
-    table: Ensemble | Network
-    columns: tuple[Column, ...]
-    first: tuple[Decision, ...]
-    second: tuple[Decision, ...]
-    extra: dict[Pair, tuple[Compare, ...]]
-
-    def __post_init__(self) -> None:
-        validate(self.table, "the product of two models")
-        for decision in (*self.first, *self.second, tuple(self.extra.values())):
-            fault = decision_fault(decision, self.table.outputs)
-            assert not fault, f"the product of two models: {fault}"
-
-    def goal(self, pairs: Sequence[Pair]) -> Decision:
-        """One of these pairs of decisions (indices of classes of the first and of the second model)."""
-        return tuple(
-            (*one, *other, *self.extra.get((i, j), ()))
-            for i, j in pairs
-            for one in self.first[i]
-            for other in self.second[j]
-        )
+from mace.tables.table import Ensemble, Network
+from mace.verify.product.joint import NoProduct, Pair, Product
+from mace.verify.product.networks import of_networks
+from mace.verify.product.trees import of_ensembles
 
 
 def product(
@@ -69,38 +36,12 @@ def product(
     pairs: the decisions that will be asked for.
     Raises NoProduct for a network beside an ensemble, and for ensembles whose tests have no common form; TimeOverError.
     """
-    from mace.verify.product.networks import of_networks
-    from mace.verify.product.trees import of_ensembles
-
     columns, place = _union(one_columns, other_columns, axes)
     if isinstance(one, Network) and isinstance(other, Network):
         return of_networks(one, place[0], other, place[1], columns)
     if isinstance(one, Ensemble) and isinstance(other, Ensemble):
         return of_ensembles(one, place[0], other, place[1], columns, axes, pairs, deadline)
     raise NoProduct("no prover takes a network and a tree ensemble together")
-
-
-def decisions_of(table: Ensemble | Network) -> tuple[Decision, ...]:
-    """One decision a class; of a regression model, whose scores are compared as they are, one that always holds."""
-    if not table.classes:
-        return (((),),)
-    return tuple(decision_of(table, index) for index in range(len(table.classes)))
-
-
-def moved(decision: Decision, by: int) -> Decision:
-    """The same decision about scores that stand so many places further on."""
-    return tuple(
-        tuple(
-            replace(c, plus=None if c.plus is None else c.plus + by, minus=None if c.minus is None else c.minus + by)
-            for c in part
-        )
-        for part in decision
-    )
-
-
-def name_of(one: Ensemble | Network, other: Ensemble | Network) -> str:
-    """What the product is called."""
-    return f"{one.name} twice" if one.name == other.name else f"{one.name} and {other.name}"
 
 
 def _union(
@@ -129,4 +70,4 @@ def _union(
     return tuple(columns), places
 
 
-__all__ = ["NoProduct", "Pair", "Product", "decisions_of", "moved", "name_of", "product"]
+__all__ = ["NoProduct", "Pair", "Product", "product"]

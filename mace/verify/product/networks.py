@@ -16,7 +16,7 @@ import numpy as np
 
 from mace.space.columns import Column
 from mace.tables.table import Compare, Floats, Layer, Network
-from mace.verify.product import Pair, Product, decisions_of, moved, name_of
+from mace.verify.product.joint import Pair, Product, decisions_of, moved, name_of
 
 
 def of_networks(

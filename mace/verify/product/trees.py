@@ -29,7 +29,7 @@ from mace.space.axes import Axis
 from mace.space.columns import Column
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Tree
-from mace.verify.product import NoProduct, Pair, Product, decisions_of, moved, name_of
+from mace.verify.product.joint import NoProduct, Pair, Product, decisions_of, moved, name_of
 from mace.verify.product.merge import MERGING, Merger, TooLarge, alone
 
 MOST_PAIRS = 12  # of classes, for which there are extra scores

@@ -1,0 +1,124 @@
+"""Goals as comparisons of the model's float scores.
+
+In:  what is wanted, and the table of the model.    Out: the question's `Goal`, and the table that it speaks of.
+Promise: every point whose deployed model says what is wanted satisfies the comparisons; so a bound on them is a bound
+on the goal. Where they say no more than that (the last bits of an exponential depend on the library's libm), they
+are a little wider, and a witness counts only after `met` was true of what the deployed model itself returned.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from mace.errors import GoalError
+from mace.problem.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
+from mace.problem.goal_text import HINT_NUMBER, known, listed
+from mace.problem.goals import MARGIN_UNIT, Between, Classes, Margin, Probability, Value, Wanted
+from mace.problem.question import Goal
+from mace.tables.table import Compare, Decision, Ensemble, Formula, Network, Table, decision_for
+from mace.tables.validity import validate
+
+
+def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
+    """The goal as comparisons of float scores, and the table that they speak of.
+
+    The table is the given one; for a margin over several runners-up, with the runners-up moved by it as more scores.
+    Raises GoalError for a goal that this model cannot have, or that no comparison of its scores expresses.
+    """
+    text = str(goal)
+    if isinstance(table, Formula):
+        if not isinstance(goal, Classes):
+            raise GoalError(f"the goal `{text}` is not for a program", hint="A program returns a class: name one.")
+        labels = known(goal.labels, table.classes)
+        return Goal(text, labels, (), frozenset(table.classes.index(label) for label in labels), goal), table
+    if isinstance(goal, Value) != (not table.classes):
+        if table.classes:
+            raise GoalError(f"`{text}` is a goal for a number, and this model has classes: {listed(table.classes)}")
+        raise GoalError(f"`{text}` is a goal for classes, and this model predicts a number", hint=HINT_NUMBER)
+    match goal:
+        case Classes():
+            labels = known(goal.labels, table.classes)
+            return Goal(text, labels, decision_for(table, labels), wanted=goal), table
+        case Value():
+            return Goal(text, frozenset(), _value_decision(goal), wanted=goal), table
+        case Probability():
+            _ = known([goal.label], table.classes)
+            return Goal(text, frozenset(), _probable(goal, table), wanted=goal), table
+        case Margin():
+            _ = known([goal.label], table.classes)
+            decision, moved = _leading(goal, table)
+            if moved is not table:
+                validate(moved, "a lead over several classes")
+            return Goal(text, frozenset(), decision, wanted=goal), moved
+
+
+def _value_decision(goal: Value) -> Decision:
+    between = goal.between
+    return (fraction_between(0, between.low, between.high, between.low_strict, between.high_strict),)
+
+
+def _probable(goal: Probability, table: Ensemble | Network) -> Decision:
+    """The probability of a class, as comparisons of scores, by the link of the table."""
+    between, link = goal.between, table.link
+    if link is None:
+        raise _no_link(goal, table)
+    # What every probability satisfies is not asked.
+    low = None if between.low == 0 and not between.low_strict else between.low
+    high = None if between.high == 1 and not between.high_strict else between.high
+    if low is None and high is None:
+        raise GoalError(f"every input has the goal `{goal}`")
+    place = table.classes.index(goal.label)
+    if link.kind == "fraction":
+        return (fraction_between(place, low, high, between.low_strict, between.high_strict),)
+    if link.exact:
+        strict = (between.low_strict, between.high_strict)
+        return exactly_between(link, table.dtype, place, (low, high), strict, str(goal))
+    return (linked_between(link, table.dtype, place, low, high, str(goal)),)
+
+
+def _no_link(goal: Probability, table: Ensemble | Network) -> GoalError:
+    """What to ask instead of a probability that is no function of one score."""
+    if len(table.classes) == 2:
+        return GoalError(
+            f"`{goal}`: no probability of {table.name} is known as a function of its score",
+            hint="Calibrate it, as CalibratedClassifierCV(model, ensemble=False), or ask for the class, or for a lead "
+            f"of its score, for instance `{goal.label} by 0.5 in score`.",
+        )
+    error = f"`{goal}`: with {len(table.classes)} classes the probabilities of {table.name} compare no two scores"
+    hint, p = "Ask for the class, or for a lead over every other class", goal.between.low
+    if p is None or not 0 < p < 1:
+        return GoalError(error, hint=f"{hint}, for instance `{goal.label} by 0.5 in score`.")
+    # p(k) >= p says that the sum of exp(s_j - s_k) over the others is at most (1 - p) / p: each of them is, at least,
+    # and they are if each is at most its share.
+    needed, enough = math.log(p / (1 - p)), math.log((len(table.classes) - 1) * p / (1 - p))
+    said = [f"`{goal.label} by {math.ceil(enough * 100 + 1e-6) / 100} in score` is enough"] if enough > 0 else []
+    if needed >= 0.01:
+        said.append(f"`{goal.label} by {math.floor(needed * 100 - 1e-6) / 100} in score` is needed")
+    said = said or [f"`{goal.label}` is enough"]
+    return GoalError(error, hint=f"{hint}. If they are the softmax of the scores, {', and '.join(said)}.")
+
+
+def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensemble | Network]:
+    """The lead of a class over all others, as comparisons of scores."""
+    place, unit = table.classes.index(goal.label), MARGIN_UNIT * max(1.0, goal.by)
+    if not goal.in_score:
+        if goal.by >= 1:
+            raise GoalError(f"`{goal}`: a probability leads by less than 1", hint=f"`{goal} in score` means scores.")
+        if table.link is None:
+            raise GoalError(
+                f"`{goal}`: the probabilities of {table.name} are no comparison of scores",
+                hint=f"Ask for a margin of the scores themselves: `{goal} in score`.",
+            )
+        if len(table.classes) == 2:
+            # The two add up to 1, so the lead is 2 p - 1; the unit covers the rounding of the sums.
+            least = Between((1 + goal.by) / 2 - unit)
+            return _probable(Probability(goal.label, least), table), table
+    if table.decisions is not None or (isinstance(table, Ensemble) and table.error):
+        raise GoalError(f"`{goal}`: {table.name} compares no scores of its classes")
+    if table.outputs == 1:
+        least_score = goal.by - 2 * unit
+        return ((Compare(0, None, least_score) if place else Compare(None, 0, least_score),),), table
+    others = [k for k in range(len(table.classes)) if k != place]
+    moved = scores_apart(table, place, others, Fraction(goal.by), Fraction(unit))
+    return (tuple(Compare(place, table.outputs + k) for k in range(len(others))),), moved

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mace.base.exact import UNIT_ROUNDOFF_32, exact
+from mace.base.exact import exact
 from mace.compilers import leaves
 from mace.compilers.adversarial import AnyNumber, rows
 from mace.compilers.deployed import Deployed
 from mace.compilers.pipeline.walk import quiet
 from mace.errors import ModelError
 from mace.space.columns import Column
+from mace.tables.decide import moved_by_cast, settled
 from mace.tables.margins import compare_slack
-from mace.tables.table import Bools, Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of
+from mace.tables.table import Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +165,7 @@ class _Said:
             for k in np.flatnonzero(far)[:1].tolist():
                 raise self._apart(places[k], answers[k], float(scores[k, 0]))
             return
-        for k in np.flatnonzero(self._settled(scores, self.error)).tolist():
+        for k in np.flatnonzero(settled(self.compares, scores, self.error)).tolist():
             ours = self._decision(scores[k])
             if answers[k] != ours:
                 raise self._apart(places[k], answers[k], ours)
@@ -197,7 +198,7 @@ class _Said:
         if isinstance(table, Ensemble) and table.certain:
             return np.zeros(table.outputs)
         size = [exact(x) for x in np.abs(matrix).max(axis=0)] if isinstance(table, Network) else None
-        moved = [x * UNIT_ROUNDOFF_32 + exact(2.0**-149) for x in size or ()] if table.dtype == "float32" else None
+        moved = None if size is None else moved_by_cast(table, size)
         found = []
         for output in range(table.outputs):
             alone = (c for c in self.compares if {c.plus, c.minus} == {output, None})
@@ -209,18 +210,6 @@ class _Said:
             divide = table.divide if isinstance(table, Ensemble) else 1
             found.append(2.000001 * float(max(slack)) / divide)
         return np.array(found)
-
-    def _settled(self, scores: Floats, error: Floats) -> Bools:
-        """The rows whose decision no rounding changes."""
-        settled = np.ones(len(scores), dtype=np.bool_)
-        if not error.any():
-            return settled
-        for c in self.compares:
-            margin = np.full(len(scores), -c.than)
-            margin += 0.0 if c.plus is None else scores[:, c.plus]
-            margin -= 0.0 if c.minus is None else scores[:, c.minus]
-            settled &= np.abs(margin) > sum(error[side] for side in (c.plus, c.minus) if side is not None)
-        return settled
 
     def _decision(self, scores: Floats) -> Label | None:
         return next(

@@ -3,7 +3,7 @@
 In:  a table, a decision over its scores (`mace.tables.table.Decision`), a row of shape (columns,).
 Out: True or False where every computation that the library may do gives it; None where the last bits of its scores
      decide and are not known: in which order it adds, how its exponential rounds.
-Promise: this is the only reading of a single row. Question, provers, solvers, judge, readers and the writer of
+Promise: this is the only reading of a row. Question, provers, solvers, judge, readers and the writer of
 certificates ask here; `proofs/check.py`, which shares no code with anything, has the only other one, and accepts as a
 witness just the points for which this is True. What is None is for the deployed model itself to say
 (`mace.explain.judge`).
@@ -11,12 +11,14 @@ witness just the points for which this is True. What is None is for the deployed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
-from mace.tables.table import Compare, Decision, Ensemble, Floats, Network, decided
+from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Network, decided
 
 
 def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool | None:
@@ -60,5 +62,26 @@ def _around(
     if isinstance(table, Ensemble):
         return ()
     size = tuple(abs(exact(value)) for value in row.tolist())
-    moved = tuple(x * UNIT_ROUNDOFF_32 + SMALLEST_32 for x in size) if table.dtype == "float32" else None
-    return size, moved
+    return size, moved_by_cast(table, size)
+
+
+def moved_by_cast(table: Ensemble | Network, size: Sequence[Fraction]) -> tuple[Fraction, ...] | None:
+    """How far the cast to float32 moves numbers of at most these magnitudes; None for a model that casts nothing."""
+    return tuple(x * UNIT_ROUNDOFF_32 + SMALLEST_32 for x in size) if table.dtype == "float32" else None
+
+
+def settled(compares: Iterable[Compare], scores: Floats, error: Floats) -> Bools:
+    """The rows whose decision stays the same however the library rounds, shape (rows,).
+
+    compares: all that a decision of the model asks.    scores: in float64, shape (rows, outputs).
+    error:    how far a score of the library may lie from ours, shape (outputs,).
+    """
+    found = np.ones(len(scores), dtype=np.bool_)
+    if not error.any():
+        return found
+    for c in compares:
+        margin = np.full(len(scores), -c.than)
+        margin += 0.0 if c.plus is None else scores[:, c.plus]
+        margin -= 0.0 if c.minus is None else scores[:, c.minus]
+        found &= np.abs(margin) > sum(error[side] for side in (c.plus, c.minus) if side is not None)
+    return found

@@ -1,0 +1,78 @@
+"""Each idea has one owner: what tells a second copy stands in no other file.
+
+A row names the idea, its owner, what a copy would have to write, and the files that may write it, with the reason where
+it is not the owner itself. ARCHITECTURE.md lists the owners.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+
+from tests import house
+
+
+class Idea(NamedTuple):
+    """An idea, the file that owns it, what gives a copy away, and who else may write that, and why."""
+
+    what: str
+    owner: str
+    sign: str
+    others: Mapping[str, str] = MappingProxyType({})
+
+
+IDEAS = [
+    Idea(
+        "whether the model certainly has the goal at a row, certainly lacks it, or nobody can tell",
+        "mace/tables/decide.py",
+        r"\b(surely|possible)\(compare",
+        {"mace/tables/margins.py": "what the two mean"},
+    ),
+    Idea("what a table may be", "mace/tables/validity.py", r"def validate\b"),
+    Idea(
+        "a box: an interval or a set of levels for each axis",
+        "mace/space/axes.py",
+        r"^(class \w*Box\b|Box: TypeAlias)",
+        {
+            "mace/problem/exclusions.py": "a box that is excluded, made of axes' own",
+            "mace/solve/ensembles/walk.py": "cells in arrays, for compiled code",
+            "mace/language/interval.py": "features by name, for programs that know no axes",
+        },
+    ),
+    Idea("which oracle may answer a question", "mace/solve/choice.py", r"\bPROVERS\b"),
+    Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
+    Idea("how much time is left", "mace/base/deadline.py", r"\bmonotonic\b"),
+    Idea(
+        "a value as people and JSON see it",
+        "mace/base/values.py",
+        r"np\.generic\b",
+        {"mace/audit/digest.py": "tells types apart, since equal digests must mean equal questions"},
+    ),
+    Idea(
+        "text that reaches a terminal",
+        "mace/base/escape.py",
+        r"unicodedata|import Console\b|(typer|click)\.echo\(",
+        {"mace/base/console.py": "rich's tables, through `escape`", "mace/cli/options.py": "lines, through `escape`"},
+    ),
+]
+
+
+@pytest.mark.parametrize("idea", IDEAS, ids=lambda idea: idea.owner)
+def test_an_idea_has_one_owner(idea: Idea) -> None:
+    writing = {
+        path.relative_to(house.ROOT).as_posix()
+        for module, path in house.MODULES.items()
+        if house.room_of(module) != "mace.proofs"  # The checker shares no code with anything: it is the second road.
+        and re.search(idea.sign, path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert writing <= {idea.owner, *idea.others}
+    assert set(idea.others) <= writing, "an exception that nobody needs any more"
+
+
+@pytest.mark.parametrize("idea", IDEAS, ids=lambda idea: idea.owner)
+def test_architecture_names_the_owner(idea: Idea) -> None:
+    assert f"| {idea.what} | `{idea.owner}` |" in house.ARCHITECTURE.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 
 from mace.certify.writer import certifiable, certificate
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, squeeze
+from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Gap, Limits
 from mace.solve.smt.oracle import SmtOracle
 from tests.reference import nearest, random_question
@@ -14,7 +14,7 @@ from tests.reference import nearest, random_question
 
 def solve(question, oracle) -> Bracket:
     try:
-        return squeeze(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(60.0, 4 * 2**30))
+        return bracket_optimum(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(60.0, 4 * 2**30))
     finally:
         oracle.close()
 

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mace import Explainer, Feature, Space
 from mace.errors import ModelError, RowError
-from mace.solve.driver import squeeze
+from mace.solve.driver import bracket_optimum
 from mace.solve.protocol import Found, Gap, Limits, Refuted
 from tests.reference import random_question
 
@@ -85,7 +85,7 @@ def test_a_bound_above_its_own_witness_is_not_called_optimal(optimises: bool) ->
     near, far = reached[0][1], reached[-1][1]
     assert 0 < question.distance_of(near) < question.distance_of(far) / 2
     oracle = Wrong(near, far, question.distance_of(far), optimises)
-    bracket = squeeze(question, oracle, lambda _: True, gap=Gap(), limits=Limits())
+    bracket = bracket_optimum(question, oracle, lambda _: True, gap=Gap(), limits=Limits())
     assert bracket.status == "bounded"
     assert bracket.lower == 0
     assert bracket.proof is None

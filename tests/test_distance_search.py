@@ -13,7 +13,7 @@ from mace.certify.writer import certifiable
 from mace.problem.distance import DistanceError, norm
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf, Split
-from mace.solve.driver import Bracket, squeeze
+from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.space.axes import GridAxis
 from tests.reference import nearest, points, random_question
@@ -75,7 +75,7 @@ class Enumeration:
 def test_the_driver_closes_the_bracket_on_the_true_distance(seed):
     question = random_question(seed)
     best = nearest(question)
-    bracket = squeeze(question, Enumeration(question), lambda p: True, gap=Gap(), limits=Limits())
+    bracket = bracket_optimum(question, Enumeration(question), lambda p: True, gap=Gap(), limits=Limits())
     if best is None:
         assert bracket.status == "infeasible"
     else:
@@ -87,7 +87,7 @@ def test_the_driver_closes_the_bracket_on_the_true_distance(seed):
 def test_a_witness_that_the_deployed_model_refuses_is_never_returned(seed):
     question = random_question(seed, extras=False)
     refused = nearest(question)
-    bracket = squeeze(
+    bracket = bracket_optimum(
         question, Enumeration(question), lambda p: refused is None or p != refused[1], gap=Gap(), limits=Limits()
     )
     assert refused is None or bracket.point != refused[1]
@@ -104,7 +104,7 @@ def test_an_oracle_that_gives_up_leaves_an_honest_bracket():
             self.asked += 1
             return Unknown("out of breath") if self.asked > 2 else super().ask(radius, limits, **more)
 
-    bracket = squeeze(question, GivesUp(question), lambda p: True, gap=Gap(), limits=Limits())
+    bracket = bracket_optimum(question, GivesUp(question), lambda p: True, gap=Gap(), limits=Limits())
     assert (bracket.status, bracket.why) == ("bounded", "out of breath") or bracket.status == "optimal"
     assert bracket.lower <= nearest(question)[0] <= bracket.upper
 

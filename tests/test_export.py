@@ -23,7 +23,7 @@ from mace.language import parse_program, run
 from mace.problem.distance import norm
 from mace.proofs.check import Problem
 from mace.solve.choice import choose
-from mace.solve.driver import squeeze
+from mace.solve.driver import bracket_optimum
 from mace.solve.protocol import Gap, Limits
 from mace.tables.table import Network
 from tests.reference import nearest, points, random_question
@@ -88,7 +88,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
         assert not Certificate(data).check().accepted  # it has no proof yet
         oracle = choose(question).oracle
         try:
-            found = squeeze(question, oracle, question.has_goal, gap=Gap(ZERO), limits=Limits.of(60.0, 2**32))
+            found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(ZERO), limits=Limits.of(60.0, 2**32))
         finally:
             oracle.close()
         if found.status in ("optimal", "infeasible") and (best is None or found.lower == best[0]):

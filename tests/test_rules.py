@@ -15,7 +15,7 @@ from mace.certify.writer import certifiable, certificate
 from mace.errors import ProgramError, SpaceError
 from mace.problem.programs import rule_of
 from mace.solve.choice import choose
-from mace.solve.driver import squeeze
+from mace.solve.driver import bracket_optimum
 from mace.solve.protocol import Gap, Limits
 from mace.solve.smt.oracle import SmtOracle
 from mace.space.feature import Feature
@@ -149,7 +149,7 @@ def check(seed: int, oracle_of, gap: Fraction, kind: str | None = None) -> None:
     best = nearest(question)
     oracle = oracle_of(question)
     try:
-        found = squeeze(question, oracle, question.has_goal, gap=Gap(gap), limits=Limits.of(60.0, 4 * 2**30))
+        found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(gap), limits=Limits.of(60.0, 4 * 2**30))
     finally:
         oracle.close()
     if best is None:

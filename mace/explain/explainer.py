@@ -42,7 +42,7 @@ from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, pull_back, squeeze
+from mace.solve.driver import Bracket, bracket_optimum, pull_back
 from mace.solve.protocol import Gap, Limits, Oracle, memory_asked
 from mace.space.axes import Point
 from mace.space.columns import usable_axes
@@ -107,7 +107,7 @@ class Explainer:
 
     @cached_property
     def judge(self) -> Judge:
-        """The deployed model's own words."""
+        """Queries the deployed model."""
         return Judge(self.model, self.table, self.space, self.pipeline)
 
     @cached_property
@@ -228,7 +228,7 @@ class Explainer:
         oracle, note = choose(question, oracle_name)
         try:
             best = self._first(question, oracle, confirm, limits.deadline.share(HEAD_START))
-            bracket = squeeze(
+            bracket = bracket_optimum(
                 question,
                 oracle,
                 confirm,

@@ -1,4 +1,4 @@
-"""The deployed model's own words: what it decides, how probable it holds each class, the number it predicts.
+"""Query the deployed model: what it decides, how probable it holds each class, the number it predicts.
 
 In:  the model as the library made it, its table, and rows of the space or points of a question.
 Out: what `predict` or `predict_proba` returned, on the very columns and types that the library is given.

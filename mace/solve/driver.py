@@ -1,4 +1,4 @@
-"""The driver: squeeze the distance of the nearest counterfactual between a witness and a refuted radius.
+"""The driver: tighten the lower and the upper bound on the distance of the nearest counterfactual.
 
 In:  a question, an oracle, and `confirm`, which runs a point through the deployed model.
 Out: a `Bracket` with both bounds, the witness, and a trace of every question asked.
@@ -55,7 +55,7 @@ class Bracket:
     trace: list[Asked] = field(default_factory=list)
 
 
-def squeeze(
+def bracket_optimum(
     question: Question,
     oracle: Oracle,
     confirm: Callable[[Point], bool],

@@ -15,7 +15,7 @@ from typing import Any
 
 from mace.problem.question import Question
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, squeeze
+from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.solve.smt.oracle import SmtOracle
 from tests.bench import ensembles, networks
@@ -38,7 +38,7 @@ def asked(name: str, rows: int) -> list[Question]:
 def solve(question: Question, oracle: Oracle, seconds: float) -> Bracket:
     """The bracket of one oracle; its child processes end before the clock is read."""
     try:
-        return squeeze(question, oracle, question.has_goal, gap=GAP, limits=Limits.of(seconds, 4 * 2**30))
+        return bracket_optimum(question, oracle, question.has_goal, gap=GAP, limits=Limits.of(seconds, 4 * 2**30))
     finally:
         oracle.close()
 

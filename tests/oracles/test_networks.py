@@ -17,7 +17,7 @@ from mace.problem.exclusions import AvoidPoint
 from mace.problem.proof import Proof
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
-from mace.solve.driver import squeeze
+from mace.solve.driver import bracket_optimum
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.search import Search
@@ -161,7 +161,7 @@ def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_n
         monkeypatch.setattr(Search, "run", late)
     else:  # too little for the whole proof, enough for one of a smaller distance
         monkeypatch.setattr(networks_proof, "WHOLE", share)
-    bracket = squeeze(question, NetworkOracle(question), question.has_goal, gap=Gap(), limits=Limits.of(60))
+    bracket = bracket_optimum(question, NetworkOracle(question), question.has_goal, gap=Gap(), limits=Limits.of(60))
     assert (bracket.status, bracket.upper) == ("bounded", distance)
     assert "before the proof was written" in bracket.why
     if share is None:

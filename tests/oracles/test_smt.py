@@ -22,7 +22,7 @@ from mace.problem.distance import DistanceProgram, norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.programs import distance_program, model_program, rule_of
 from mace.problem.question import Goal, Question
-from mace.solve.driver import squeeze
+from mace.solve.driver import bracket_optimum
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.smt import oracle as smt
 from mace.solve.smt import process as smt_process
@@ -200,10 +200,10 @@ def test_a_refused_point_is_not_found_again(solver: SolverName) -> None:
 
 
 @pytest.mark.parametrize("solvers", [("z3",), ("cvc5",), ("z3", "cvc5")])
-def test_the_driver_squeezes_to_the_optimum(solvers: tuple[SolverName, ...]) -> None:
+def test_the_driver_closes_both_bounds_on_the_optimum(solvers: tuple[SolverName, ...]) -> None:
     question = random_question(1003)
     oracle = SmtOracle(question, solvers)
-    bracket = squeeze(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(60.0))
+    bracket = bracket_optimum(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(60.0))
     oracle.close()
     expected = nearest(question)
     assert bracket.upper == bracket.lower == (expected[0] if expected else None)

@@ -266,7 +266,7 @@ class _Search:
                 self._witness(int(count[kernel.WITNESS]))
             elif ended == kernel.FULL:
                 if 2 * len(self.book.key) * _BYTES_A_NODE > self.room:
-                    self.why = f"the limit of memory was reached at {int(count[kernel.NODES])} nodes"
+                    self.why = f"memory limit, reached at {int(count[kernel.NODES])} nodes"
                     return False
                 self.book = kernel.grown(self.book)
                 count = self.book.count

@@ -140,7 +140,7 @@ def test_a_longer_table_of_loans_begins_with_the_shorter_one() -> None:
 
 
 def test_another_seed_gives_other_loans() -> None:
-    assert not loans(50, seed=1).equals(loans(50))
+    assert not loans(50, random_state=1).equals(loans(50))
 
 
 def test_a_model_learns_from_the_loans_at_once() -> None:
@@ -155,7 +155,7 @@ def test_a_model_learns_from_the_loans_at_once() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_every_loan_of_a_large_table_obeys_the_space(seed: int) -> None:
-    frame = loans(20_000, seed=seed)
+    frame = loans(20_000, random_state=seed)
     space = mace.datasets.load("loans").space
     space.encode(frame)  # raises for a value out of range or an unknown level
     for feature in space.features:

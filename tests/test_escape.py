@@ -158,8 +158,8 @@ def run(folder: Path, command: str, *arguments: object) -> str:
         ("verify", ["--property", f"reachable(\"{CLEAR}\")"]),
         ("verify", ["--property", "monotone(x, increasing)"]),
         ("verify", ["--property", CLEAR]),
-        ("audit", ["--goal", f"yes{ODD}", "--processes", "1", "--groups", "job" + ODD, "--rows", "4"]),
-        ("audit", ["--goal", f"yes{ODD}", "--processes", "1", "--rows", "4", "--format", "json"]),
+        ("audit", ["--goal", f"yes{ODD}", "--n-jobs", "1", "--groups", "job" + ODD, "--limit", "4"]),
+        ("audit", ["--goal", f"yes{ODD}", "--n-jobs", "1", "--limit", "4", "--format", "json"]),
         ("audit", ["--groups", CLEAR]),
         ("export", ["--to", "smt2"]),
         ("export", ["--to", "json"]),
@@ -201,7 +201,7 @@ def test_an_audit_in_csv_is_read_back_and_starts_no_formula(odd, tmp_path):
     frame = pd.read_csv(odd / "rows.csv")
     model = joblib.load(odd / "model.joblib")
     frame.index = [f"=1+{k}" for k in range(len(frame))]
-    audit = mace.audit(model, space, frame, ["job" + ODD], goal=f"yes{ODD}", processes=1, limit=4)
+    audit = mace.audit(model, space, frame, ["job" + ODD], goal=f"yes{ODD}", n_jobs=1, limit=4)
     from mace.audit.export import read
 
     for suffix in (".csv", ".jsonl", ".json"):

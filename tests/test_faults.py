@@ -278,9 +278,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     [
         ("explain", ["--certificate", "c.json"]),
         ("export", ["--to", "smt2", "--out", "q"]),
-        ("audit", ["--processes", "1", "--out", "o.csv"]),
-        ("audit", ["--processes", "1", "--out", "o.json"]),
-        ("audit", ["--processes", "1", "--checkpoint", "k.sqlite"]),
+        ("audit", ["--n-jobs", "1", "--out", "o.csv"]),
+        ("audit", ["--n-jobs", "1", "--out", "o.json"]),
+        ("audit", ["--n-jobs", "1", "--checkpoint", "k.sqlite"]),
     ],
     ids=["certificate", "export", "csv", "json", "checkpoint"],
 )

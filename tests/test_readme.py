@@ -54,7 +54,7 @@ def test_every_command_runs_where_the_ones_before_it_ran(tmp_path, monkeypatch):
     joblib.dump(forest, "forest.joblib")
     assert len(COMMANDS) >= 9
     for command in COMMANDS:
-        few = ["--rows", "4"] if command.startswith("audit ") else []
+        few = ["--limit", "4"] if command.startswith("audit ") else []
         run = CliRunner().invoke(app, [*shlex.split(command), *few])
         allowed = (0, 10) if command.startswith("verify ") else (0,)  # this small forest need not be monotone
         assert run.exit_code in allowed, f"mace {command}\n{run.output}"

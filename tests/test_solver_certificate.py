@@ -107,14 +107,14 @@ def test_every_solver_has_a_limit_of_memory(record, monkeypatch):
     monkeypatch.setattr(SolverProcess, "answer", lambda *_: Answer("unsat"))
     monkeypatch.setattr(SolverProcess, "stop", lambda _: None)
     record.check()
-    record.check(memory=100)
+    record.check(memory_mb=100)
     solver_certificate(ANSWERED[0], Fraction(1, 2))
     assert {memory for _, memory in limits} == {4096 << 20, 100 << 20}
     assert len(limits) == 7
 
 
 def test_a_script_that_wants_more_memory_than_allowed_is_no_verdict(record):
-    verdict = record.check(memory=1)
+    verdict = record.check(memory_mb=1)
     assert verdict.status == "undecided"
     assert "out of memory (1 MB)" in verdict.reason
 

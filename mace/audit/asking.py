@@ -7,7 +7,6 @@ of processes, on the machine that answered, or on whether the run was killed and
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from mace.audit.certificates import whole
 from mace.audit.digest import digest, frame_digest
 from mace.audit.progress import Progress
 from mace.audit.record import FORMAT, MAIN, Record
-from mace.audit.request import Request
+from mace.audit.request import Request, jobs
 from mace.audit.result import Audit
 from mace.audit.rows import choose, groups_of
 from mace.audit.store import Store
@@ -41,13 +40,13 @@ def answered(request: Request) -> Audit:
     queries = [Query(digest(base, MAIN, values), place, str(labels[place]), values) for place, values in chosen]
     with (
         Store(request.checkpoint, task.parts) as store,
-        Progress(request.progress) as watch,
-        Asking(task, store, request, watch) as asking,
+        Progress(request.progress, request.callback) as progress,
+        Asking(task, store, request, progress) as asking,
     ):
         records = asking.all(queries)
         extra = {part: asking.all(more) for part, more in _further(request, base, queries, records)}
         about = _about(request, task, records)
-        done = Audit(records, extra, named, tuple(request.protected), about, request.seed, asking.count)
+        done = Audit(records, extra, named, tuple(request.protected), about, request.random_state, asking.count)
         store.keep_run(done)
     return done
 
@@ -78,15 +77,15 @@ def _further(
     if blocked and cores > 0:
         import random
 
-        some = blocked if len(blocked) <= cores else random.Random(request.seed).sample(blocked, cores)
+        some = blocked if len(blocked) <= cores else random.Random(request.random_state).sample(blocked, cores)
         yield "core", [again("core", query, core=True) for query in sorted(some, key=lambda q: q.row)]
 
 
 class Asking:
     """Hands queries to a runner and records to the store; the runner is started when there is something to ask."""
 
-    def __init__(self, task: Task, store: Store, request: Request, watch: Progress) -> None:
-        self.task, self.store, self.request, self.watch = task, store, request, watch
+    def __init__(self, task: Task, store: Store, request: Request, progress: Progress) -> None:
+        self.task, self.store, self.request, self.progress = task, store, request, progress
         self.count = 0
         self._runner: Runner | None = None
 
@@ -96,10 +95,10 @@ class Asking:
         for query in queries:
             wanted.setdefault(query.key, query)
         todo = [query for query in wanted.values() if self._open(query.key)]
-        self.watch.begin(queries[0].part if queries else "", len(wanted), len(wanted) - len(todo))
+        self.progress.begin(queries[0].part if queries else "", len(wanted), len(wanted) - len(todo))
         if todo:
             self._ask(todo)
-        self.watch.end()
+        self.progress.end()
         return [replace(self.store.records[q.key], row=q.row, label=q.label) for q in queries]
 
     def _open(self, key: str) -> bool:
@@ -128,10 +127,10 @@ class Asking:
                 waiting -= 1
                 self.count += 1
                 self.store.put(record)
-                self.watch.step(record)
+                self.progress.step(record)
 
     def _start(self, queries: int) -> Runner:
-        scheduler, processes = self.request.scheduler, self.request.processes or os.cpu_count() or 1
+        scheduler, processes = self.request.scheduler, jobs(self.request.n_jobs)
         if scheduler is not None:
             try:
                 from mace.audit.remote import DaskRunner
@@ -170,7 +169,7 @@ def _about(request: Request, task: Task, records: Sequence[Record]) -> dict[str,
         "frame_sha256": frame_digest(request.frame),
         "audited": len(records),
         "timeout_seconds": task.timeout,
-        "memory_mb": task.memory,
+        "memory_mb": task.memory_mb,
         "oracle": task.oracle,
         "digests": task.parts,
     }

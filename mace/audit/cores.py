@@ -57,7 +57,7 @@ def core_of(explainer: Explainer, query: Query, task: Task, blank: Record, deadl
             rgap=1,
             oracle=task.oracle,
             timeout=deadline,
-            memory=task.memory,
+            memory_mb=task.memory_mb,
         )
         if answer.counterfactuals:
             return "open"

@@ -157,7 +157,7 @@ def findings_of(
     extra: Mapping[str, Sequence[Record]],
     groups: Mapping[str, Sequence[str]],
     protected: Sequence[str],
-    seed: int,
+    random_state: int,
 ) -> Findings:
     """Everything that the records of an audit say; the arguments are those of an `Audit`."""
     members = _members(records, groups)
@@ -166,11 +166,11 @@ def findings_of(
     return Findings(
         statuses=statuses_of(records),
         no_recourse=[_no_recourse(by, group, some) for by, group, some in members],
-        distances=[_distances(by, group, some, seed) for by, group, some in members],
+        distances=[_distances(by, group, some, random_state) for by, group, some in members],
         reliance=_reliance(found, protected),
         on_protected=share(len(touching), len(found)) if protected else None,
         forbidding=[
-            forbidding_of(records, more, part.partition(":")[2], part.partition(":")[0], seed)
+            forbidding_of(records, more, part.partition(":")[2], part.partition(":")[0], random_state)
             for part, more in extra.items()
             if part.startswith(("fixed:", "increase:"))
         ],
@@ -209,7 +209,7 @@ def _no_recourse(by: str, group: str, records: Sequence[Record]) -> NoRecourse:
     return NoRecourse(by, group, proved, undecided, (proved.count + undecided) / len(records) if records else 0.0)
 
 
-def _distances(by: str, group: str, records: Sequence[Record], seed: int) -> Distances:
+def _distances(by: str, group: str, records: Sequence[Record], random_state: int) -> Distances:
     import numpy as np
 
     values = [r.distance for r in records if r.outcome == "optimal" and r.distance is not None]
@@ -221,8 +221,8 @@ def _distances(by: str, group: str, records: Sequence[Record], seed: int) -> Dis
         group,
         len(values),
         left_out,
-        estimate(values, "mean", seed),
-        estimate(values, "median", seed),
+        estimate(values, "mean", random_state),
+        estimate(values, "median", random_state),
         quantiles,
     )
 
@@ -250,7 +250,9 @@ def _number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def forbidding_of(records: Sequence[Record], again: Sequence[Record], feature: str, how: str, seed: int) -> Forbidding:
+def forbidding_of(
+    records: Sequence[Record], again: Sequence[Record], feature: str, how: str, random_state: int
+) -> Forbidding:
     """Compare the free answers with those of the same rows under a restriction of one feature."""
     free = {record.row: record for record in records}
     known = [record for record in records if record.outcome == "optimal"]
@@ -277,7 +279,7 @@ def forbidding_of(records: Sequence[Record], again: Sequence[Record], feature: s
         share(must, len(known)),
         share(blocked, len(known)),
         undecided,
-        estimate(increases, "mean", seed),
+        estimate(increases, "mean", random_state),
     )
 
 

@@ -70,8 +70,8 @@ class Estimate:
         return f"{self.value:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
 
 
-def estimate(values: Sequence[float], statistic: str, seed: int) -> Estimate:
-    """The "mean" or "median" of a sample with its bootstrap interval; the same seed gives the same interval."""
+def estimate(values: Sequence[float], statistic: str, random_state: int) -> Estimate:
+    """The "mean" or "median" of a sample with its bootstrap interval, which `random_state` fixes."""
     import numpy as np
 
     functions: dict[str, Any] = {"mean": np.mean, "median": np.median}
@@ -94,7 +94,7 @@ def estimate(values: Sequence[float], statistic: str, seed: int) -> Estimate:
                 n_resamples=RESAMPLES,
                 confidence_level=LEVEL,
                 method=method,
-                rng=np.random.default_rng(seed),
+                rng=np.random.default_rng(random_state),
                 vectorized=True,
                 axis=-1,
             ).confidence_interval

@@ -78,11 +78,14 @@ class Line:
         return as_plain(self)  # type: ignore[no-any-return]
 
 
-def paper_tables(rows: int = 500, checkpoint: Path | None = None, seed: int = 0, **settings: Any) -> list[Line]:
+def paper_tables(
+    limit: int = 500, checkpoint: Path | None = None, random_state: int = 0, **settings: Any
+) -> list[Line]:
     """Train the forest and audit it once for each distance.
 
     checkpoint: its name gets the distance's before the suffix, because each distance is a question of its own.
-    settings:   processes, timeout, memory, resume, scheduler and progress, as for `mace.audit`.
+    limit:      how many rejected rows.
+    settings:   n_jobs, timeout, memory_mb, resume, scheduler, progress and callback, as for `mace.audit`.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -99,13 +102,13 @@ def paper_tables(rows: int = 500, checkpoint: Path | None = None, seed: int = 0,
             space,
             adult.X,
             goal=adult.goal,
-            limit=rows,
+            limit=limit,
             distance=norm,
             protected=[FEATURE],
             flips=False,
             cores=0,
             checkpoint=file,
-            seed=seed,
+            random_state=random_state,
             **settings,
         )
         lines.append(line_of(norm, done))
@@ -130,8 +133,8 @@ def _restricted(done: Audit, how: str, paper: Printed, breaks: Callable[[Any, An
     farther = [_ratio(r, again[r.row]) for r in found if again[r.row].outcome == "optimal"]
     return Restricted(
         share(len(found), len(known)),
-        estimate([float(ratio - 1) for ratio in farther], "mean", done.seed),
-        forbidding_of(done.records, list(again.values()), FEATURE, how, done.seed),
+        estimate([float(ratio - 1) for ratio in farther], "mean", done.random_state),
+        forbidding_of(done.records, list(again.values()), FEATURE, how, done.random_state),
         paper,
     )
 

@@ -126,7 +126,7 @@ def start_pool(payload: bytes, task: Task, processes: int) -> ProcessPool:
     return ProcessPool(
         max_workers=processes,
         initializer=prepare,
-        initargs=(payload, task.memory),
+        initargs=(payload, task.memory_mb),
         context=_context(payload),
     )
 
@@ -157,7 +157,7 @@ def record_of(future: Future[Record], query: Query, task: Task) -> Record:
         ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return replace(blank, failure="crashed", why=f"its process died ({ending})")
     except MemoryError:
-        return replace(blank, failure="memory", why=f"it wanted more than {task.memory} MB")
+        return replace(blank, failure="memory", why=f"it wanted more than {task.memory_mb} MB")
     except Exception as error:  # noqa: BLE001  # a fault in one query must not end the audit; it is recorded by name
         return replace(blank, failure="error", why=f"internal error: {type(error).__name__}: {error}")
 

@@ -12,15 +12,15 @@ from mace.base.console import console
 from mace.base.escape import one_line
 
 # Called with each new record, how many of this part are done, and how many there are.
-Watch: TypeAlias = Callable[[Record, int, int], None]
+Callback: TypeAlias = Callable[[Record, int, int], None]
 
 
 class Progress:
-    """Shows parts one after the other; `watch` as the argument `progress` of `mace.audit`."""
+    """Shows parts one after the other; arguments as in `mace.audit`."""
 
-    def __init__(self, watch: bool | Watch | None = None) -> None:
-        self._call = watch if callable(watch) else None
-        self._wanted = sys.stderr.isatty() if watch is None else watch is True
+    def __init__(self, progress: bool | None = None, callback: Callback | None = None) -> None:
+        self._call = callback
+        self._wanted = sys.stderr.isatty() if progress is None else progress
         self._bar: Any = None
         self._line: Any = None
         self._counts: Counter[str] = Counter()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mace.audit.progress import Watch
+from mace.audit.progress import Callback
 from mace.audit.task import Task
 from mace.base.deadline import Deadline
 from mace.errors import FileError, GoalError, MaceError
@@ -38,9 +39,9 @@ class Request:
     gap: object
     rgap: object
     oracle: str
-    processes: int | None
+    n_jobs: int | None
     timeout: float | None
-    memory: int | None
+    memory_mb: int | None
     background: pd.DataFrame | None
     checkpoint: str | Path | None
     resume: bool
@@ -50,16 +51,16 @@ class Request:
     protected: Sequence[str]
     flips: bool
     cores: int
-    seed: int
-    progress: bool | Watch | None
+    random_state: int
+    progress: bool | None
+    callback: Callback | None
 
     def __post_init__(self) -> None:
         if self.rows not in ("rejected", "all"):
             raise MaceError(f'rows must be "rejected" or "all", got {self.rows!r}')
         Deadline.asked(self.timeout)
-        memory_asked(self.memory)
-        if self.processes is not None and (not isinstance(self.processes, int) or self.processes < 1):
-            raise MaceError(f"processes must be a whole number >= 1, got {self.processes!r}")
+        memory_asked(self.memory_mb)
+        jobs(self.n_jobs)
         for name in self.protected:
             _ = self.space[name]
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
@@ -85,7 +86,7 @@ class Request:
             self.rgap,
             self.oracle,
             Deadline.asked(self.timeout).seconds,
-            memory_asked(self.memory),
+            memory_asked(self.memory_mb),
             background,
             _folder(self.certificates),
             self.check,
@@ -96,6 +97,15 @@ class Request:
             # What was read stays read.
             task.__dict__["explainer"] = explainer
         return task
+
+
+def jobs(n_jobs: int | None) -> int:
+    """How many queries at once on this machine, as joblib counts: None and -1 mean one a core."""
+    if n_jobs is None or n_jobs == -1:
+        return os.cpu_count() or 1
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise MaceError(f"n_jobs must be a whole number >= 1, or -1 or None for all cores; got {n_jobs!r}")
+    return n_jobs
 
 
 def _folder(path: str | Path | None) -> Path | None:

@@ -36,13 +36,13 @@ class Audit:
     groups: dict[str, list[str]]
     protected: tuple[str, ...]
     about: dict[str, Any]
-    seed: int = 0
+    random_state: int = 0
     asked: int = field(default=0, compare=False)
 
     @cached_property
     def findings(self) -> Findings:
         """What the records say together, each with numbers and intervals."""
-        return findings_of(self.records, self.extra, self.groups, self.protected, self.seed)
+        return findings_of(self.records, self.extra, self.groups, self.protected, self.random_state)
 
     @property
     def undecided(self) -> list[Record]:
@@ -80,7 +80,7 @@ class Audit:
         return {
             "about": self.about,
             "protected": list(self.protected),
-            "seed": self.seed,
+            "random_state": self.random_state,
             "period": None if self.period is None else [moment.isoformat() for moment in self.period],
             "findings": self.findings.to_dict(),
             "groups": self.groups,

@@ -16,7 +16,7 @@ from mace.audit.result import Audit
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.audit.progress import Watch
+    from mace.audit.progress import Callback
     from mace.explain.explainer import DistanceSpec, GoalSpec
     from mace.space.space import Space
 
@@ -27,12 +27,12 @@ def audit(
     goal: GoalSpec = None, rows: Literal["rejected", "all"] = "rejected", limit: int | None = None,
     distance: DistanceSpec = "l1", weights: Mapping[str, object] | None = None, rules: Sequence[str | Path] = (),
     gap: object = None, rgap: object = None, oracle: str = "auto",
-    processes: int | None = None, timeout: float | None = 60.0, memory: int | None = 4096,
+    n_jobs: int | None = None, timeout: float | None = 60.0, memory_mb: int | None = 4096,
     background: pd.DataFrame | None = None,
     checkpoint: str | Path | None = None, resume: bool = False, scheduler: str | None = None,
     certificates: str | Path | None = None, check: bool = True,
-    protected: Sequence[str] = (), flips: bool = True, cores: int = 25, seed: int = 0,
-    progress: bool | Watch | None = None,
+    protected: Sequence[str] = (), flips: bool = True, cores: int = 25, random_state: int = 0,
+    progress: bool | None = None, callback: Callback | None = None,
 ) -> Audit:  # fmt: skip
     """Ask for the nearest counterfactual of every rejected row (or of every row), in parallel.
 
@@ -41,9 +41,9 @@ def audit(
     groups:     names of columns of `frame`, or name -> the group of each row of `frame`.
     rows:       "rejected": the rows that do not have the goal (which must then be given); "all": every row.
     limit:      only the first so many of them.
-    processes:  how many queries at once on this machine; None: one per core.
+    n_jobs:     how many queries at once on this machine; None or -1: one a core.
     timeout:    seconds for each answer; a query that does not heed them is stopped a little later.
-    memory:     MB by which a process may grow for one query; also the limit of each solver.
+    memory_mb:  MB by which a process may grow for one query; also the limit of each solver.
     background: rows that give first upper bounds; None: `frame`.
     checkpoint: an SQLite file that keeps every record. Queries that it holds are not asked again; with `resume`, those
                 that were unknown or failed are.
@@ -53,9 +53,9 @@ def audit(
     protected:  features on which no decision should rest. For each the audit also asks which decisions flip when it
                 alone changes (unless `flips` is False), and what it costs not to use it.
     cores:      for how many rows without recourse to ask which rules and restrictions block them.
-    seed:       of the bootstrap and of the choice of rows for `cores`.
-    progress:   None: a bar on stderr if it is a terminal; False: nothing; a function: called with each new record,
-                how many are done, and how many there are.
+    random_state: of the bootstrap and of the choice of rows for `cores`.
+    progress:   whether to show a bar on stderr; None: if it is a terminal.
+    callback:   called with each new record, how many are done, and how many there are.
     Returns an Audit. Raises a MaceError for wrong arguments or a checkpoint of another question; a row that cannot be
             asked is a record that says so.
     """

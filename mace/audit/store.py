@@ -120,7 +120,7 @@ class Store:
             "about": audit.about,
             "groups": audit.groups,
             "protected": list(audit.protected),
-            "seed": audit.seed,
+            "random_state": audit.random_state,
             "rows": {part: [[r.key, r.row, r.label] for r in records] for part, records in parts.items()},
         }
         with self._transaction() as base:

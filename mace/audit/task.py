@@ -58,7 +58,7 @@ class Task:
     rgap: object
     oracle: str
     timeout: float | None
-    memory: int | None
+    memory_mb: int | None
     background: pd.DataFrame | None
     certificates: Path | None = None
     check: bool = True
@@ -99,7 +99,7 @@ class Task:
             "rules": digest([(rule.source, rule.program) for rule in explainer.rules]),
             "goal": digest(self.goal),
             "distance": digest(explainer.distance),
-            "limits": digest(_exact(self.gap), _exact(self.rgap), self.oracle, _number(self.timeout), self.memory),
+            "limits": digest(_exact(self.gap), _exact(self.rgap), self.oracle, _number(self.timeout), self.memory_mb),
             "background": digest(None if self.background is None else frame_digest(self.background)),
             "certificates": digest(self.certificates is not None and self.check, self.certificates is not None),
         }

@@ -71,7 +71,7 @@ class Worker:
             else:
                 record = self._explain(query, blank, deadline)
         except MemoryError:
-            record = replace(blank, failure="memory", why=f"it wanted more than {self.task.memory} MB")
+            record = replace(blank, failure="memory", why=f"it wanted more than {self.task.memory_mb} MB")
         except MaceError as error:
             record = replace(blank, failure="error", why=str(error))
         return replace(record, seconds=round(time.perf_counter() - began, 6))
@@ -86,7 +86,7 @@ class Worker:
             rgap=task.rgap,
             oracle=task.oracle,
             timeout=deadline.share(SEARCHING) if checked else deadline,
-            memory=task.memory,
+            memory_mb=task.memory_mb,
         )
         nearest = answer.counterfactuals[0] if answer.counterfactuals else None
         record = replace(
@@ -138,7 +138,7 @@ class Worker:
         left = deadline.left()
         seconds = SECONDS if left is None else left / 3
         try:
-            made = solver_certificate(answer.question, lower, seconds, self.task.memory, deadline)
+            made = solver_certificate(answer.question, lower, seconds, self.task.memory_mb, deadline)
             said = ", ".join(f"{solver} says {verdict}" for solver, verdict in made.data["verdicts"].items())
             if "unsat" not in made.data["verdicts"].values():
                 return replace(record, proof_why=f"the question was not refuted once more: {said}")

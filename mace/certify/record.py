@@ -116,13 +116,13 @@ class SolverCertificate:
         question: Question | None = None,
         meets: Callable[[Point], bool] | None = None,
         seconds: float | None = SECONDS,
-        memory: int | None = MEMORY,
+        memory_mb: int | None = MEMORY,
     ) -> SolverVerdict:
         """Make the text again, compare it byte by byte, and ask both solvers about it.
 
         question: whose answer the record is said to be; it may be left out where the record was made in this process.
         meets:    whether the deployed model has the goal at a point; needed where the record excludes points.
-        seconds, memory: for each solver; MB.
+        seconds, memory_mb: for each solver; MB.
         Raises CertificateError for a record that came from a file, without a question.
         """
         known = question if question is not None else self.asked
@@ -140,7 +140,7 @@ class SolverCertificate:
         refusal = self._other_text(narrowed)
         if refusal:
             return SolverVerdict("refused", refusal, in_words(self.data))
-        replies = {solver: _ask(solver, self.data["question"], seconds, memory) for solver in SOLVERS}
+        replies = {solver: _ask(solver, self.data["question"], seconds, memory_mb) for solver in SOLVERS}
         verdicts = {reply.verdict for reply in replies.values()}
         status: Status = "agreed" if verdicts == {"unsat"} else "refused" if "sat" in verdicts else "undecided"
         said = ", ".join(f"{solver} says {_words(reply)}" for solver, reply in replies.items())
@@ -179,13 +179,13 @@ def solver_certificate(
     question: Question,
     lower: Fraction | None,
     seconds: float | None = SECONDS,
-    memory: int | None = MEMORY,
+    memory_mb: int | None = MEMORY,
     deadline: Deadline = NEVER,
 ) -> SolverCertificate:
     """The record for "nothing is closer than `lower`" (None: nothing at all has the goal).
 
-    seconds, memory: for each of three questions to a solver; MB. Raises TimeOverError when the text cannot be written
-    before the deadline.
+    seconds, memory_mb: for each of three questions to a solver; MB.
+    Raises TimeOverError when the text cannot be written before the deadline.
     Raises SolversDisagreeError when a solver finds a point after all; CertificateError for a question that excludes
     more than single points.
     """
@@ -193,11 +193,11 @@ def solver_certificate(
     if len(points) != len(question.avoid):
         raise CertificateError("the solvers' record is for a first answer, not for one that must differ from others")
     script = export(question, lower, strict=True, deadline=deadline)
-    replies = {solver: _ask(solver, script, seconds, memory) for solver in SOLVERS}
+    replies = {solver: _ask(solver, script, seconds, memory_mb) for solver in SOLVERS}
     if any(reply.verdict == "sat" for reply in replies.values()):
         raise SolversDisagreeError("a solver satisfies the question that was refuted; please report this")
     refuted = replies["cvc5"].verdict == "unsat"
-    proof = _ask("cvc5", script, seconds, memory, proof=True).proof if refuted else ""
+    proof = _ask("cvc5", script, seconds, memory_mb, proof=True).proof if refuted else ""
     return SolverCertificate(
         {
             "mace_solver_certificate": FORMAT,
@@ -284,9 +284,11 @@ def _words(reply: Answer) -> str:
     return reply.verdict if reply.verdict != "unknown" else f"nothing: {reply.why}"
 
 
-def _ask(solver: SolverName, script: str, seconds: float | None, memory: int | None, *, proof: bool = False) -> Answer:
+def _ask(
+    solver: SolverName, script: str, seconds: float | None, memory_mb: int | None, *, proof: bool = False
+) -> Answer:
     """One solver's reply on a script, in a child process that is killed when its time is over; MB of memory."""
-    room, deadline = memory_asked(memory), Deadline.asked(seconds)
+    room, deadline = memory_asked(memory_mb), Deadline.asked(seconds)
     process = SolverProcess(solver, None if room is None else room * 2**20)
     try:
         process.ask_script(script, proof=proof)

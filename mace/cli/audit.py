@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,32 +29,64 @@ from mace.cli.options import (
 NARROWEST = 80  # columns of a terminal in which the tables fit
 
 
+@dataclass(frozen=True)
+class Population:
+    """Which rows are asked about, and what is asked of them together."""
+
+    groups: GroupsOption = None
+    goal: Annotated[str | None, typer.Option("--goal", help="The favourable decision.")] = None
+    all_rows: Annotated[bool, typer.Option("--all", help="Every row, not only those that lack the goal.")] = False
+    limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many of them.")] = None
+    protected: Annotated[
+        str | None, typer.Option("--protected", help="Features on which no decision should rest: Sex,Age.")
+    ] = None
+    cores: Annotated[int, typer.Option("--cores", help="Ask of so many rows without recourse what blocks them.")] = 25
+
+    def settings(self, given: Given) -> dict[str, Any]:
+        """As `mace.audit` takes them."""
+        return {
+            "groups": names_of(self.groups),
+            "goal": self.goal if self.goal is not None else given.favourable,
+            "rows": "all" if self.all_rows else "rejected",
+            "limit": self.limit,
+            "protected": names_of(self.protected),
+            "cores": self.cores,
+        }
+
+
+@dataclass(frozen=True)
+class Work:
+    """Who answers, and where answers are kept."""
+
+    n_jobs: Annotated[int | None, typer.Option("--n-jobs", help="Queries at once. Default, and -1: one a core.")] = None
+    checkpoint: Annotated[Path | None, typer.Option("--checkpoint", help="An SQLite file that keeps every answer.")] = (
+        None
+    )
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Ask again what the checkpoint holds as unknown or failed.")
+    ] = False
+    scheduler: Annotated[str | None, typer.Option("--scheduler", help="The address of a Dask scheduler.")] = None
+    random_state: Annotated[
+        int, typer.Option("--random-state", help="Of the bootstrap and of the choice for --cores.")
+    ] = 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As `mace.audit` takes them."""
+        return asdict(self)
+
+
 def audit(
     given: Given,
     measured: Measured,
     limits: Limits,
-    groups: GroupsOption = None,
-    goal: Annotated[str | None, typer.Option("--goal", help="The favourable decision.")] = None,
-    all_rows: Annotated[bool, typer.Option("--all", help="Every row, not only those that lack the goal.")] = False,
-    rows: Annotated[int | None, typer.Option("--rows", help="Only the first so many of them.")] = None,
-    protected: Annotated[
-        str | None, typer.Option("--protected", help="Features on which no decision should rest: Sex,Age.")
-    ] = None,
-    cores: Annotated[int, typer.Option("--cores", help="Ask of so many rows without recourse what blocks them.")] = 25,
-    processes: Annotated[int | None, typer.Option("--processes", help="Queries at once. Default: one a core.")] = None,
+    population: Population,
+    work: Work,
     oracle: OracleOption = "auto",
-    checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", help="An SQLite file that keeps every answer.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Ask again what the checkpoint holds as unknown or failed.")
-    ] = False,
-    scheduler: Annotated[str | None, typer.Option("--scheduler", help="The address of a Dask scheduler.")] = None,
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="A folder for a checked certificate of each row.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write .parquet, .csv, .jsonl or .json.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the choice for --cores.")] = 0,
     paper_tables: Annotated[
         bool, typer.Option("--paper-tables", help="Tables 4 and 7 of Karimi et al. 2020 on Adult; needs no --model.")
     ] = False,
@@ -62,40 +95,28 @@ def audit(
     """Explain every rejected row in parallel, and say by group who has no way out, who a longer one, and why."""
     from mace.audit.command import run_audit, run_paper_tables
     from mace.report.paper import as_rich
-    from mace.report.text import as_text
 
-    common: dict[str, Any] = limits.settings | {
-        "processes": processes,
-        "checkpoint": checkpoint,
-        "resume": resume,
-        "scheduler": scheduler,
-        "seed": seed,
-    }
+    common = limits.settings | work.settings
     shown: Any
     plain: Any
-    with _stoppable(checkpoint):
+    with _stoppable(work.checkpoint):
         if paper_tables:
-            lines, code = run_paper_tables(rows=500 if rows is None else rows, **common)
+            lines, code = run_paper_tables(limit=500 if population.limit is None else population.limit, **common)
             shown, plain = as_rich(lines), [line.to_dict() for line in lines]
         else:
             frame, space = given.read_table()
-            shown, code = run_audit(
-                given.read_model(),
-                space,
-                frame,
-                names_of(groups),
-                out,
-                goal=goal if goal is not None else given.favourable,
-                rows="all" if all_rows else "rejected",
-                limit=rows,
-                oracle=oracle,
-                certificates=certificates,
-                protected=names_of(protected),
-                cores=cores,
-                **measured.settings,
-                **common,
-            )
+            asked = population.settings(given) | measured.settings | common
+            model = given.read_model()
+            shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
             plain = shown.to_dict()
+    _print(shown, plain, format)
+    raise typer.Exit(code)
+
+
+def _print(shown: Any, plain: Any, format: Format) -> None:
+    """Print tables, or JSON."""
+    from mace.report.text import as_text
+
     if format is Format.json:
         print_json(plain)
     elif sys.stdout.isatty():
@@ -104,7 +125,6 @@ def audit(
         wide.print(shown, width=max(wide.width, NARROWEST), crop=False)
     else:
         say(as_text(shown))
-    raise typer.Exit(code)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def check(
             "--timeout", help="Seconds for each solver, where a record of solvers is asked again; 0: no limit."
         ),
     ] = 60.0,
-    memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
+    memory_mb: Annotated[int, typer.Option("--memory-mb", help="MB for each solver.")] = 4096,
     format: FormatOption = Format.text,
 ) -> None:
     """Check a certificate; with --model and --data also that it speaks of this model and this row.
@@ -69,7 +69,7 @@ def check(
     if _by_solvers(data):
         from mace.certify.record import from_dict
 
-        _check_solvers(from_dict(data), (given, measured, asked), (timeout or None, memory), format)
+        _check_solvers(from_dict(data), (given, measured, asked), (timeout or None, memory_mb), format)
     from mace.proofs.check import check as verdict_on
 
     verdict = verdict_on(data)

@@ -56,7 +56,7 @@ def explain(
     if certificate is not None:
         check_folder(certificate)
     explainer, row = explainer_of(given, measured, asked)
-    with Progress() as watch:
+    with Progress() as callback:
         answer = explainer.explain(
             row,
             goal=asked.goal,
@@ -66,7 +66,7 @@ def explain(
             diversity=diversity,
             most_changes=asked.most_changes,
             oracle=oracle,
-            watch=watch,
+            callback=callback,
             **limits.settings,
         )
     written, failed = "", None

@@ -189,12 +189,12 @@ class Limits:
     """What each answer may take."""
 
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer; 0 means no limit.")] = 60.0
-    memory: Annotated[int, typer.Option("--memory", help="MB for each answer.")] = 4096
+    memory_mb: Annotated[int, typer.Option("--memory-mb", help="MB for each answer.")] = 4096
 
     @property
     def settings(self) -> dict[str, Any]:
         """As `mace.explain` and `mace.audit` take them."""
-        return {"timeout": self.timeout or None, "memory": self.memory}
+        return {"timeout": self.timeout or None, "memory_mb": self.memory_mb}
 
 
 def explainer_of(given: Given, measured: Measured, asked: Asked) -> tuple[Explainer, pd.Series[Any]]:

@@ -30,7 +30,7 @@ def verify(
     timeout: Annotated[
         float | None, typer.Option("--timeout", help="Seconds for each property; 0 means no limit. Default: 60.")
     ] = None,
-    memory: Annotated[int, typer.Option("--memory", help="MB for each solver.")] = 4096,
+    memory_mb: Annotated[int, typer.Option("--memory-mb", help="MB for each solver.")] = 4096,
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="A folder for the certificates of what was proved.")
     ] = None,
@@ -48,7 +48,7 @@ def verify(
         suite,
         format=format.value,
         timeout=timeout,
-        memory=memory,
+        memory_mb=memory_mb,
         certificates=certificates,
         load_model=given.read_model,
     )

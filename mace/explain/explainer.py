@@ -171,8 +171,8 @@ class Explainer:
         most_changes: int | None = None,
         oracle: str = "auto",
         timeout: float | Deadline | None = 60.0,
-        memory: int | None = 4096,
-        watch: Callable[[Bracket], None] | None = None,
+        memory_mb: int | None = 4096,
+        callback: Callable[[Bracket], None] | None = None,
     ) -> Answer:
         """The answer for one row; arguments as in `mace.explain`. A `Deadline` that runs already holds for all answers.
 
@@ -180,7 +180,7 @@ class Explainer:
         """
         if not isinstance(count, int) or not 1 <= count <= MOST_ANSWERS:
             raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
-        allowed = memory_asked(memory)
+        allowed = memory_asked(memory_mb)
         deadline = Deadline.asked(timeout).later(self.ready(oracle))  # the first answer's includes making the question
         began = time.perf_counter()
         question, decision = self.question(x, goal, most_changes)
@@ -189,7 +189,7 @@ class Explainer:
         asked = question
         while len(found) < count:
             limits = Limits(Deadline.asked(timeout) if found else deadline, room)
-            found.append(self._one(asked, oracle, gap, rgap, limits, watch))
+            found.append(self._one(asked, oracle, gap, rgap, limits, callback))
             bracket = found[-1].bracket
             if bracket.point is None or bracket.point == question.start:
                 break
@@ -212,7 +212,7 @@ class Explainer:
         gap: object,
         rgap: object,
         limits: Limits,
-        watch: Callable[[Bracket], None] | None,
+        callback: Callable[[Bracket], None] | None,
     ) -> _Found:
         """One answer of an oracle."""
         said: dict[Point, bool] = {}
@@ -235,7 +235,7 @@ class Explainer:
                 gap=_gap(gap, rgap, oracle),
                 limits=limits,
                 best=best,
-                watch=watch or (lambda _: None),
+                watch=callback or (lambda _: None),
             )
         finally:
             oracle.close()

@@ -31,9 +31,9 @@ def explain(
     rules: Sequence[str | Path] = (),
     oracle: str = "auto",
     timeout: float | None = 60.0,
-    memory: int | None = 4096,
+    memory_mb: int | None = 4096,
     background: pd.DataFrame | None = None,
-    watch: Callable[[Bracket], None] | None = None,
+    callback: Callable[[Bracket], None] | None = None,
 ) -> Answer:
     """The nearest points with the goal, with a lower bound below which there is none.
 
@@ -54,9 +54,9 @@ def explain(
                 between any two answers.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
-    timeout:    seconds for each answer and its proof (None: no limit); memory: MB for each solver.
+    timeout:    seconds for each answer and its proof (None: no limit); memory_mb: MB for each solver.
     background: rows to start from; those with the goal outcome give the first upper bound.
-    watch:      called with the bracket after every question.
+    callback:   called with the bracket after every question.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
     from mace.base.deadline import Deadline
@@ -74,6 +74,6 @@ def explain(
         most_changes=most_changes,
         oracle=oracle,
         timeout=deadline,
-        memory=memory,
-        watch=watch,
+        memory_mb=memory_mb,
+        callback=callback,
     )

@@ -78,8 +78,8 @@ def _whole(path: Path) -> Audit:
     # Each protected feature has asked what flips when it alone changes.
     protected = data.get("protected") or [part.partition(":")[2] for part in extra if part.startswith("flip:")]
     records = [Record(**one) for one in data["records"]]
-    seed = data.get("seed", 0)
-    return Audit(records, extra, groups, tuple(map(str, protected)), dict(data["about"]), seed)
+    random_state = data.get("random_state", 0)
+    return Audit(records, extra, groups, tuple(map(str, protected)), dict(data["about"]), random_state)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -118,7 +118,9 @@ def _finished(run: Any, records: dict[str, Record]) -> Audit:
         for part, rows in run["rows"].items()
     }
     groups = {str(name): [str(label) for label in labels] for name, labels in run["groups"].items()}
-    return Audit(parts.pop(MAIN), parts, groups, tuple(map(str, run["protected"])), dict(run["about"]), run["seed"])
+    return Audit(
+        parts.pop(MAIN), parts, groups, tuple(map(str, run["protected"])), dict(run["about"]), run["random_state"]
+    )
 
 
 def _check(audit: Audit) -> None:
@@ -126,8 +128,8 @@ def _check(audit: Audit) -> None:
     for name, allowed in _ABOUT.items():
         if not isinstance(audit.about.get(name, allowed[0]()), allowed):
             raise ValueError(f"`{name}` is {audit.about[name]!r}")
-    if not isinstance(audit.seed, int):
-        raise ValueError(f"the seed is {audit.seed!r}")
+    if not isinstance(audit.random_state, int):
+        raise ValueError(f"`random_state` is {audit.random_state!r}")
     for records in (audit.records, *audit.extra.values()):
         for record in records:
             checked(record)

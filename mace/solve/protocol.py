@@ -29,7 +29,7 @@ def memory_asked(memory: object) -> int | None:
     if memory is None:
         return None
     if isinstance(memory, bool) or not isinstance(memory, (int, float)) or not memory > 0:
-        raise MaceError(f"memory must be a number of MB > 0, or None for no limit; got {short(memory)}")
+        raise MaceError(f"memory_mb must be a number > 0, or None for no limit; got {short(memory)}")
     return math.ceil(memory) if memory < MOST_MEMORY else None
 
 

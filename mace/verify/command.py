@@ -30,10 +30,10 @@ def run_verify(
     *,
     format: str = "text",  # noqa: A002
     timeout: float | None = None,
-    memory: int = 4096,
+    memory_mb: int = 4096,
     certificates: Path | None = None,
     load_model: Callable[[Path], object] | None = None,
-    watch: Callable[[Entry], None] = lambda entry: None,
+    callback: Callable[[Entry], None] | None = None,
 ) -> tuple[str, int]:
     """The text to print and the exit code; writes certificates into a folder if one is named.
 
@@ -49,7 +49,7 @@ def run_verify(
         usual = 60.0 if timeout is None else timeout
         asked = of_texts(list(properties), usual or None)
     outcomes = run_suite(
-        model, space, asked, data=frame, timeout=timeout, memory=memory, load_model=load_model, watch=watch
+        model, space, asked, data=frame, timeout=timeout, memory_mb=memory_mb, load_model=load_model, callback=callback
     )
     if certificates is not None:
         _save(certificates, outcomes)

@@ -43,7 +43,7 @@ def verdict_of(
     property: Property | str,  # noqa: A002
     data: pd.DataFrame | None,
     timeout: float | None,
-    memory: int | None,
+    memory_mb: int | None,
     load: Load,
 ) -> Verdict:
     """The verdict about one property; arguments as in `mace.verify`."""
@@ -53,7 +53,7 @@ def verdict_of(
         raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
     deadline = Deadline.asked(timeout)
     began = time.perf_counter()
-    allowed = memory_asked(memory)
+    allowed = memory_asked(memory_mb)
     limits = Limits(deadline, None if allowed is None else allowed * 2**20)
     if isinstance(property, kinds.Robust):
         verdict = robustness(model, space, property, data, limits)

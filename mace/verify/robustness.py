@@ -87,8 +87,8 @@ def _within(subject: Subject, explainer: Explainer, row: dict[str, Any], radius:
 
 
 def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits: Limits) -> Verdict:
-    memory = None if limits.memory is None else limits.memory // 2**20
-    answer = explainer.explain(row, timeout=limits.deadline, memory=memory)
+    room = None if limits.memory is None else limits.memory // 2**20
+    answer = explainer.explain(row, timeout=limits.deadline, memory_mb=room)
     bounded = answer.status == "infeasible" or answer.exact_lower_bound > 0
     found = kept_of(answer, limits.deadline) if bounded else Kept()
     notes = [*answer.notes, *([found.note] if found.note else [])]

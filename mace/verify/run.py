@@ -22,7 +22,7 @@ def verify(
     *,
     data: pd.DataFrame | None = None,
     timeout: float | None = 60.0,
-    memory: int | None = 4096,
+    memory_mb: int | None = 4096,
     load: Callable[[Path], object] | None = None,
 ) -> Verdict:
     """Whether a property holds for every input that the space allows.
@@ -32,10 +32,10 @@ def verify(
               given row plays no part here.
     property: one of `mace.verify`'s properties, or its text.
     data:     rows for `robust(0)`, and for plain values in witnesses.
-    timeout:  seconds for the whole property (None: no limit); memory: MB for each solver.
+    timeout:  seconds for the whole property (None: no limit); memory_mb: MB for each solver.
     load:     reads the model that `equivalent` names by its file.
     Returns a Verdict. Raises a MaceError for a wrong model, space or property; a limit does not raise.
     """
     from mace.verify.prove import verdict_of
 
-    return verdict_of(model, space, property, data, timeout, memory, load)
+    return verdict_of(model, space, property, data, timeout, memory_mb, load)

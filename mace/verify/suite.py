@@ -110,20 +110,21 @@ def run_suite(
     *,
     data: pd.DataFrame | None = None,
     timeout: float | None = None,
-    memory: int | None = 4096,
+    memory_mb: int | None = 4096,
     load_model: Callable[[Path], object] | None = None,
-    watch: Callable[[Entry], None] = lambda entry: None,
+    callback: Callable[[Entry], None] | None = None,
 ) -> list[Outcome]:
     """Verify every property of a suite.
 
     timeout: in place of what the file says; 0 for no limit, None for the file's own.
-    watch:   called before each property.
+    callback: called before each property.
     Returns one outcome for each, in order. Raises FileError for the file, never for a single property.
     """
     known = suite if isinstance(suite, Suite) else load(suite)
     outcomes = []
     for entry in known.entries:
-        watch(entry)
+        if callback is not None:
+            callback(entry)
         limit = entry.timeout if timeout is None else timeout or None
         try:
             verdict = verify(
@@ -132,7 +133,7 @@ def run_suite(
                 entry.property,
                 data=data,
                 timeout=limit,
-                memory=memory,
+                memory_mb=memory_mb,
                 load=load_model,
             )
             outcomes.append(Outcome(entry, verdict))

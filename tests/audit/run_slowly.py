@@ -17,7 +17,7 @@ def run(checkpoint: str | None, delay: float = 0.1, **more: object) -> mace.Audi
     faults.Faulty.delay = 0.0
     model.delay = delay
     return mace.audit(
-        model, faults.space(), frame, ["Sex"], goal=1, limit=ROWS, processes=2, checkpoint=checkpoint, **more
+        model, faults.space(), frame, ["Sex"], goal=1, limit=ROWS, n_jobs=2, checkpoint=checkpoint, **more
     )
 
 

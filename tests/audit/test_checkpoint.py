@@ -101,7 +101,7 @@ def test_a_command_that_is_stopped_keeps_its_answers_and_leaves_nothing_else(tmp
     joblib.dump(model, tmp_path / "model.joblib")
     frame.to_csv(tmp_path / "people.csv", index=False)
     faults.space().save(tmp_path / "space.toml")
-    asked = "--model model.joblib --trust-pickle --data people.csv --space space.toml --goal 1 --rows 24 --processes 2"
+    asked = "--model model.joblib --trust-pickle --data people.csv --space space.toml --goal 1 --limit 24 --n-jobs 2"
     written = "--checkpoint a.sqlite --out a.csv"
     command = [sys.executable, "-m", "mace", "audit", *f"{asked} {written}".split()]
     # Sockets need short names, so this is not below tmp_path.
@@ -153,7 +153,7 @@ def _marked(mark: str) -> list[int]:
 
 def small(path: Path | None, **more: object) -> mace.Audit:
     frame = faults.people()
-    settings: dict[str, object] = {"goal": 1, "limit": 4, "processes": 1, "checkpoint": path}
+    settings: dict[str, object] = {"goal": 1, "limit": 4, "n_jobs": 1, "checkpoint": path}
     return mace.audit(faults.forest(frame, faults.fair(frame)), faults.space(), frame, **(settings | more))
 
 
@@ -206,10 +206,10 @@ def test_another_model_or_space_is_another_question(tmp_path: Path):
     frame = faults.people()
     other = faults.forest(frame, faults.fair(frame), trees=6)
     with pytest.raises(FileError, match="these differ: model"):
-        mace.audit(other, faults.space(), frame, goal=1, limit=4, processes=1, checkpoint=path)
+        mace.audit(other, faults.space(), frame, goal=1, limit=4, n_jobs=1, checkpoint=path)
     same = faults.forest(frame, faults.fair(frame))
     with pytest.raises(FileError, match="these differ: space"):
-        mace.audit(same, faults.space(Age="fixed"), frame, goal=1, limit=4, processes=1, checkpoint=path)
+        mace.audit(same, faults.space(Age="fixed"), frame, goal=1, limit=4, n_jobs=1, checkpoint=path)
 
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path):
@@ -260,5 +260,5 @@ def test_two_audits_do_not_write_to_one_checkpoint(tmp_path: Path):
             small(path)
         seen.append(1)
 
-    small(path, progress=meanwhile)
+    small(path, progress=False, callback=meanwhile)
     assert len(seen) == 4

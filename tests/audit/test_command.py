@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import joblib
@@ -11,8 +14,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import mace
+from mace.audit.request import jobs
 from mace.base.files import write_whole
 from mace.cli import app
+from mace.datasets.loans import loans
 from mace.errors import FileError, MaceError
 from mace.report.text import as_rich
 from tests.audit import faults
@@ -37,7 +42,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ("audit", ["--goal", "1", "--out", "a.txt"], "cannot tell the format from the name"),
         ("audit", ["--goal", "1", "--resume"], "nothing to resume without a checkpoint"),
         ("audit", ["--goal", "1", "--groups", "Colour"], "the frame has no column `Colour`"),
-        ("audit", ["--goal", "1", "--rows", "0"], "limit must be a whole number >= 1"),
+        ("audit", ["--goal", "1", "--limit", "0"], "limit must be a whole number >= 1"),
         ("verify", ["--property", "fair(Sex)", "--certificates", "/dev/null/x"], "cannot be used as a folder"),
         ("verify", [], "give either --property or --suite"),
         ("explain", ["--row", "60"], "the data has the rows 0..59"),
@@ -54,9 +59,7 @@ def test_a_mistake_is_a_message(
 
 
 def test_json_is_all_that_stands_on_stdout(given: list[str]):
-    ran = CliRunner().invoke(
-        app, ["audit", *given, "--goal", "1", "--rows", "2", "--processes", "1", "--format", "json"]
-    )
+    ran = CliRunner().invoke(app, ["audit", *given, "--goal", "1", "--limit", "2", "--n-jobs", "1", "--format", "json"])
     assert ran.exit_code == 0
     assert len(json.loads(ran.stdout)["records"]) == 2
     assert "pickle" in ran.stderr
@@ -65,7 +68,7 @@ def test_json_is_all_that_stands_on_stdout(given: list[str]):
 def test_no_number_is_broken_in_two_on_a_narrow_terminal():
     frame = faults.people()
     model = faults.forest(frame, faults.fair(frame), trees=2)
-    audit = mace.audit(model, faults.space(), frame, ["Sex"], goal=1, limit=4, processes=1)
+    audit = mace.audit(model, faults.space(), frame, ["Sex"], goal=1, limit=4, n_jobs=1)
     console = Console(width=80, record=True, color_system=None)
     console.print(as_rich(audit))
     words = console.export_text().split()
@@ -79,3 +82,49 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path):
     assert Path("/dev/null").is_char_device()
     with pytest.raises(FileError, match="cannot be written"):
         write_whole(tmp_path / "absent" / "x", b"")
+
+
+@pytest.mark.parametrize(
+    ("function", "old"),
+    [
+        (mace.explain, ["memory", "watch"]),
+        (mace.Explainer.explain, ["memory", "watch"]),
+        (mace.audit, ["processes", "seed", "memory", "watch"]),
+        (mace.verify, ["memory"]),
+        (mace.verify.run_suite, ["memory", "watch"]),  # type: ignore[attr-defined]
+        (loans, ["seed"]),
+    ],
+    ids=lambda given: getattr(given, "__qualname__", None),
+)
+def test_arguments_are_called_as_elsewhere_and_by_one_name(function: Callable[..., object], old: list[str]):
+    known = inspect.signature(function).parameters
+    assert not set(old) & set(known)
+    usual = {"memory": "memory_mb", "watch": "callback", "processes": "n_jobs", "seed": "random_state"}
+    assert {usual[name] for name in old} <= set(known)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        function(**dict.fromkeys(old, 1))
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "new"),
+    [
+        ("audit", "--processes", "--n-jobs"),
+        ("audit", "--rows", "--limit"),
+        ("audit", "--seed", "--random-state"),
+        ("audit", "--memory", "--memory-mb"),
+        ("explain", "--memory", "--memory-mb"),
+        ("verify", "--memory", "--memory-mb"),
+        ("check", "--memory", "--memory-mb"),
+    ],
+)
+def test_an_option_has_the_name_of_its_argument(command: str, option: str, new: str):
+    assert f"No such option: {option}" in " ".join(CliRunner().invoke(app, [command, option, "1"]).output.split())
+    assert "No such option" not in CliRunner().invoke(app, [command, new, "1"]).output
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "2"])
+def test_a_number_of_jobs_is_one_that_joblib_would_take(n_jobs: object):
+    with pytest.raises(MaceError, match="n_jobs must be a whole number >= 1, or -1 or None for all cores"):
+        jobs(n_jobs)  # type: ignore[arg-type]
+    assert jobs(None) == jobs(-1) == (os.cpu_count() or 1)
+    assert jobs(3) == 3

@@ -42,7 +42,8 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path: Path):
         str(tmp_path / "a.sqlite"),
         scheduler=cluster.scheduler_address,
         certificates=tmp_path / "there",
-        progress=watch,
+        progress=False,
+        callback=watch,
     )
     assert killed.is_set()
     assert faults.verdicts(audit) == faults.verdicts(reference)

@@ -36,7 +36,7 @@ def stuck(tmp_path_factory):
         ["Sex"],
         goal=1,
         rules=["Debts <= 90"],
-        processes=2,
+        n_jobs=2,
         background=frame,
         certificates=folder,
         protected=["Sex"],
@@ -95,7 +95,7 @@ def test_a_model_that_does_not_see_sex_never_flips_by_it():
     frame = faults.people()
     blind = frame.assign(Sex="Male")
     model = faults.forest(blind, faults.fair(frame))
-    audit = mace.audit(model, faults.space(), frame, goal=1, limit=8, processes=1, protected=["Sex"])
+    audit = mace.audit(model, faults.space(), frame, goal=1, limit=8, n_jobs=1, protected=["Sex"])
     (flips,) = audit.findings.flips
     assert (flips.flips.count, flips.never.count, flips.undecided) == (0, 8, 0)
 
@@ -105,7 +105,7 @@ def test_the_cost_of_forbidding_a_feature_is_what_explaining_without_it_says():
     older = (frame["Age"] + frame["Income"] > 100).astype(int)
     model = faults.forest(frame, older)
     space = faults.space(Age="any")
-    audit = mace.audit(model, space, frame, goal=1, limit=10, processes=2, protected=["Age"], flips=False)
+    audit = mace.audit(model, space, frame, goal=1, limit=10, n_jobs=2, protected=["Age"], flips=False)
     fixed = {line.how: line for line in audit.findings.forbidding}["fixed"]
     explainer = mace.Explainer(model, space.change(Age="fixed"), background=frame)
     farther, must = [], 0
@@ -162,9 +162,7 @@ def test_a_row_outside_the_space_is_a_record_that_says_so():
     frame = faults.people()
     model = faults.forest(frame, faults.fair(frame))
     frame.loc[1, "Age"] = 200
-    audit = mace.audit(
-        model, faults.space(), frame, goal=1, rows="all", limit=3, processes=1, background=faults.people()
-    )
+    audit = mace.audit(model, faults.space(), frame, goal=1, rows="all", limit=3, n_jobs=1, background=faults.people())
     assert [record.outcome for record in audit.records] == ["optimal", "error", "optimal"]
     assert "lies outside its range" in audit.records[1].why
     assert "row" in str(audit)
@@ -175,7 +173,7 @@ def test_a_row_outside_the_space_is_a_record_that_says_so():
     [
         ({}, GoalError, "which rows are rejected depends on the goal"),
         ({"goal": 1, "rows": "some"}, MaceError, "rows must be"),
-        ({"goal": 1, "processes": 0}, MaceError, "processes"),
+        ({"goal": 1, "n_jobs": 0}, MaceError, "n_jobs"),
         ({"goal": 1, "limit": 0}, MaceError, "limit"),
         ({"goal": 1, "groups": ["Race"]}, RowError, "no column `Race`"),
         ({"goal": 7}, GoalError, "7"),
@@ -194,7 +192,7 @@ def test_the_command_prints_writes_and_ends_with_a_code(tmp_path: Path):
     frame.to_csv(tmp_path / "people.csv", index=False)
     common = [
         "audit", "--model", str(tmp_path / "model.joblib"), "--trust-pickle", "--space", str(tmp_path / "space.toml"),
-        "--data", str(tmp_path / "people.csv"), "--goal", "1", "--groups", "Sex", "--rows", "5", "--processes", "1",
+        "--data", str(tmp_path / "people.csv"), "--goal", "1", "--groups", "Sex", "--limit", "5", "--n-jobs", "1",
         "--checkpoint", str(tmp_path / "a.sqlite"), "--certificates", str(tmp_path / "certificates"),
         "--out", str(tmp_path / "rows.csv"),
     ]  # fmt: skip
@@ -211,7 +209,7 @@ def test_the_command_prints_writes_and_ends_with_a_code(tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_papers_tables_by_one_command():
-    run = CliRunner().invoke(app, ["audit", "--paper-tables", "--rows", "4", "--format", "json", "--processes", "2"])
+    run = CliRunner().invoke(app, ["audit", "--paper-tables", "--limit", "4", "--format", "json", "--n-jobs", "2"])
     lines = json.loads(run.stdout)
     assert run.exit_code == 0
     assert [line["distance"] for line in lines] == ["l0", "l1", "linf"]

@@ -25,7 +25,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> tuple[mace.Audit, Path]:
     model = DecisionTreeClassifier().fit(X, [0] * 40 + [1] * 20)
     space = Space([Feature("a", "integer", 0, 4, missing="keep"), Feature("b", "binary")], ["b == 0 or b == 1"])
     file = tmp_path_factory.mktemp("audit") / "audit.sqlite"
-    return mace.audit(model, space, X.iloc[[0, 1, 25]], goal=1, processes=1, checkpoint=file), file
+    return mace.audit(model, space, X.iloc[[0, 1, 25]], goal=1, n_jobs=1, checkpoint=file), file
 
 
 def test_each_record_keeps_the_notes_of_its_answer(audit: tuple[mace.Audit, Path], tmp_path: Path) -> None:

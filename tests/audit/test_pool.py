@@ -30,12 +30,12 @@ def test_a_query_that_hangs_dies_or_eats_memory_is_recorded_and_the_rest_are_unh
     frame = faults.people()
     model = faults.forest(frame, faults.fair(frame), faults.Faulty)
     rejected = frame[model.predict(faults.space().encode(frame)) == 0].head(12).reset_index(drop=True)
-    healthy = mace.audit(model, faults.space(), rejected, goal=1, rows="all", processes=2, background=frame)
+    healthy = mace.audit(model, faults.space(), rejected, goal=1, rows="all", n_jobs=2, background=frame)
     assert {record.outcome for record in healthy.records} == {"optimal"}
 
     rows = planted(rejected, {2: faults.HANGS, 5: faults.CRASHES, 8: faults.EATS})
     audit = mace.audit(
-        model, faults.space(), rows, goal=1, rows="all", processes=2, background=frame, timeout=3.0, memory=1500
+        model, faults.space(), rows, goal=1, rows="all", n_jobs=2, background=frame, timeout=3.0, memory_mb=1500
     )
     assert [record.outcome for record in audit.records if record.row in (2, 5, 8)] == ["timeout", "crashed", "memory"]
     assert [v for v in faults.verdicts(audit) if v[0] not in (2, 5, 8)] == [
@@ -50,7 +50,7 @@ def test_a_query_that_hangs_dies_or_eats_memory_is_recorded_and_the_rest_are_unh
 def task_of(model, frame, **more):
     settings = {
         "goal": frozenset([1]), "distance": "l1", "weights": None, "rules": (), "gap": None, "rgap": None,
-        "oracle": "auto", "timeout": 20.0, "memory": None, "background": None,
+        "oracle": "auto", "timeout": 20.0, "memory_mb": None, "background": None,
     }  # fmt: skip
     return Task(model, faults.space(), **(settings | more))
 
@@ -76,7 +76,7 @@ import mace
 from tests.audit import faults
 frame = faults.people()
 model = faults.forest(frame, faults.fair(frame))
-audit = mace.audit(model, faults.space(), frame, goal=1, limit=3, processes=1)
+audit = mace.audit(model, faults.space(), frame, goal=1, limit=3, n_jobs=1)
 print("audited", len(audit.records))
 """
 
@@ -98,4 +98,4 @@ def test_a_model_that_cannot_be_sent_says_so():
 
     model = faults.forest(frame, faults.fair(frame), Local)
     with pytest.raises(MaceError, match="cannot be sent to another process"):
-        mace.audit(model, faults.space(), frame, goal=1, limit=2, processes=1)
+        mace.audit(model, faults.space(), frame, goal=1, limit=2, n_jobs=1)

@@ -31,7 +31,7 @@ def asked(folder: Path, **more: object) -> mace.Audit:
     frame = faults.people()
     model = faults.forest(frame, faults.fair(frame), trees=2)
     rejected = frame[model.predict(faults.space().encode(frame)) == 0]
-    settings = {"goal": 1, "limit": 2, "processes": 1, "certificates": folder, "background": frame}
+    settings = {"goal": 1, "limit": 2, "n_jobs": 1, "certificates": folder, "background": frame}
     return mace.audit(model, faults.space(), rejected, **(settings | more))
 
 

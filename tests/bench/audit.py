@@ -40,7 +40,8 @@ def timed(rows: int, model: Any, space: mace.Space, dataset: Any, **more: Any) -
             limit=rows,
             certificates=Path(folder),
             cores=0,
-            progress=watch,
+            progress=False,
+            callback=watch,
             **more,
         )
         return audit, time.perf_counter() - began, last[0] - first[0]
@@ -58,7 +59,7 @@ def main() -> None:
     model = train("forest", space.encode(dataset.X), dataset.y)
 
     if arguments.rows:
-        audit, seconds, _ = timed(arguments.rows, model, space, dataset, processes=2)
+        audit, seconds, _ = timed(arguments.rows, model, space, dataset, n_jobs=2)
         print(audit)
         load = f"{os.getloadavg()[0]:.1f}"
         print(f"\n{len(audit.records)} rows in {seconds / 60:.1f} minutes with 2 processes, load {load}\n", flush=True)
@@ -74,8 +75,8 @@ def main() -> None:
             flush=True,
         )
 
-    line("1 process", processes=1)
-    line("2 processes", processes=2)
+    line("1 process", n_jobs=1)
+    line("2 processes", n_jobs=2)
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:

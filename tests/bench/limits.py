@@ -68,7 +68,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         audit = mace.audit(
-            model, space, frame, goal=1, limit=1, timeout=options.timeout, processes=1, certificates=Path(folder),
+            model, space, frame, goal=1, limit=1, timeout=options.timeout, n_jobs=1, certificates=Path(folder),
             cores=0, progress=False,
         )  # fmt: skip
     (record,) = audit.records

@@ -252,7 +252,7 @@ def test_a_damaged_model_is_written_again(answers: list[mace.Answer], folder: Pa
 def audit(rows: tuple[Any, Any], folder: Path) -> mace.Audit:
     model, people = rows
     return mace.audit(
-        model, faults.space(), people, goal=1, processes=1, cores=0, progress=False,
+        model, faults.space(), people, goal=1, n_jobs=1, cores=0, progress=False,
         checkpoint=folder / "a.sqlite", certificates=folder / "certificates",
     )  # fmt: skip
 

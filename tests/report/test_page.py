@@ -226,7 +226,7 @@ def real(tmp_path_factory: pytest.TempPathFactory):
     frame = faults.people()
     model = faults.forest(frame, faults.fair(frame))
     done = mace.audit(
-        model, faults.space(), frame, ["Sex"], goal=1, limit=5, processes=1, protected=["Age"],
+        model, faults.space(), frame, ["Sex"], goal=1, limit=5, n_jobs=1, protected=["Age"],
         checkpoint=folder / "audit.sqlite", certificates=folder / "certificates", progress=False,
     )  # fmt: skip
     return done, folder, model, frame

@@ -35,7 +35,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory):
     path = tmp_path_factory.mktemp("checkpoint") / "audit.sqlite"
     frame = faults.people()
     done = mace.audit(
-        faults.forest(frame, faults.fair(frame)), faults.space(), frame, ["Sex"], goal=1, limit=5, processes=1,
+        faults.forest(frame, faults.fair(frame)), faults.space(), frame, ["Sex"], goal=1, limit=5, n_jobs=1,
         protected=["Age"], checkpoint=path, progress=False,
     )  # fmt: skip
     return path, done
@@ -92,7 +92,7 @@ def broken(change) -> str:
         broken(lambda d: d["extra"]["core"][0].update(row=1000)),
         broken(lambda d: d.update(about=3)),
         broken(lambda d: d.update(about={"limit": "many", "rules": 3})),
-        broken(lambda d: d.update(seed="x")),
+        broken(lambda d: d.update(random_state="x")),
     ],
     ids=lambda text: text[:12],
 )

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.exact import exact
-from mace.compilers import leaves
 from mace.compilers.adversarial import AnyNumber, rows
 from mace.compilers.deployed import Deployed
 from mace.compilers.pipeline.walk import quiet
 from mace.errors import ModelError
 from mace.space.columns import Column
+from mace.tables import leaves
 from mace.tables.decide import moved_by_cast, settled
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of

@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
+from mace.tables import leaves
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Network, decided
 
@@ -27,7 +28,7 @@ def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool 
     Raises ModelError where a score may overflow.
     """
     if isinstance(table, Ensemble) and table.certain:
-        return decided(decision, table.scores(row))
+        return decided(decision, leaves.one(table, row))
     scores, around = exact_scores(table, row), _around(table, row)
     doubtful = False
     for part in decision:

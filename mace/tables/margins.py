@@ -34,6 +34,7 @@ from mace.base.exact import (
     gamma,
 )
 from mace.errors import ModelError
+from mace.tables import leaves
 from mace.tables.table import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
@@ -118,11 +119,10 @@ def compare_slack(
 def exact_scores(table: Ensemble | Network, row: Floats) -> tuple[Fraction, ...]:
     """The scores of a row of shape (columns,) without any rounding; those of an ensemble are not divided."""
     if isinstance(table, Ensemble):
-        reached = [tree.value[table.leaf(tree, row)] for tree in table.trees]
-        return tuple(
-            sum((exact(value[output]) for value in reached), exact(table.start[output]))
-            for output in range(table.outputs)
-        )
+        reached = leaves.values_of(table, row)
+        if reached is None:
+            reached = np.array([tree.value[table.leaf(tree, row)] for tree in table.trees])
+        return tuple(exact(first) + _exact_sum(column) for first, column in zip(table.start, reached.T, strict=True))
     ratios = [float(value).as_integer_ratio() for value in row]
     scale = max((bottom.bit_length() - 1 for _, bottom in ratios), default=0)
     values = [(top << scale) // bottom for top, bottom in ratios]  # times 2^scale
@@ -134,6 +134,15 @@ def exact_scores(table: Ensemble | Network, row: Floats) -> tuple[Fraction, ...]
         if layer.activation == "relu":
             values = [max(value, 0) for value in values]
     return tuple(Fraction(value, 1 << scale) for value in values)
+
+
+def _exact_sum(values: Floats) -> Fraction:
+    """The sum of finite floats of shape (n,), without any rounding."""
+    mantissa, exponent = np.frexp(values.astype(np.float64))
+    least = int(exponent.min(initial=0))
+    whole = np.ldexp(mantissa, 53).astype(np.int64).tolist()
+    total = sum(number << (place - least) for number, place in zip(whole, exponent.tolist(), strict=True))
+    return Fraction(total << max(least - 53, 0), 1 << max(53 - least, 0))
 
 
 class Integers(NamedTuple):

@@ -127,7 +127,7 @@ class Tree:
         return len(self.column)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Ensemble:
     """A sum of trees: scores = (start + value_1 + value_2 + ...) / divide, added in this order in `dtype`.
 
@@ -226,7 +226,7 @@ class Layer:
     activation: Literal["relu", "identity"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Network:
     """Dense layers, the last with activation "identity"; a linear model is the case of one layer.
 
@@ -259,7 +259,7 @@ class Network:
         return values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Formula:
     """A model written in the core language over the features of the space; its result is the class."""
 

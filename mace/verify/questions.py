@@ -291,8 +291,9 @@ def _steps(subject: Subject, axes: tuple[Axis, ...], j: int, deadline: Deadline)
         return list(itertools.pairwise(level for level in axis.levels() if known and known[level] is not None))
     assert isinstance(table, Ensemble)
     question = question_of(subject.space, axes, table, subject.columns, Goal("", frozenset(), ()), ())
-    cuts = tests_of(question, table, lambda: deadline.look("finding where trees change their answer"))[5][j]
-    return [(int(cut), int(cut) + 1) for cut in cuts]
+    cuts = tests_of(question, table, lambda: deadline.look("finding where trees change their answer")).cuts[j]
+    last = axis.last - (axis.missing is None)  # beyond the last value there is only "missing"
+    return [(cut, cut + 1) for cut in cuts.tolist() if axis.lower <= cut <= last]
 
 
 def _chunks(steps: list[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:

@@ -20,13 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import mace
-from mace.compilers import deployed, leaves, read
+from mace.compilers import deployed, read
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.deployed import Deployed
 from mace.compilers.pipeline.reader import compile_pipeline
 from mace.errors import ModelError
 from mace.space.feature import Feature
 from mace.space.space import Space
+from mace.tables import leaves
 from mace.tables.members import equal_to
 from mace.tables.table import Ensemble, Layer, Network, Tree
 from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, asked, data

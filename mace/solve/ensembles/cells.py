@@ -7,9 +7,10 @@ Promise: every rounding goes in the sound direction. The scaled cost of a box is
 less than `width` below it (width 0: equal); the scaled gain of a leaf is an upper bound of its exact gain.
 
 A grid axis with cuts c_0 < .. < c_(m-1) has the cells 0..m, cell k being the indices in (c_(k-1), c_k], on which every
-tree answers alike. A test of a tree is "cell <= k": k = -1 for a test that no allowed value passes, m for one that all
-pass. A level axis keeps a bit mask of levels, a test is the mask of levels that go left. Several columns of one feature
-(one-hot, thermometer) act on one axis, so a category has one value by construction.
+tree answers alike. Cuts, and so cells, are those of the feature's whole range; a row may allow a part of it. A test of
+a tree is "cell <= k": k = -1 for a test that no value passes, m for one that all pass. A level axis keeps a bit mask of
+levels, a test is the mask of levels that go left. Several columns of one feature (one-hot, thermometer) act on one
+axis, so a category has one value by construction.
 Source: proofs/FORMAT.md for the statement; mace.tables.margins for the rounding of sums.
 """
 
@@ -20,23 +21,24 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import exact, nearest
+from mace.base.exact import exact
+from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.question import Question
-from mace.solve.ensembles.cuts import Array, no_cut, tests_of, values_of
+from mace.solve.ensembles.costs import charges_of, costs_of, reach, scale_of
+from mace.solve.ensembles.cuts import Array, Tests, Trees, no_cut, tests_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.tables.margins import compare_slack, needed
-from mace.tables.table import Compare, Ensemble
+from mace.tables.table import Compare, Decision, Ensemble
 
 MOST_LEVELS = 63
 NO_TURN = 2**62
-_LARGEST_SUM = 2**60
-_ROUNDED = 1.0 - 2.0**-48  # more than the relative error of the few float operations that give a cost
 
 
 class Ground(NamedTuple):
@@ -141,9 +143,11 @@ class Grounded:
 
     def interval(self, axis: int, low: int, high: int) -> tuple[int, int]:
         """The first and last index of the cells low..high of a grid axis."""
-        one, cuts = self.axes[axis], self.cuts(axis)
+        one, ground = self.axes[axis], self.ground
         assert isinstance(one, GridAxis)
-        return (int(cuts[low - 1]) + 1 if low > 0 else one.lower), (int(cuts[high]) if high < len(cuts) else one.upper)
+        # The first and the last cell of what is allowed may be parts of cells.
+        first = one.lower if low <= ground.low[axis] else int(self.cuts(axis)[low - 1]) + 1
+        return first, one.upper if high >= ground.high[axis] else int(self.cuts(axis)[high])
 
     def cells(self, point: Point) -> Array:
         """The cell or level of every coordinate of a point."""
@@ -161,14 +165,15 @@ def ground(question: Question, deadline: Deadline = NEVER) -> Grounded:
     def look() -> None:
         deadline.look("preparing the trees")
 
-    test, up, roots, value, depth, cuts = tests_of(question, model, look)
-    scale, width = _scale(question.axes, norm)
+    tests = tests_of(question, model, look)
+    scale, width = scale_of(question.axes, norm)
     look()
-    axes = _axes(question.axes, norm, cuts, scale)
+    axes = _axes(question.axes, norm, tests, scale)
     look()
-    aim, gain = _aim(question, model, test, up, value, len(roots))
-    forest = Forest(test, up, roots, gain, value, np.arange(len(test), dtype=np.int32))
-    return Grounded(question.axes, axes, forest, aim, scale, width, depth)
+    trees = tests.trees
+    aimed = _AIMS.get(model, question.goal.decision, lambda: _aim(model, question.goal.decision, trees))
+    forest = Forest(tests.test, trees.up, trees.roots, aimed.gain, trees.value, trees.number)
+    return Grounded(question.axes, axes, forest, aimed.aim, scale, width, trees.depth)
 
 
 def refusal(question: Question) -> str | None:
@@ -180,106 +185,47 @@ def refusal(question: Question) -> str | None:
     for axis in question.axes:
         if isinstance(axis, LevelAxis) and axis.count > MOST_LEVELS:
             return f"`{axis.name}` has {axis.count} levels, and it takes up to {MOST_LEVELS}"
-        if isinstance(axis, GridAxis) and axis.missing is None and not _finite(axis):
+        if not math.isfinite(reach(axis)):
             return f"the range of `{axis.name}` is too large for doubles"
     return no_cut(question, question.model)
 
 
-def _finite(axis: GridAxis) -> bool:
-    """Whether the largest change of an axis, divided by its scale, is a finite double."""
-    scale, start = nearest(axis.scale), nearest(axis.start_value)
-    ends = [abs(nearest(axis.value(index)) - start) for index in (axis.lower, axis.upper)]
-    return scale > 0 and all(math.isfinite(end) and math.isfinite(end / scale) for end in ends)
+# ---------------------------------------------------------------------------------------------- axes
 
 
-# ---------------------------------------------------------------------------------------------- costs
-
-
-def _steps(axis: Axis, norm: Norm, number: int) -> list[Fraction] | None:
-    """Numbers of which every cost on the axis is a sum of multiples; None if there are no such few."""
-    weight = norm.weights[number]
-    slopes = [weight * norm.beta, weight * norm.gamma]
-    if axis.fixed and axis.allows(axis.start) or not any(slopes):
-        return [weight * norm.alpha]
-    units = [] if axis.missing is None else [axis.missing_cost]
-    if isinstance(axis, LevelAxis):
-        units.append(Fraction(1, max(axis.count - 1 - len(units), 1)) if axis.ordered else Fraction(1))
-    elif axis.grid.kind == "step" and axis.grid.extra is None:
-        units.append(axis.grid.step / axis.scale)
-    elif not axis.lacks:
-        return None
-    return [weight * norm.alpha, *(slope * unit for slope in slopes for unit in units)]
-
-
-def largest_delta(axis: Axis) -> Fraction:
-    """The largest delta on an axis."""
-    if isinstance(axis, LevelAxis):
-        return max(axis.delta(level) for level in axis.levels())
-    return max(axis.delta(index) for index in axis.ends(axis.lower, axis.upper))
-
-
-def _scale(axes: Sequence[Axis], norm: Norm) -> tuple[int, int]:
-    """How many units a distance of 1 has, and how far a scaled cost may lie below the exact one."""
-    largest = [largest_delta(axis) for axis in axes]
-    total = norm.of(largest) + 1
-    denominator: int | None = 1
-    for number, axis in enumerate(axes):
-        steps = _steps(axis, norm, number)
-        if steps is None or denominator is None:
-            denominator = None
-            break
-        denominator = math.lcm(denominator, *(step.denominator for step in steps))
-    if denominator is not None and denominator * total < _LARGEST_SUM:
-        return denominator, 0
-    scale = 2**52
-    while scale * total >= _LARGEST_SUM:
-        scale //= 2
-    width = 0
-    for number, delta in enumerate(largest):
-        part = (norm.part(number, delta) + norm.gamma * norm.weights[number] * delta) * scale
-        width += math.ceil(part / 2**46) + 4
-    return scale, width
-
-
-def costs_of(axis: Axis, norm: Norm, number: int, indices: Array, scale: int) -> tuple[Array, Array]:
-    """Scaled costs (sum part, linf part) of indices of one axis, rounded down."""
-    weight = norm.weights[number]
-    if isinstance(axis, LevelAxis) or len(indices) < 64 or axis.grid.kind == "step" or axis.missing is not None:
-        deltas = [axis.delta(int(index)) for index in indices]
-        part = np.array([math.floor(norm.part(number, d) * scale) for d in deltas], np.int64)
-        return part, np.array([math.floor(norm.gamma * weight * d * scale) for d in deltas], np.int64)
-    # Differences of doubles, quotients and products: each operation errs by one part in 2^53.
-    with np.errstate(over="ignore"):
-        delta = np.abs(values_of(axis, indices) - nearest(axis.start_value)) / nearest(axis.scale)
-    alpha, beta, gamma = (nearest(weight * share) for share in (norm.alpha, norm.beta, norm.gamma))
-    moved = delta > 0
-    part = np.where(moved, np.floor((alpha + beta * delta) * float(scale) * _ROUNDED), 0.0)
-    return part.astype(np.int64), np.floor(gamma * delta * float(scale) * _ROUNDED).astype(np.int64)
-
-
-def _axes(axes: Sequence[Axis], norm: Norm, cuts: list[Array], scale: int) -> Ground:
+def _axes(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> Ground:
+    """The axes of a row, with the costs of what the trees' cuts divide."""
     count, levels = len(axes), max([1, *(axis.count for axis in axes if isinstance(axis, LevelAxis))])
-    base = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
-    part, top = (np.zeros(base[-1], np.int64) for _ in range(2))
+    part, top = (np.zeros(len(tests.at), np.int64) for _ in range(2))
     low, high, start = (np.zeros(count, np.int64) for _ in range(3))
     turn = np.full(count, NO_TURN, np.int64)
     order = np.full((count, levels), -1, np.int64)
     level_part, level_top = (np.zeros((count, levels), np.int64) for _ in range(2))
+    charges = charges_of(norm, scale)
     for j, axis in enumerate(axes):
-        here = slice(base[j], base[j + 1])
+        cuts = tests.cuts[j]
         if isinstance(axis, GridAxis):
-            start[j], high[j] = np.searchsorted(cuts[j], [axis.start, axis.upper])
-            turn[j] = _turn(axis, cuts[j])
+            start[j], low[j], high[j] = np.searchsorted(cuts, [axis.start, axis.lower, axis.upper])
+            turn[j] = _turn(axis, cuts)
+            # Other cuts divide nothing that is allowed, and their costs nothing that is compared.
+            first, last = min(low[j], start[j]), max(high[j], start[j])
+            here = slice(tests.base[j] + first, tests.base[j] + last)
+            cuts = cuts[first:last]
             # The side without the start begins right after the cut, or ends at it.
-            part[here], top[here] = costs_of(axis, norm, j, cuts[j] + (cuts[j] >= axis.start), scale)
+            part[here], top[here] = costs_of(axis, charges[j], cuts + (cuts >= axis.start))
         else:
             low[j], start[j] = axis.allowed, axis.start
             every = np.arange(axis.count)
-            level_part[j, : axis.count], level_top[j, : axis.count] = costs_of(axis, norm, j, every, scale)
-            order[j, : axis.count] = sorted(range(axis.count), key=lambda level, a=axis: (a.delta(level), level))  # type: ignore[misc]
+            level_part[j, : axis.count], level_top[j, : axis.count] = costs_of(axis, charges[j], every)
+            order[j, : axis.count] = _by_distance(axis)
     grid = np.array([isinstance(axis, GridAxis) for axis in axes])
-    at = np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64)
-    return Ground(grid, base[:-1].copy(), at, part, top, low, high, start, turn, order, level_part, level_top)
+    return Ground(grid, tests.base, tests.at, part, top, low, high, start, turn, order, level_part, level_top)
+
+
+@lru_cache(maxsize=1024)
+def _by_distance(axis: LevelAxis) -> tuple[int, ...]:
+    """The levels of an axis, the nearest to the start first."""
+    return tuple(sorted(range(axis.count), key=lambda level: (axis.delta(level), level)))
 
 
 def _turn(axis: GridAxis, cuts: Array) -> int:
@@ -307,7 +253,8 @@ def with_cut(grounded: Grounded, norm: Norm, axis: int, index: int) -> tuple[Gro
     part = top = np.zeros(1, np.int64)
     test = grounded.forest.test
     if isinstance(one, GridAxis):
-        part, top = costs_of(one, norm, axis, np.array([index + (index >= one.start)]), grounded.scale)
+        charge = charges_of(norm, grounded.scale)[axis]
+        part, top = costs_of(one, charge, np.array([index + (index >= one.start)]))
         high[axis] += 1
         start[axis] += index < one.start
         test = moved(test, axis, place)
@@ -337,45 +284,32 @@ def moved(test: Array, axis: int, place: int) -> Array:
 # ---------------------------------------------------------------------------------------------- the goal
 
 
-def _aim(question: Question, model: Ensemble, test: Array, up: Array, value: Array, trees: int) -> tuple[Aim, Array]:
-    compares: list[Compare] = []
-    part_of: list[int] = []
-    begin = [0]
-    for part in question.goal.decision:
-        for compare in part:
-            if compare not in compares:
-                compares.append(compare)
-            part_of.append(compares.index(compare))
-        begin.append(len(part_of))
-    leaves = np.flatnonzero(test[:, 0] < 0)
-    sides = [_sides(compare, value[leaves]) for compare in compares]
+class Aimed(NamedTuple):
+    """The goal, and what each leaf adds to its comparisons: `gain` as in `Forest`."""
+
+    aim: Aim
+    gain: Array
+
+
+_AIMS: Kept[Aimed] = Kept(8)
+
+
+def _aim(model: Ensemble, decision: Decision, trees: Trees) -> Aimed:
+    compares = list(dict.fromkeys(compare for part in decision for compare in part))
+    leaves = np.flatnonzero(trees.column < 0)
+    sides = [_sides(compare, trees.value[leaves]) for compare in compares]
     largest = max([1e-300, *(float(np.abs(plus - minus).max()) for plus, minus in sides)])
-    exponent = 58 - math.frexp(largest * (trees + 1))[1]
-    unit = Fraction(2) ** exponent
-    gain = np.zeros((len(compares), len(test)), np.int64)
+    exponent = 58 - math.frexp(largest * (len(trees.roots) + 1))[1]
+    gain = np.zeros((len(compares), len(trees.column)), np.int64)
     need = np.zeros(len(compares), np.int64)
     for c, (compare, (plus, minus)) in enumerate(zip(compares, sides, strict=True)):
-        difference = plus - minus
-        rounded = difference - plus  # Knuth's TwoSum: zero when the difference is exact
-        error = (plus - (difference - rounded)) - (minus + rounded)
-        scaled = np.ldexp(difference, exponent)
-        if not error.any() and (scaled == np.floor(scaled)).all():
-            gain[c, leaves] = scaled.astype(np.int64)
-        else:
-            spare = np.ceil(np.abs(scaled) * 2.0**-52) + 1
-            gain[c, leaves] = np.ceil(scaled).astype(np.int64) + spare.astype(np.int64)
-        least = needed(compare, compare_slack(model, compare), sure=False)
-        first = Fraction(0)
-        for sign, side in ((1, compare.plus), (-1, compare.minus)):
-            first += sign * exact(model.start[side]) if side is not None else 0
-        wanted = (exact(compare.than) * model.divide - first + least.bound) * unit
-        limit = math.floor(wanted) + 1 if least.strict else math.ceil(wanted)
-        need[c] = min(max(limit, -(2**61)), 2**61)
-    _spread(test, up, gain)
+        gain[c, leaves] = _scaled_up(plus, minus, exponent)
+        need[c] = _need(model, compare, exponent)
+    _spread(trees.children, trees.up, gain)
     aim = Aim(
         need,
-        np.array(part_of, np.int64),
-        np.array(begin, np.int64),
+        np.array([compares.index(compare) for part in decision for compare in part], np.int64),
+        np.cumsum([0, *map(len, decision)]).astype(np.int64),
         np.array([-1 if c.plus is None else c.plus for c in compares], np.int64),
         np.array([-1 if c.minus is None else c.minus for c in compares], np.int64),
         np.array([c.than for c in compares], np.float64),
@@ -383,19 +317,39 @@ def _aim(question: Question, model: Ensemble, test: Array, up: Array, value: Arr
         model.start.astype(model.dtype).astype(np.float64),
         model.dtype == "float32",
         float(model.divide),
-        is_fuzzy(question),
+        is_fuzzy(model, decision),
     )
-    return aim, gain
+    return Aimed(aim, gain)
 
 
-def is_fuzzy(question: Question) -> bool:
+def _scaled_up(plus: Array, minus: Array, exponent: int) -> Array:
+    """plus - minus in units of 2^-exponent, rounded up unless it is exact."""
+    difference = plus - minus
+    rounded = difference - plus  # Knuth's TwoSum: zero when the difference is exact
+    error = (plus - (difference - rounded)) - (minus + rounded)
+    scaled = np.ldexp(difference, exponent)
+    if not error.any() and (scaled == np.floor(scaled)).all():
+        return np.asarray(scaled.astype(np.int64))
+    spare = np.ceil(np.abs(scaled) * 2.0**-52) + 1
+    return np.asarray(np.ceil(scaled).astype(np.int64) + spare.astype(np.int64))
+
+
+def _need(model: Ensemble, compare: Compare, exponent: int) -> int:
+    """The scaled sum below which a comparison cannot hold, whatever the rounding of the library's sums."""
+    least = needed(compare, compare_slack(model, compare), sure=False)
+    first = Fraction(0)
+    for sign, side in ((1, compare.plus), (-1, compare.minus)):
+        first += sign * exact(model.start[side]) if side is not None else 0
+    wanted = (exact(compare.than) * model.divide - first + least.bound) * Fraction(2) ** exponent
+    limit = math.floor(wanted) + 1 if least.strict else math.ceil(wanted)
+    return min(max(limit, -(2**61)), 2**61)
+
+
+def is_fuzzy(model: Ensemble, decision: Decision) -> bool:
     """Whether some comparison of the goal cannot be decided by repeating the sums in the order of the trees."""
-    model = question.model
-    assert isinstance(model, Ensemble)
     if model.certain:
         return False
-    compares = {compare for part in question.goal.decision for compare in part}
-    return any(any(compare_slack(model, compare)) for compare in compares)
+    return any(any(compare_slack(model, compare)) for part in decision for compare in part)
 
 
 def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:
@@ -406,11 +360,11 @@ def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:
     )
 
 
-def _spread(test: Array, up: Array, gain: Array) -> None:
+def _spread(children: Array, up: Array, gain: Array) -> None:
     """Give every inner node the largest gain below it, from the deepest row upwards."""
     rows, row = [], np.flatnonzero(up < 0)
-    while len(row := row[test[row, 0] >= 0]):
+    while len(row := row[children[row, 0] >= 0]):
         rows.append(row)
-        row = test[row, 2:].ravel()
+        row = children[row].ravel()
     for row in reversed(rows):
-        gain[:, row] = np.maximum(gain[:, test[row, 2]], gain[:, test[row, 3]])
+        gain[:, row] = np.maximum(gain[:, children[row, 0]], gain[:, children[row, 1]])

@@ -4,103 +4,249 @@ In:  a Question about an Ensemble.
 Out: every tree node as a test on an axis, numbered among the cuts of that axis (`tests_of`).
 Promise: a cut is confirmed by the model's own test on the float64 values at both sides of it; a guess, from the
 threshold and the cast, only saves time.
+Nothing here depends on where a row starts, but for a start off its axis's grid and for levels that it may not take:
+what was found for a model is kept, by everything it depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import first_holding_each, nearest
+from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.problem.question import Question
-from mace.space.axes import GridAxis, LevelAxis
+from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
 from mace.space.columns import Column
-from mace.tables.members import among
+from mace.space.feature import Feature
+from mace.tables.members import Members, among
 from mace.tables.table import Ensemble, Tree
 
 Array: TypeAlias = NDArray[Any]
 
 
-def tests_of(
-    question: Question, model: Ensemble, look: Callable[[], None]
-) -> tuple[Array, Array, Array, Array, int, list[Array]]:
-    """All trees in one array of tests on axes, and the cuts of every axis.
+class Trees(NamedTuple):
+    """All trees of a model in one array. N nodes of all trees together, T trees, K outputs.
 
-    look: called before every column, and may raise.
+    column, threshold, missing: (N,) what a node tests, -1 for a leaf; whether NaN goes left.
+    members:  node -> the set that it tests for instead.
+    children: (N, 2) left and right, -1 for a leaf. up: (N,) the parent, -1 for a root. roots: (T,)
+    value:    (N, K) what a leaf adds to the float scores.
+    number:   (N,) the nodes' own numbers.
+    depth:    how many tests the longest path has.
+    """
+
+    column: Array
+    threshold: Array
+    missing: Array
+    members: Mapping[int, Members]
+    children: Array
+    up: Array
+    roots: Array
+    value: Array
+    number: Array
+    depth: int
+
+
+class OnAxis(NamedTuple):
+    """The tests of all columns of one feature, on its axis.
+
+    nodes:   (n,) which nodes test it; place: (n,) the cut of each, as a number among `cuts`.
+    swapped: (n,) whether the node's left and right change places: its column falls where the feature rises.
+    cuts:    the cuts in order: the largest index of the left side, or the mask of levels.
+    """
+
+    nodes: Array
+    place: Array
+    swapped: Array
+    cuts: Array
+
+
+class Tests(NamedTuple):
+    """All trees as tests on the axes of a question.
+
+    test: (N, 4) axis, cut (local to the axis), left, right; axis -1 for a leaf.
+    cuts: per axis; at: (G,) those of all axes together, and base: (J,) where each axis's begin.
+    """
+
+    test: Array
+    cuts: tuple[Array, ...]
+    at: Array
+    base: Array
+    trees: Trees
+
+
+_TREES: Kept[Trees] = Kept(1)
+_ON_AXIS: Kept[OnAxis] = Kept(256)
+_TESTS: Kept[Tests] = Kept(4)
+_NO_CUT: Kept[str | None] = Kept(4)
+
+
+def tests_of(question: Question, model: Ensemble, look: Callable[[], None]) -> Tests:
+    """All trees in one array of tests on axes, and the cuts of every axis. Who takes them must not change them.
+
+    look: called before every axis, and may raise.
     Raises ModelError where a test is no cut of an axis (`no_cut`).
     """
     reason = no_cut(question, model)
     if reason is not None:
         raise ModelError(reason)
+    trees = trees_of(model)
+    columns: list[list[tuple[int, Column]]] = [[] for _ in question.axes]
+    for number, column in enumerate(question.columns):
+        columns[column.feature].append((number, column))
+    keys = tuple(_key(question, j, mine) for j, mine in enumerate(columns))
+
+    def make() -> Tests:
+        found = []
+        for axis, mine, key in zip(question.axes, columns, keys, strict=True):
+            look()
+            whole = _widened(axis, key)
+            found.append(_ON_AXIS.get(model, key, lambda a=whole, c=mine: _on_axis(model, trees, a, c)))  # type: ignore[misc]
+        return _together(trees, found)
+
+    return _TESTS.get(model, keys, make)
+
+
+def trees_of(model: Ensemble) -> Trees:
+    """The trees of a model in one array."""
+    return _TREES.get(model, None, lambda: _flattened(model))
+
+
+def _flattened(model: Ensemble) -> Trees:
     sizes = np.array([tree.nodes for tree in model.trees], np.int64)
     roots = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
     shift = np.repeat(roots, sizes)
     column = np.concatenate([tree.column for tree in model.trees])
-    threshold = np.concatenate([tree.threshold for tree in model.trees])
     value = np.ascontiguousarray(np.concatenate([tree.value for tree in model.trees]), np.float64)
     if model.dtype == "float32":
         value = value.astype(np.float32).astype(np.float64)
     inner = column >= 0
-    test = np.full((len(column), 4), -1, np.int32)
-    test[inner, 2] = (np.concatenate([tree.left for tree in model.trees]) + shift)[inner]
-    test[inner, 3] = (np.concatenate([tree.right for tree in model.trees]) + shift)[inner]
+    children = np.full((len(column), 2), -1, np.int32)
+    children[inner, 0] = (np.concatenate([tree.left for tree in model.trees]) + shift)[inner]
+    children[inner, 1] = (np.concatenate([tree.right for tree in model.trees]) + shift)[inner]
     up = np.full(len(column), -1, np.int32)
     places = np.flatnonzero(inner).astype(np.int32)
-    up[test[places, 2]] = places
-    up[test[places, 3]] = places
-
-    answers = np.zeros(len(column), np.int64)  # per node: the cut's index, or the mask
-    tested = np.array([source.feature for source in question.columns], np.int32)
-    test[inner, 0] = tested[column[inner]]
-    missing = np.concatenate([_flags(tree) for tree in model.trees])
+    up[children[places, 0]] = places
+    up[children[places, 1]] = places
     members = {
         int(r) + node: cell for r, tree in zip(roots, model.trees, strict=True) for node, cell in tree.members.items()
     }
-    for number, source in enumerate(question.columns):
-        look()
-        here = np.flatnonzero(column == number)
-        axis = question.axes[source.feature]
-        if not len(here):
-            continue
-        if source.values is None:
-            assert isinstance(axis, GridAxis)
-            distinct, back = np.unique(threshold[here], return_inverse=True)
-            answers[here] = _cut_indices(axis, source, distinct, model)[back]
-            if _decreasing(source):  # the large values pass, those with index <= cut do not: the children change places
-                test[here[:, None], [2, 3]] = test[here[:, None], [3, 2]]
-        else:
-            assert isinstance(axis, LevelAxis)
-            kinds, back = np.unique(np.stack([threshold[here], missing[here]]), axis=1, return_inverse=True)
-            values = np.array(source.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
-            passed = model.passes(values[None, :], kinds[0][:, None], kinds[1][:, None] > 0)
-            bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
-            answers[here] = (passed.astype(np.int64) @ bits)[back.ravel()]
-            for node in members.keys() & set(here.tolist()):
-                left = [missing[node] if x != x else among(members[node], x) for x in model.seen(values).tolist()]
-                answers[node] = np.array(left, np.int64) @ bits
-            answers[here] &= axis.allowed
+    return Trees(
+        column,
+        np.concatenate([tree.threshold for tree in model.trees]),
+        np.concatenate([_flags(tree) for tree in model.trees]),
+        members,
+        children,
+        up,
+        roots,
+        value,
+        np.arange(len(column), dtype=np.int32),
+        _depth(children, roots),
+    )
 
-    cuts: list[Array] = []
-    for j, axis in enumerate(question.axes):
-        look()
-        here = np.flatnonzero(test[:, 0] == j)
-        found = np.unique(answers[here])
-        if isinstance(axis, GridAxis):
-            found = found[(found >= axis.lower) & (found < axis.upper)]
-            if axis.missing is not None:  # A cell of its own, whether it is allowed or not.
-                found = np.union1d(found, [axis.last])
-            place = np.searchsorted(found, answers[here])
-            place[answers[here] < axis.lower] = -1
-        else:
-            place = np.searchsorted(found, answers[here])
-        test[here, 1] = place
-        cuts.append(found)
-    return test, up, roots, value, _depth(test, roots), cuts
+
+def _key(question: Question, j: int, columns: Sequence[tuple[int, Column]]) -> tuple[object, ...]:
+    """Everything that the tests on an axis depend on, beside the model."""
+    axis, feature = question.axes[j], question.space.features[j]
+    if isinstance(axis, LevelAxis):
+        return (j, *columns, axis.count, axis.allowed)
+    # Cuts are looked for on the whole range of the feature, of which a row may allow a part.
+    ends = (axis.lower, axis.last)
+    if feature.numeric and axis.grid.extra is None:
+        lower, upper = _range(feature, axis.grid)
+        ends = (min(axis.lower, lower), max(axis.last, upper))
+    return (j, *columns, axis.grid, *ends, axis.missing is not None)
+
+
+def _widened(axis: Axis, key: tuple[object, ...]) -> Axis:
+    """The axis with the range that its key names, and without "missing"."""
+    if isinstance(axis, LevelAxis):
+        return axis
+    lower, upper, lacking = key[-3:]
+    assert isinstance(lower, int) and isinstance(upper, int)
+    return replace(axis, lower=lower, upper=upper, missing=upper + 1 if lacking else None)
+
+
+@lru_cache(maxsize=4096)
+def _range(feature: Feature, grid: Grid) -> tuple[int, int]:
+    """The first and the last index of a numeric feature's whole range."""
+    lower, upper = feature.bounds()
+    return grid.ceil(lower), grid.floor(upper)
+
+
+def _on_axis(model: Ensemble, trees: Trees, axis: Axis, columns: Sequence[tuple[int, Column]]) -> OnAxis:
+    """The tests of some columns on the axis of their feature."""
+    nodes = [np.flatnonzero(trees.column == number) for number, _ in columns]
+    answers = [
+        _of_grid(model, trees, here, axis, column)
+        if isinstance(axis, GridAxis)
+        else _of_levels(model, trees, here, axis, column)
+        for here, (_, column) in zip(nodes, columns, strict=True)
+    ]
+    none = np.zeros(0, np.int64)
+    cut = np.concatenate([none, *answers])
+    swapped = np.concatenate(
+        [
+            np.zeros(0, bool),
+            *(
+                np.full(len(here), column.values is None and _decreasing(column))
+                for here, (_, column) in zip(nodes, columns, strict=True)
+            ),
+        ]
+    )
+    found = np.unique(cut)
+    if isinstance(axis, GridAxis):
+        found = found[(found >= axis.lower) & (found < axis.last)]
+        if axis.missing is not None:  # A cell of its own, whether it is allowed or not.
+            found = np.union1d(found, [axis.last])
+    place = np.searchsorted(found, cut)
+    if isinstance(axis, GridAxis):
+        place[cut < axis.lower] = -1
+    return OnAxis(np.concatenate([none, *nodes]), place, swapped, found)
+
+
+def _of_grid(model: Ensemble, trees: Trees, here: Array, axis: GridAxis, column: Column) -> Array:
+    """The largest index on the low side of each node's test."""
+    assert column.values is None
+    distinct, back = np.unique(trees.threshold[here], return_inverse=True)
+    return _cut_indices(axis, column, distinct, model)[back] if len(here) else np.zeros(0, np.int64)
+
+
+def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, column: Column) -> Array:
+    """The mask of allowed levels that each node's test sends to the left."""
+    assert column.values is not None
+    kinds, back = np.unique(np.stack([trees.threshold[here], trees.missing[here]]), axis=1, return_inverse=True)
+    values = np.array(column.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
+    passed = model.passes(values[None, :], kinds[0][:, None], kinds[1][:, None] > 0)
+    bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
+    masks = (passed.astype(np.int64) @ bits)[back.ravel()]
+    for place, node in enumerate(here.tolist()):
+        if node in trees.members:
+            cell = trees.members[node]
+            left = [trees.missing[node] if x != x else among(cell, x) for x in model.seen(values).tolist()]
+            masks[place] = np.array(left, np.int64) @ bits
+    return np.asarray(masks & axis.allowed)
+
+
+def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:
+    """The tests on all axes in one array."""
+    test = np.full((len(trees.column), 4), -1, np.int32)
+    test[:, 2:] = trees.children
+    for j, on in enumerate(found):
+        test[on.nodes, 0], test[on.nodes, 1] = j, on.place
+        turned = on.nodes[on.swapped]
+        # The large values pass, those with index <= cut do not.
+        test[turned, 2], test[turned, 3] = trees.children[turned, 1], trees.children[turned, 0]
+    cuts = tuple(on.cuts for on in found)
+    base = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)[:-1].copy()
+    return Tests(test, cuts, np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64), base, trees)
 
 
 def _flags(tree: Tree) -> Array:
@@ -108,16 +254,22 @@ def _flags(tree: Tree) -> Array:
     return np.zeros(tree.nodes, bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
 
 
-def _depth(test: Array, roots: Array) -> int:
+def _depth(children: Array, roots: Array) -> int:
     """How many tests the longest path has."""
     depth, row = 0, roots
-    while len(row := row[test[row, 0] >= 0]):
-        depth, row = depth + 1, test[row, 2:].ravel()
+    while len(row := row[children[row, 0] >= 0]):
+        depth, row = depth + 1, children[row].ravel()
     return depth
 
 
 def no_cut(question: Question, model: Ensemble) -> str | None:
     """Why some test of a tree does not cut its axis in two; None if all do."""
+    lacking = tuple(isinstance(axis, GridAxis) and axis.may_lack for axis in question.axes)
+    names = tuple(axis.name for axis in question.axes)
+    return _NO_CUT.get(model, (question.columns, lacking, names), lambda: _no_cut(question, model))
+
+
+def _no_cut(question: Question, model: Ensemble) -> str | None:
     sets = {int(tree.column[node]) for tree in model.trees for node in tree.members}
     for number, source in enumerate(question.columns):
         if source.values is not None:

@@ -30,7 +30,8 @@ from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Node, Proof, Split
 from mace.problem.question import Question
 from mace.solve.conditions import Closed, Cut, close_or_cut
-from mace.solve.ensembles.cells import Grounded, ground, largest_delta, moved, refusal, with_cut
+from mace.solve.ensembles.cells import Grounded, ground, moved, refusal, with_cut
+from mace.solve.ensembles.costs import largest_delta
 from mace.solve.ensembles.cuts import Array
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnesses, Witnessing

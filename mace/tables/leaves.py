@@ -1,6 +1,6 @@
-"""Scores of many rows of an ensemble at once.
+"""Scores of an ensemble, all its trees walked at once.
 
-In:  an Ensemble and a matrix of shape (rows, columns).    Out: `scores`, shape (rows, outputs).
+In:  an Ensemble and a matrix of shape (rows, columns).    Out: `scores`, shape (rows, outputs); `one`, of one row.
 Promise: bit by bit what `Ensemble.scores` gives for every row (tests/compilers/test_crosscheck.py): the same casts and
 tests, the same sums in the same order.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mace.base.kept import Kept
 from mace.tables.table import Bools, Ensemble, Floats, Ints, Tree
 
 MOST_NODES = 2_000_000  # of trees that are walked together
@@ -22,13 +23,36 @@ def scores(table: Ensemble, rows: Floats) -> Floats:
     total = np.tile(table.start.astype(table.dtype), (len(seen), 1))
     with np.errstate(over="ignore", invalid="ignore"):
         for trees in _together(table.trees):
-            walk = _Walk(table, trees)
+            walk = Walk(table, trees)
             reached = walk.leaves(seen)
             for place in range(len(trees)):
                 total = total + walk.value[reached[:, place]].astype(table.dtype)
         if table.divide != 1:
             total = total / np.asarray(table.divide, dtype=table.dtype)
     return total.astype(np.float64)
+
+
+def one(table: Ensemble, row: Floats) -> Floats:
+    """The library's own float scores of a row of shape (columns,), as float64."""
+    values = values_of(table, row)
+    if values is None:
+        return table.scores(row)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # `accumulate` adds one after the other, as `Ensemble.total` does; `sum` would not.
+        summands = np.concatenate([table.start[None, :].astype(table.dtype), values.astype(table.dtype)])
+        total = np.add.accumulate(summands, axis=0, dtype=table.dtype)[-1]
+        if table.divide != 1:
+            total = total / np.asarray(table.divide, dtype=table.dtype)
+    return np.asarray(total, dtype=np.float64)
+
+
+def values_of(table: Ensemble, row: Floats) -> Floats | None:
+    """What the leaves that a row reaches add, shape (trees, outputs); None for a model too large to be flattened."""
+    if sum(tree.nodes for tree in table.trees) > MOST_NODES:
+        return None
+    walk = WALKS.get(table, None, lambda: Walk(table, table.trees))
+    reached = walk.leaves(table.seen(np.asarray(row, dtype=np.float64))[None, :])
+    return np.asarray(walk.value[reached[0]])
 
 
 def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
@@ -43,7 +67,7 @@ def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
         yield some
 
 
-class _Walk:
+class Walk:
     """Some trees in one array, walked by all rows at once."""
 
     def __init__(self, table: Ensemble, trees: Sequence[Tree]) -> None:
@@ -91,6 +115,9 @@ class _Walk:
             place, number = self.set_of[node[by_set]], seen[by_set, None]
             passed[by_set] = ((self.low[place] <= number) & (number <= self.high[place])).any(axis=1)
         return np.asarray(np.where(np.isnan(seen), self.missing[node], passed), dtype=np.bool_)
+
+
+WALKS: Kept[Walk] = Kept(1)
 
 
 def _missing(tree: Tree) -> Bools:

@@ -273,6 +273,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, ["--model", "p.mace", "--space", "s.toml", "--data", "a.csv", "--goal", "1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "out"),
     [

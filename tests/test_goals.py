@@ -470,6 +470,7 @@ def test_the_command_line_takes_a_goal_as_a_text(tmp_path):
     assert "Its classes are 'bad', 'good'" in str(refused.exception)
 
 
+@pytest.mark.slow
 def test_probabilities_of_boosters_and_pipelines_are_those_of_the_library():
     lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     from sklearn.pipeline import make_pipeline

@@ -48,6 +48,7 @@ def start_and_kill(path: Path, after: int) -> list[str]:
     return answered(path)
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: Path):
     reference = run_slowly.run(None, delay=0.0)
     path = tmp_path / "audit.sqlite"
@@ -64,6 +65,7 @@ def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: Path):
     assert Counter(answered(path)) == Counter(asked.keys()), "each has exactly one answer"
 
 
+@pytest.mark.slow
 def test_no_process_is_left_behind_by_a_killed_run(tmp_path: Path):
     if not Path("/proc").is_dir():
         pytest.skip("needs /proc")

@@ -26,6 +26,7 @@ def planted(frame, ages):
     return rows
 
 
+@pytest.mark.slow
 def test_a_query_that_hangs_dies_or_eats_memory_is_recorded_and_the_rest_are_unharmed():
     frame = faults.people()
     model = faults.forest(frame, faults.fair(frame), faults.Faulty)
@@ -81,6 +82,7 @@ print("audited", len(audit.records))
 """
 
 
+@pytest.mark.slow
 def test_a_script_needs_no_main_guard(tmp_path: Path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

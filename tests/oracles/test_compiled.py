@@ -59,6 +59,7 @@ def run(code: str, **environment: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_after_warming_no_question_compiles_or_loads_anything() -> None:
     run(NOTHING_NEW)
 

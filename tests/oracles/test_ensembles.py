@@ -176,6 +176,7 @@ def test_a_point_that_the_deployed_model_refuses_is_excluded(by_leaves: bool) ->
     accepted(oracle.question, second)
 
 
+@pytest.mark.slow
 def test_a_proof_that_claims_too_much_is_refused() -> None:
     question, _ = forest()
     reply = EnsembleOracle(question).ask(None, LIMITS)
@@ -216,6 +217,7 @@ def test_columns_computed_from_features_are_cut_where_the_test_changes(chain: tu
     assert (reply.lower if isinstance(reply, Found) else None) == possible
 
 
+@pytest.mark.slow
 def test_a_shorter_proof_is_looked_for_in_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     task = problem("forest-10x6", rows=3)
     found = explain(task.model, task.space, task.rows[2], goal=1, timeout=60)

@@ -257,6 +257,7 @@ def audit(rows: tuple[Any, Any], folder: Path) -> mace.Audit:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_audit_goes_on_with_certificates_of_either_form(rows: tuple[Any, Any], tmp_path: Path) -> None:
     first = audit(rows, tmp_path)
     written = tmp_path / "certificates"

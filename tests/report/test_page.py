@@ -152,6 +152,7 @@ def test_an_audit_of_only_some_answers_says_what_is_not_recorded():
     assert "Date: 2026-01-31" in Parsed(to_html(made.audit(), date="2026-01-31")).words()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ends", "shown"),
     [
@@ -198,6 +199,7 @@ def test_a_person_who_was_not_audited_is_an_error():
         to_html(made.audit(), 99)
 
 
+@pytest.mark.slow
 def test_a_report_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "report.html"
     assert mace.report(made.audit(), path) == path
@@ -232,6 +234,7 @@ def real(tmp_path_factory: pytest.TempPathFactory):
     return done, folder, model, frame
 
 
+@pytest.mark.slow
 def test_the_certificate_of_a_person_is_checked_again(real):
     done, folder, _, _ = real
     who = next(record for record in done.records if record.certificate)

@@ -16,35 +16,25 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: object,
-    space: Space,
-    x: object,
-    *,
-    goal: GoalSpec = None,
-    distance: DistanceSpec = "l1",
-    weights: Mapping[str, object] | None = None,
-    gap: object = None,
-    rgap: object = None,
-    count: int = 1,
-    diversity: object = "features",
-    most_changes: int | None = None,
-    rules: Sequence[str | Path] = (),
-    oracle: str = "auto",
-    timeout: float | None = 60.0,
-    memory_mb: int | None = 4096,
-    background: pd.DataFrame | None = None,
-    callback: Callable[[Bracket], None] | None = None,
-) -> Answer:
+    model: object, space: Space, x: object, *,
+    goal: GoalSpec = None, distance: DistanceSpec = "l1", weights: Mapping[str, object] | None = None,
+    gap: object = None, rgap: object = None,
+    count: int = 1, diversity: object = "features", most_changes: int | None = None,
+    rules: Sequence[str | Path] = (), oracle: str = "auto",
+    timeout: float | None = 60.0, memory_mb: int | None = 4096,
+    background: pd.DataFrame | None = None, callback: Callable[[Bracket], None] | None = None,
+) -> Answer:  # fmt: skip
     """The nearest points with the goal, with a lower bound below which there is none.
 
     model:      a fitted estimator of a supported class, a scikit-learn Pipeline or a booster with categories over the
                 raw columns, or a program of the core language (text, or a Path to a .mace file) over the features
                 that returns the class number.
     space:      what may change, and how; rules of the space hold too.
-    x:          the row to explain: a Series, a dict or a list, in the space's own columns and types.
+    x:          the row to explain: a Series, a dict or a list, in the space's own columns and types. Many rows of a
+                frame: `Explainer(..).explain(frame)`.
     goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
                 predicts a number `300 <= y <= 350`, `y within 5% of 320`. None: any class but the present one.
-                See `mace.problem.goals`; `answer.goal` is the text of what was understood.
+                See `mace.problem.goal_text`; `answer.goal` is the text of what was understood.
     distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
@@ -52,6 +42,7 @@ def explain(
     count:      how many answers; the later ones differ by `diversity`: "features" (leave at least one feature as it
                 is that an earlier answer changed), "points" (any other point), or a number: the least distance
                 between any two answers.
+    most_changes: at most this many features may change.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
     timeout:    seconds for each answer and its proof (None: no limit); memory_mb: MB for each solver.
@@ -65,7 +56,7 @@ def explain(
     deadline = Deadline.asked(timeout) if count == 1 else timeout  # with several answers, of each by itself
     explainer = Explainer(model, space, background=background, rules=rules, distance=distance, weights=weights)
     return explainer.explain(
-        x,
+        explainer.space.row(x),
         goal=goal,
         gap=gap,
         rgap=rgap,

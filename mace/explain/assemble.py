@@ -1,0 +1,80 @@
+"""What was found, as an `Answer`, and what an answer must say beside its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mace.certify.writer import certifiable
+from mace.explain.answer import LONG_PROOF, Answer, Counterfactual
+from mace.explain.judge import Judge
+from mace.explain.search import Searched
+from mace.problem import missing
+from mace.problem.exclusions import AvoidBox
+from mace.problem.question import Question
+from mace.tables.table import Formula, Label
+
+IN_DOUBT = "rounding leaves in doubt"
+
+
+def answer_of(question: Question, decision: Label, found: Sequence[Searched], count: int, judge: Judge) -> Answer:
+    """The answer to a question of `count` answers, as far as they were found."""
+    first = found[0].bracket
+    shown: list[Counterfactual] = []
+    start = question.values(question.start)
+    for bracket in (one.bracket for one in found):
+        if bracket.point is None or bracket.upper is None:
+            continue
+        values = question.values(bracket.point)
+        changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
+        shown.append(Counterfactual(values, changes, bracket.upper, bracket.lower, bracket.status))
+    return Answer(
+        status=first.status,
+        counterfactuals=shown,
+        exact_lower_bound=first.lower,
+        exact_distance=first.upper,
+        start=start,
+        goal=question.goal.text,
+        distance_name=question.distance.name,
+        oracle=found[-1].oracle,
+        why=first.why,
+        seconds=0.0,
+        trace=[asked for one in found for asked in one.bracket.trace],
+        space=question.space,
+        decision=decision,
+        notes=_notes(question, found, count, judge),
+        question=found[0].question,
+        proof=first.proof,
+        witness=first.point,
+    )
+
+
+def _notes(question: Question, found: Sequence[Searched], count: int, judge: Judge) -> list[str]:
+    """What an answer must say beside its bounds."""
+    notes = []
+    points = [one.bracket.point for one in found if one.bracket.point is not None]
+    if points and points[0] == question.start:
+        notes.append("the row has the goal already")
+    elif points and len(points) < count:
+        last = found[-1].bracket
+        ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
+        notes.append(f"{len(points)} of {count} answers found ({ending})")
+    notes += dict.fromkeys(one.note for one in found if one.note)
+    if found[0].bracket.proof is not None and (reason := certifiable(found[0].question)) is not None:
+        notes.append(f"no certificate: {reason}")
+    elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
+        notes.append("the certificate is written when it is asked for, which the time limit does not count")
+    if not isinstance(question.model, Formula):
+        notes += [said for said in (judge.deployed.note, judge.deployed.assumed) if said]
+    if any(question.has_goal(point) is None for point in points):
+        notes.append(f"{IN_DOUBT} the counterfactual: the deployed model, asked about this row alone, accepts it")
+    refused = [avoid for one in found for avoid in one.bracket.refused]
+    if refused:
+        what = "1 point" if len(refused) == 1 else f"{len(refused)} points"
+        alike = any(isinstance(avoid, AvoidBox) for avoid in refused)
+        notes.append(
+            f"{IN_DOUBT} {what} that the deployed model, asked about each row alone, refuses: the bound is about "
+            f"all others{', also without what reaches the same leaves' if alike else ''}"
+        )
+    if points[:1] != [question.start]:
+        notes += missing.notes(question)
+    return notes

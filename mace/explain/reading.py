@@ -1,0 +1,81 @@
+"""Models and distances as `mace.explain` takes them, read over a space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mace.base.exact import nearest
+from mace.errors import MaceError, ModelError
+from mace.problem.distance import Distance, DistanceProgram, norm
+from mace.problem.programs import distance_program, model_program
+from mace.space.space import Space
+from mace.tables.table import Formula, Network, Table
+
+if TYPE_CHECKING:
+    from mace.compilers.pipeline.reader import CompiledPipeline
+
+DistanceSpec = str | Mapping[str, object] | Path
+
+
+def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
+    """A model over the space's raw columns; None for one that takes what the space encodes, and for a program."""
+    if isinstance(model, (str, Path)):
+        return None
+    from mace.compilers.pipeline.reader import compile_raw
+
+    return compile_raw(model, space)
+
+
+def read_encoded(model: object, table: Table, space: Space) -> CompiledPipeline | None:
+    """A model over the columns that the space encodes, which takes numbers that are missing; None for any other."""
+    if isinstance(model, (str, Path)):
+        return None
+    from mace.compilers.encoded import compile_encoded
+
+    return compile_encoded(model, table, space)
+
+
+def read_model(model: object, space: Space) -> Table:
+    """The table of a model; a text or a Path is read as a core-language program over the space's features."""
+    if isinstance(model, (str, Path)):
+        return model_program(model, space)
+    from mace.compilers import deployed, read
+    from mace.compilers.categories import on_thresholds
+
+    table = read(model, _held(space))
+    own = deployed(model)
+    names, columns = own.names, [own.spelled(column.name) for column in space.columns]
+    if names is not None and list(names) != columns:
+        if set(names) == set(columns):
+            what = "the same columns in another order"
+        else:
+            odd = [n for n in names if n not in columns] or [c for c in columns if c not in set(names)]
+            what = f"other columns (for instance `{odd[0]}`)"
+        raise ModelError(
+            f"the model was trained on {what} than the space encodes",
+            hint="Train it on space.encode(frame), or set encoding= and columns=. "
+            f"The space has: {', '.join(columns)}.",
+        )
+    return table if isinstance(table, (Network, Formula)) else on_thresholds(table, space.columns, space.features)
+
+
+def _held(space: Space) -> list[list[float]]:
+    """For every column that a space encodes, what its levels become, or the ends of its range."""
+    return [
+        list(column.values) if column.values is not None else [*map(nearest, space.features[column.feature].bounds())]
+        for column in space.columns
+    ]
+
+
+def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object] | None = None) -> Distance:
+    """A norm over the space's features, or a distance program; raises DistanceError or ProgramError."""
+    if isinstance(spec, Path) or isinstance(spec, str) and ("\n" in spec or spec.endswith(".mace")):
+        if weights:
+            raise MaceError("weights belong to l0, l1, linf and mixtures; a distance program has its own")
+        return DistanceProgram(distance_program(spec, space))
+    for name in weights or {}:
+        _ = space[name]
+    given = [(weights or {}).get(name, 1) for name in space.names] if weights else None
+    return norm(spec, len(space.features), given)

@@ -1,0 +1,141 @@
+"""One answer: a first point from the background rows, then an oracle, then a second look at its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.deadline import Deadline
+from mace.base.escape import short
+from mace.base.exact import as_written
+from mace.certify.recheck import recheck
+from mace.errors import MaceError, NumberError
+from mace.explain.judge import Judge
+from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.goals import Classes, Margin, Wanted
+from mace.problem.proof import Leaf
+from mace.problem.question import Question
+from mace.solve.background import Background
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket, bracket_optimum, pull_back
+from mace.solve.protocol import Gap, Limits, Oracle
+from mace.space.axes import Point
+
+HEAD_START = 0.3  # of the time allowed, for a first upper bound
+
+
+class Searched(NamedTuple):
+    """A bracket, the question as the oracle answered it, the oracle's name, and a note on the choice of it."""
+
+    bracket: Bracket
+    question: Question
+    oracle: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Search:
+    """How every answer to one row is looked for.
+
+    judge: confirms witnesses.
+    rows:  for what is wanted, the background rows with what the model says of each that tells whether they have it.
+    oracle, gap, rgap, callback: as for `mace.explain`.
+    """
+
+    judge: Judge
+    rows: Callable[[Wanted], Background | None]
+    oracle: str
+    gap: object
+    rgap: object
+    callback: Callable[[Bracket], None] | None
+
+    def one(self, question: Question, limits: Limits) -> Searched:
+        """One answer of an oracle."""
+        said: dict[Point, bool] = {}
+
+        def confirm(point: Point) -> bool:
+            if point not in said:
+                said[point] = self.judge.confirms(question, point)
+            return said[point]
+
+        if question.obeys(question.start) and confirm(question.start):
+            done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=[Leaf("distance")])
+            return Searched(done, question, "none (the row has the goal already)", "")
+        oracle, note = choose(question, self.oracle)
+        try:
+            best = self._first(question, oracle, confirm, limits.deadline.share(HEAD_START))
+            bracket = bracket_optimum(
+                question,
+                oracle,
+                confirm,
+                gap=_gap(self.gap, self.rgap, oracle),
+                limits=limits,
+                best=best,
+                watch=self.callback or (lambda _: None),
+            )
+        finally:
+            oracle.close()
+        answered = question
+        for avoid in bracket.refused:
+            answered = answered.away(avoid)
+        recheck(bracket, answered, limits.deadline)
+        return Searched(bracket, answered, oracle.name, note)
+
+    def _first(
+        self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool], deadline: Deadline
+    ) -> Point | None:
+        """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
+        goal = question.goal.wanted
+        # A margin in score is judged by scores, which rows do not carry: the class leads there, at least.
+        rough = Classes(frozenset([goal.label])) if isinstance(goal, Margin) and goal.in_score else goal
+        known = None if rough is None else self.rows(rough)
+        if known is None or rough is None:
+            return None
+
+        def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
+            return self.judge.met(rough, said)
+
+        for point in known.read(deadline).nearest(question, has_goal):
+            if deadline.over:
+                break
+            if confirm(point):
+                return point if oracle.optimises else pull_back(question, point, confirm, deadline)
+        return None
+
+
+def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
+    """The gap asked for; when nothing is said, what the oracle reaches as a matter of course."""
+    if gap is None and rgap is None:
+        if not oracle.optimises:
+            return Gap(Fraction(1, 10**6), Fraction(1, 1000))
+        return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
+    try:
+        absolute, relative = as_written(gap or 0), as_written(rgap or 0)
+    except NumberError as error:
+        raise MaceError(f"gap and rgap must be numbers: {error.message}", hint=error.hint) from None
+    if absolute < 0 or relative < 0:
+        raise MaceError("gap and rgap must be >= 0")
+    return Gap(absolute, relative)
+
+
+def exclusion(question: Question, point: Point, diversity: object) -> Avoid:
+    """What a later answer must not be, once a point was found."""
+    if diversity == "points":
+        return AvoidPoint(point)
+    if diversity == "features":
+        return AvoidChanges(question.changed(point))
+    try:
+        radius = as_written(diversity)
+    except NumberError as error:
+        raise MaceError(
+            f'diversity must be "features", "points" or a least distance between answers: {error.message}',
+            hint=error.hint,
+        ) from None
+    if radius <= 0:
+        raise MaceError(f"the least distance between answers must be > 0, got {short(diversity)}")
+    return AvoidNear(point, radius)

@@ -1,0 +1,28 @@
+"""What may be said about one question; the names and their meaning are those of `mace.explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypedDict
+
+from mace.base.deadline import Deadline
+from mace.problem.goals import Wanted
+from mace.solve.driver import Bracket
+from mace.tables.table import Label
+
+GoalSpec = Label | Iterable[Label] | Wanted | None
+
+
+class Settings(TypedDict, total=False):
+    """The keyword arguments of `Explainer.explain`."""
+
+    goal: GoalSpec
+    gap: object
+    rgap: object
+    count: int
+    diversity: object
+    most_changes: int | None
+    oracle: str
+    timeout: float | Deadline | None
+    memory_mb: int | None
+    callback: Callable[[Bracket], None] | None

@@ -309,7 +309,7 @@ def checked(family: Family, numbers: range, oracles: tuple[str, ...] = ("auto", 
 
 @pytest.mark.parametrize("family", EVERY, ids=lambda family: family.name)
 def test_provers_solver_and_library_agree_on_a_few_problems(family: Family) -> None:
-    checked(family, range(2))
+    assert checked(family, range(2)).total() > 0
 
 
 @pytest.mark.exhaustive

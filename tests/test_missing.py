@@ -185,10 +185,9 @@ def test_what_is_given_or_lost_costs_what_is_declared() -> None:
             value = 2 if feature.numeric else "y"
             gone, there = feature.axis(None), feature.axis(value)
             for axis, start in ((gone, None), (there, value)):
-                for index in range(5) if isinstance(axis, LevelAxis) else range(axis.lower, axis.upper + 1):
-                    shown = feature.show(axis, index)
-                    if (shown is None) != (start is None):
-                        assert axis.delta(index) == delta
+                every = range(5) if isinstance(axis, LevelAxis) else range(axis.lower, axis.upper + 1)
+                turned = [index for index in every if (feature.show(axis, index) is None) != (start is None)]
+                assert {axis.delta(index) for index in turned} == {delta}
 
 
 def test_a_direction_does_not_bind_what_is_filled_in() -> None:

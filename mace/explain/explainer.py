@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 
 from mace.base.deadline import Deadline
 from mace.base.escape import short
+from mace.base.kept import Kept
 from mace.errors import MaceError, ModelError, RowError
 from mace.explain.answer import Answer
+from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
 from mace.explain.judge import Judge, of_probability
 from mace.explain.reading import DistanceSpec, read_distance, read_encoded, read_model, read_pipeline
@@ -43,12 +45,13 @@ from mace.solve.protocol import Limits, memory_asked
 from mace.space.axes import Point
 from mace.space.columns import usable_axes
 from mace.space.space import Space
-from mace.tables.table import Formula, Label
+from mace.tables.table import Formula, Label, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ANSWERS = 1_000_000
+_LOWERED: Kept[tuple[Goal, Table]] = Kept(8)  # goals over the scores of a table, by what was asked
 
 
 class Explainer:
@@ -128,6 +131,12 @@ class Explainer:
 
         Raises RowError, GoalError, and ModelError where model and space do not fit together.
         """
+        draft = self._draft(x, most_changes)
+        decision = self.decide(draft, draft.start)
+        return self._aimed(draft, goal, decision), decision
+
+    def _draft(self, x: object, most_changes: int | None) -> Question:
+        """The question about one row, without a goal."""
         axes = self.space.axes(x)
         inputs = None if self.pipeline is None else self.pipeline.columns
         if not isinstance(self.table, Formula):
@@ -135,7 +144,7 @@ class Explainer:
         axes = missing.settled(self.space, axes, self.rules, self.distance, self.table)
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
-        draft = Question(
+        return Question(
             self.space,
             axes,
             self.table,
@@ -145,9 +154,12 @@ class Explainer:
             most_changes=None if most_changes is None else min(most_changes, len(axes)),
             inputs=inputs,
         )
-        decision = self.decide(draft, draft.start)
-        asked, table = lower(wanted(goal, self.table.classes, decision), self.table)
-        return replace(draft, goal=asked, model=table), decision
+
+    def _aimed(self, draft: Question, goal: GoalSpec, decision: Label) -> Question:
+        """A question with its goal."""
+        spec = wanted(goal, self.table.classes, decision)
+        asked, table = _LOWERED.get(self.table, (spec, repr(spec)), lambda: lower(spec, self.table))
+        return replace(draft, goal=asked, model=table)
 
     @overload
     def explain(self, x: pd.DataFrame, **settings: Unpack[Settings]) -> list[Answer]: ...  # type: ignore[overload-overlap]
@@ -181,16 +193,18 @@ class Explainer:
             # The first answer's time includes making the question.
             deadline = Deadline.asked(timeout).later(self.ready(oracle))
             began = time.perf_counter()
-            question, decision = self.question(row, goal, most_changes)
+            draft, asking = self._draft(row, most_changes), Asking(self.judge)
+            question = self._aimed(draft, goal, asking.decision(draft, draft.start))
             found: list[Searched] = []
             asked = question
             while len(found) < count:
-                found.append(search.one(asked, Limits(Deadline.asked(timeout) if found else deadline, room)))
+                found.append(search.one(asked, asking, Limits(Deadline.asked(timeout) if found else deadline, room)))
                 bracket = found[-1].bracket
                 if bracket.point is None or bracket.point == question.start:
                     break
                 asked = asked.away(exclusion(asked, bracket.point, diversity))
-            made = answer_of(question, decision, found, count, self.judge)
+            asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)])
+            made = answer_of(question, asking.decided(question.start), found, count, self.judge)
             return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds)
 
         return self._each(x, answer) if _is_frame(x) else answer(x)

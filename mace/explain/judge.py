@@ -8,6 +8,7 @@ programs, whose meaning is the interpreter, and for scores, which libraries do n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -75,18 +76,37 @@ class Judge:
         if isinstance(self.table, Formula):
             result = program_result(self.table, question.axes, point)
             return self.table.classes[result] if 0 <= result < len(self.table.classes) else result
-        return plain(self.says(self._one(question, point))[0])
+        return plain(self.says(self._rows(question, [point]))[0])
+
+    def decide_all(self, question: Question, points: Sequence[Point]) -> list[Label]:
+        """The decisions for several points, which no rounding may change: asked in one call where that is the same."""
+        if len(points) < 2 or isinstance(self.table, Formula) or not self._alike(question, points):
+            return [self.decide(question, point) for point in points]
+        return [plain(said) for said in self.says(self._rows(question, points))]
+
+    def _alike(self, question: Question, points: Sequence[Point]) -> bool:
+        """Whether a frame of several points has the types that the frame of each would have."""
+        if self.pipeline is None:
+            return True
+        return not any(value is None for point in points for value in question.values(point).values())
+
+    def has(self, question: Question, said: Label) -> bool:
+        """Whether a decision, or a predicted number, is what a question wants."""
+        wanted = question.goal.wanted
+        if wanted is None or isinstance(wanted, Classes):
+            return said in question.goal.labels
+        return bool(self.met(wanted, np.array([said]))[0])
 
     def meets(self, question: Question, point: Point) -> bool:
         """Whether the model itself has the question's goal at a point."""
         wanted = question.goal.wanted
         if wanted is None or isinstance(wanted, Classes):
-            return self.decide(question, point) in question.goal.labels
+            return self.has(question, self.decide(question, point))
         if isinstance(wanted, Margin) and wanted.in_score:
             assert not isinstance(self.table, Formula)
             scores = self.table.scores(question.row(point))
             return bool(wanted.met(scores[None, :], self.table.classes)[0])
-        return bool(self.met(wanted, self.says(self._one(question, point), probabilities=of_probability(wanted)))[0])
+        return bool(self.met(wanted, self.says(self._rows(question, [point]), probabilities=of_probability(wanted)))[0])
 
     def confirms(self, question: Question, point: Point) -> bool:
         """The same as `meets`, where it is not the opposite of what the model's numbers say for certain.
@@ -98,9 +118,13 @@ class Judge:
         enclosed = isinstance(question.goal.wanted, (Probability, Margin))
         if said is None or said == met or said and enclosed:
             return met
-        raise ModelError(
-            f"the model's own `predict` says {self.decide(question, point)!r} for {question.values(point)}, "
-            f"which contradicts the numbers that were read of it",
+        raise self.contradiction(question, point, self.decide(question, point))
+
+    def contradiction(self, question: Question, point: Point, said: Label) -> ModelError:
+        """The deployed model says something else than the numbers that were read of it."""
+        return ModelError(
+            f"the model's own `predict` says {said!r} for {question.values(point)}, which contradicts the numbers "
+            f"that were read of it",
             hint="Has the model been fitted again, or its `predict` replaced, since it was read? If not, please report "
             "this. No bound is given.",
         )
@@ -110,12 +134,20 @@ class Judge:
         assert not isinstance(self.table, Formula)
         return wanted.met(said, self.table.classes)
 
-    def _one(self, question: Question, point: Point) -> pd.DataFrame:
+    def _rows(self, question: Question, points: Sequence[Point]) -> pd.DataFrame:
+        """Points as the frame that the model is given."""
         if self.pipeline is not None:
-            return self.pipeline.frame([question.values(point)])
+            return self.pipeline.frame([question.values(point) for point in points])
         import pandas as pd
 
-        return pd.DataFrame([question.row(point)], columns=[column.name for column in self.space.columns])
+        return pd.DataFrame(np.array([question.row(point) for point in points]), columns=self._names)
+
+    @cached_property
+    def _names(self) -> pd.Index[str]:
+        """The names of the space's columns."""
+        import pandas as pd
+
+        return pd.Index([column.name for column in self.space.columns])
 
 
 def _no_probabilities(model: Any) -> GoalError:

@@ -15,6 +15,7 @@ from mace.base.escape import short
 from mace.base.exact import as_written
 from mace.certify.recheck import recheck
 from mace.errors import MaceError, NumberError
+from mace.explain.asking import Asking
 from mace.explain.judge import Judge
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goals import Classes, Margin, Wanted
@@ -42,7 +43,7 @@ class Searched(NamedTuple):
 class Search:
     """How every answer to one row is looked for.
 
-    judge: confirms witnesses.
+    judge: says which background rows have a goal.
     rows:  for what is wanted, the background rows with what the model says of each that tells whether they have it.
     oracle, gap, rgap, callback: as for `mace.explain`.
     """
@@ -54,14 +55,11 @@ class Search:
     rgap: object
     callback: Callable[[Bracket], None] | None
 
-    def one(self, question: Question, limits: Limits) -> Searched:
-        """One answer of an oracle."""
-        said: dict[Point, bool] = {}
+    def one(self, question: Question, asking: Asking, limits: Limits) -> Searched:
+        """One answer of an oracle; the caller settles its point with `asking`."""
 
         def confirm(point: Point) -> bool:
-            if point not in said:
-                said[point] = self.judge.confirms(question, point)
-            return said[point]
+            return asking.confirms(question, point)
 
         if question.obeys(question.start) and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=[Leaf("distance")])

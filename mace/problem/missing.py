@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from mace.errors import RowError
 from mace.language import Program
 from mace.problem.distance import Distance, DistanceProgram
@@ -45,7 +47,9 @@ def settled(
 
 def notes(question: Question) -> list[str]:
     """What the answer to a question owes to values that are missing, or may not become so; one sentence each."""
-    found = []
+    found: list[str] = []
+    if not any(feature.missing for feature in question.space.features):
+        return found
     used = set(_used(question))
     for j, (feature, axis) in enumerate(zip(question.space.features, question.axes, strict=True)):
         lacks, name = _lacks(feature, axis), f"`{feature.name}`"
@@ -103,7 +107,7 @@ def _used(question: Question) -> Iterator[int]:
             reads = {declared.name for declared in program.inputs}
             yield from (j for j, axis in enumerate(question.axes) if axis.name in reads)
         case Ensemble(trees=trees):
-            columns = {int(column) for tree in trees for column in tree.column if column >= 0}
+            columns = {column for tree in trees for column in np.unique(tree.column).tolist() if column >= 0}
             yield from (question.columns[column].feature for column in columns)
         case Network(layers=layers):
             pairs = zip(question.columns, layers[0].weights, strict=True)

@@ -19,7 +19,7 @@ import numpy as np
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
 from mace.tables import leaves
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
-from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Network, decided
+from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Network, decided, decision_of
 
 
 def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool | None:
@@ -37,6 +37,15 @@ def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool 
             return True
         doubtful = doubtful or said is None
     return None if doubtful else False
+
+
+def class_of(table: Ensemble | Network, row: Floats) -> int | None:
+    """The class that the deployed model decides for at a row, as a number; None where rounding may decide."""
+    for index in range(len(table.classes)):
+        said = decides(table, decision_of(table, index), row)
+        if said is not False:
+            return index if said else None
+    return None
 
 
 def _conjunction(

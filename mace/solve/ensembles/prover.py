@@ -393,10 +393,12 @@ class _Search:
         inner = child >= 0
         first = child[inner]
         # Few are different, so that millions of nodes are made of few objects.
-        places, back = np.unique(np.stack([book.axis[first], book.cut[first]]), axis=1, return_inverse=True)
-        nodes[inner] = _objects(Split(j, int(at[base[j] + c])) for j, c in places.T.tolist())[back.ravel()]
-        kinds, back = np.unique(np.stack([state[~inner], note[~inner]]), axis=1, return_inverse=True)
-        nodes[~inner] = _objects(Leaf(rules[kind], number) for kind, number in kinds.T.tolist())[back.ravel()]  # type: ignore[arg-type]
+        places, back = np.unique(base[book.axis[first]] + book.cut[first], return_inverse=True)
+        axes = np.searchsorted(base, places, side="right") - 1
+        nodes[inner] = _objects(map(Split, axes.tolist(), at[places].tolist()))[back]
+        kinds, back = np.unique(note[~inner] * len(rules) + state[~inner], return_inverse=True)
+        pairs = (divmod(kind, len(rules)) for kind in kinds.tolist())
+        nodes[~inner] = _objects(Leaf(rules[kind], number) for number, kind in pairs)[back]  # type: ignore[arg-type]
         return cast(Proof, nodes[kernel.preorder(child)].tolist())
 
 

@@ -67,6 +67,11 @@ def goal_of(about: Mapping[str, Any]) -> str:
     return "any other decision" if goal is None else str(goal)
 
 
+def counted_rows(count: int) -> str:
+    """How many rows, in words."""
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
 def share_words(share: Share) -> str:
     """A share in a sentence: how many of how many, and the interval."""
     if share.value is None:

@@ -18,6 +18,7 @@ from mace.space.axes import LevelAxis
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.verify import equivalent, fair, holds, monotone, robust
+from mace.verify.subject import Subject
 
 LOW, HIGH = 1, 4
 SPACE = Space([Feature("x", "integer", LOW, HIGH, missing=True), Feature("z", "integer", 0, 2, missing=True)])
@@ -128,7 +129,7 @@ def test_robust_names_what_stays_missing() -> None:
 def test_nothing_is_proved_of_rows_that_the_library_takes_and_the_table_does_not(monkeypatch) -> None:
     """Left out are rows that the library itself refuses, and no others."""
     model = DecisionTreeClassifier().fit(FRAME.fillna(0), FRAME["x"] > 9)
-    monkeypatch.setattr("mace.verify.subject.Subject.usable", _usable_when_complete)
+    monkeypatch.setattr(Subject, "usable", _usable_when_complete)
     for given in (fair("z"), monotone("z")):
         verdict = mace.verify(model, SPACE, given)
         assert verdict.status == "unknown" and "takes rows that lack `x`" in verdict.why

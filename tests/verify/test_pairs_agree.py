@@ -9,11 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mace.explain import explainer
 from mace.solve.protocol import Limits
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Ensemble, decided, decision_of
-from mace.verify import equivalent, fair, monotone
+from mace.verify import cases, equivalent, fair, monotone
 from mace.verify.prove import _Run
 from mace.verify.subject import Subject
 from tests.reference import random_model, random_tree
@@ -43,8 +44,8 @@ class Deployed:
 
 
 def subject_of(model: Deployed, space: Space, monkeypatch) -> Subject:
-    monkeypatch.setattr("mace.explain.explainer.read_model", lambda given, _: given.table)
-    monkeypatch.setattr("mace.explain.explainer.read_pipeline", lambda *_: None)
+    monkeypatch.setattr(explainer, "read_model", lambda given, _: given.table)
+    monkeypatch.setattr(explainer, "read_pipeline", lambda *_: None)
     subject = Subject(model, space)
     monkeypatch.setattr(
         subject, "decisions", lambda rows: [x.item() for x in model.predict(space.encode(frame(rows)))], raising=False
@@ -114,7 +115,7 @@ def check(seed: int, monkeypatch) -> None:
         second = Deployed(other)
         matrix = space.encode(frame(known.values())).to_numpy()
         differs = any(second.one(row) != said[point] for point, row in zip(known, matrix, strict=True))
-        monkeypatch.setattr("mace.verify.cases.Subject", lambda m, s: subject_of(m, s, monkeypatch))
+        monkeypatch.setattr(cases, "Subject", lambda m, s: subject_of(m, s, monkeypatch))
         verdict = answered(equivalent(second), subject)
         assert verdict.status == ("violated" if differs else "proved"), (seed, verdict)
 

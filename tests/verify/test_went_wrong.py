@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.space.feature import Feature
 from mace.space.space import Space
-from mace.verify import equivalent, fair, holds, monotone, reachable
+from mace.verify import equivalent, fair, holds, monotone, proved, reachable
 
 
 def square(low: int, high: int) -> tuple[Space, pd.DataFrame]:
@@ -118,7 +118,7 @@ def test_a_proof_that_the_checker_refuses_is_no_verdict(monkeypatch) -> None:
     space, X = square(0, 3)
     model = DecisionTreeClassifier().fit(space.encode(X), X["b"] > 1)
     assert mace.verify(model, space, fair("a")).status == "proved"
-    monkeypatch.setattr("mace.verify.proved.objection", lambda *_: "the checker refused the prover's proof (..)")
+    monkeypatch.setattr(proved, "objection", lambda *_: "the checker refused the prover's proof (..)")
     for given in (fair("a"), mace.verify.robust({"a": 0, "b": 0}, "1/9"), mace.verify.robust({"a": 0, "b": 0})):
         verdict = mace.verify(model, space, given)
         assert verdict.status == "unknown" and verdict.why.startswith("the checker refused the prover's proof")

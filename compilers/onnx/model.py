@@ -21,71 +21,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.files import read_bytes
-from mace.compilers.formats.protobuf import Field, FormatError, decode, encode
+from mace.compilers.formats.protobuf import FormatError, decode, encode
+from mace.compilers.onnx.schema import SCHEMA
 from mace.errors import FileError, ModelError
 
 LARGEST_FILE, LARGEST_TENSOR = 2**29, 2**30
 MOST_CELLS = 2**24  # of the rows that are asked at once
 MOST_COLUMNS = 2**24
 ML = "ai.onnx.ml"
-_VERSIONS = {"": (7, 100), ML: (1, 4)}  # From 7 on operations broadcast as they do today; 5 has other tree ensembles.
-_DTYPES = {1: "<f4", 6: "<i4", 7: "<i8", 9: "|b1", 11: "<f8"}
+_VERSIONS = {"": (7, 100), ML: (1, 5)}  # From 7 on operations broadcast as they do today.
+_DTYPES = {1: "<f4", 2: "|u1", 6: "<i4", 7: "<i8", 9: "|b1", 11: "<f8"}
 _TEXT = 8
 _FLOATS = {1: "float32", 11: "float64"}
 
 
-def _refused(**numbers: int) -> dict[int, Field]:
-    return {number: Field(name, "refuse") for name, number in numbers.items()}
-
-
-def _skipped(*numbers: int) -> dict[int, Field]:
-    return {number: Field(str(number), "skip") for number in numbers}
-
-
-SCHEMA: dict[str, dict[int, Field]] = {
-    "Model": {
-        1: Field("ir_version", "int"), 7: Field("graph", "Graph"), 8: Field("opset_import", "OperatorSet", many=True),
-        **_skipped(2, 3, 4, 5, 6, 14), **_refused(training_info=20, functions=25, configuration=26),
-    },
-    "OperatorSet": {1: Field("domain", "text"), 2: Field("version", "int")},
-    "Graph": {
-        1: Field("node", "Node", many=True), 2: Field("name", "text"), 5: Field("initializer", "Tensor", many=True),
-        11: Field("input", "Value", many=True), 12: Field("output", "Value", many=True),
-        **_skipped(10, 13, 14, 16), **_refused(sparse_initializer=15),
-    },
-    "Node": {
-        1: Field("input", "text", many=True), 2: Field("output", "text", many=True), 3: Field("name", "text"),
-        4: Field("op_type", "text"), 5: Field("attribute", "Attribute", many=True), 7: Field("domain", "text"),
-        **_skipped(6, 9), **_refused(overload=8, device_configurations=10),
-    },
-    "Attribute": {
-        1: Field("name", "text"), 2: Field("f", "float"), 3: Field("i", "int"), 4: Field("s", "bytes"),
-        5: Field("t", "Tensor"), 7: Field("floats", "float", many=True), 8: Field("ints", "int", many=True),
-        9: Field("strings", "bytes", many=True), 20: Field("type", "int"), **_skipped(13),
-        **_refused(g=6, tensors=10, graphs=11, tp=14, type_protos=15, ref_attr_name=21, sparse_tensor=22,
-                   sparse_tensors=23),
-    },
-    "Tensor": {
-        1: Field("dims", "int", many=True), 2: Field("data_type", "int"), 4: Field("float_data", "float", many=True),
-        5: Field("int32_data", "int", many=True), 6: Field("string_data", "bytes", many=True),
-        7: Field("int64_data", "int", many=True), 8: Field("name", "text"), 9: Field("raw_data", "bytes"),
-        10: Field("double_data", "double", many=True), 13: Field("external_data", "Entry", many=True),
-        14: Field("data_location", "int"), **_skipped(11, 12, 16), **_refused(segment=3),
-    },
-    "Entry": {1: Field("key", "text"), 2: Field("value", "text")},
-    "Value": {1: Field("name", "text"), 2: Field("type", "Type"), **_skipped(3, 4)},
-    "Type": {1: Field("tensor_type", "TensorType"), **_skipped(4, 5, 6, 7, 8, 9)},
-    "TensorType": {1: Field("elem_type", "int"), 2: Field("shape", "Shape")},
-    "Shape": {1: Field("dim", "Dimension", many=True)},
-    "Dimension": {1: Field("dim_value", "int"), 2: Field("dim_param", "text"), **_skipped(3)},
-}  # fmt: skip
 _ABSENT = {"f": 0.0, "i": 0, "s": b"", "t": {}, "floats": np.zeros(0, dtype=np.float32)}
 _ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operation. Attributes are numbers, texts, arrays, or lists of numbers or texts."""
+    """An operation. Attributes are numbers, texts, arrays, or lists of numbers or texts.
+
+    tensors: the attributes that are tensors, and no lists of float32 numbers.
+    """
 
     kind: str
     domain: str
@@ -93,6 +52,7 @@ class Node:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     name: str = ""
+    tensors: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"the ONNX operation {self.kind} ({self.name or self.outputs[0]})"
@@ -238,6 +198,7 @@ def _node(node: Mapping[str, Any]) -> Node:
     return Node(
         node["op_type"], "" if domain == "ai.onnx" else domain, tuple(node.get("input", ())), tuple(node["output"]),
         attributes, node.get("name", ""),
+        frozenset(one["name"] for one in node.get("attribute", ()) if one.get("type") == 4 and one.get("name")),
     )  # fmt: skip
 
 
@@ -282,7 +243,8 @@ def _flat(tensor: Mapping[str, Any], name: str, kind: int) -> NDArray[Any]:
         return np.frombuffer(raw, dtype)
     field = {1: "float_data", 7: "int64_data", 11: "double_data"}.get(kind, "int32_data")
     values = tensor.get(field, [])
-    if kind in (6, 9) and any(not -(2**31) <= value < 2**31 for value in values):
+    least, beyond = (0, 2**8) if kind == 2 else (-(2**31), 2**31)
+    if kind in (2, 6, 9) and any(not least <= value < beyond for value in values):
         raise _damaged(f"the constant {name!r} has values that are too large")
     return np.asarray(values, dtype=dtype)
 
@@ -369,11 +331,13 @@ def _node_written(node: Node, names: Mapping[str, str]) -> dict[str, Any]:
         "output": [names[name] for name in node.outputs],
         "op_type": node.kind,
         "domain": node.domain,
-        "attribute": [_attribute_written(name, value) for name, value in node.attributes.items()],
+        "attribute": [
+            _attribute_written(name, value, tensor=name in node.tensors) for name, value in node.attributes.items()
+        ],
     }
 
 
-def _attribute_written(name: str, value: Any) -> dict[str, Any]:
+def _attribute_written(name: str, value: Any, *, tensor: bool) -> dict[str, Any]:
     match value:
         case float():
             return {"name": name, "f": value, "type": 1}
@@ -381,7 +345,7 @@ def _attribute_written(name: str, value: Any) -> dict[str, Any]:
             return {"name": name, "i": value, "type": 2}
         case str():
             return {"name": name, "s": value.encode("utf-8"), "type": 3}
-        case np.ndarray() if value.dtype == np.float32 and value.ndim == 1:
+        case np.ndarray() if not tensor and value.dtype == np.float32 and value.ndim == 1:
             return {"name": name, "floats": value, "type": 6}
         case np.ndarray():
             return {"name": name, "t": _array_written("", value), "type": 4}

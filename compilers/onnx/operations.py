@@ -2,7 +2,7 @@
 
 In:  a node of a graph.
 Out: nothing; a ModelError for an operation or an attribute that is not in the table, or is of another type.
-Source: onnx.ai/onnx/operators, versions 7 to 24 of the operations and 1 to 4 of those for machine learning.
+Source: onnx.ai/onnx/operators, versions 7 to 24 of the operations and 1 to 5 of those for machine learning.
 """
 
 from __future__ import annotations
@@ -52,6 +52,14 @@ OPERATIONS: dict[str, tuple[str, dict[str, str]]] = {
                                     "classlabels_strings": "texts"}),
     "TreeEnsembleRegressor": (ML, {**_TREES, "target_treeids": "ints", "target_nodeids": "ints", "target_ids": "ints",
                                    "target_weights": "floats", "n_targets": "int", "aggregate_function": "text"}),
+    "TreeEnsemble": (ML, {
+        **dict.fromkeys(("aggregate_function", "n_targets", "post_transform"), "int"),
+        **dict.fromkeys(("leaf_targetids", "nodes_falseleafs", "nodes_falsenodeids", "nodes_featureids",
+                         "nodes_missing_value_tracks_true", "nodes_trueleafs", "nodes_truenodeids", "tree_roots"),
+                        "ints"),
+        **dict.fromkeys(("leaf_weights", "membership_values", "nodes_hitrates", "nodes_modes", "nodes_splits"),
+                        "array"),
+    }),
     "ArgMax": ("", {"axis": "int", "keepdims": "int", "select_last_index": "int"}),
     "Concat": ("", {"axis": "int"}),
     "Squeeze": ("", {"axes": "ints"}),

@@ -19,13 +19,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.compilers.onnx.model import Graph, Node, parse, written
+from mace.compilers.onnx.dense import Dense
+from mace.compilers.onnx.flat_trees import KIND as FLAT_TREES
+from mace.compilers.onnx.flat_trees import read_flat_trees
+from mace.compilers.onnx.model import ML, Graph, Node, parse, written
 from mace.compilers.onnx.operations import refuse_unknown, wrong
 from mace.compilers.onnx.trees import read_tree_ensemble
 from mace.errors import ModelError
-from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Layer, Network, Rule
+from mace.tables.table import Compare, Decision, Ensemble, Label, Layer, Network, Rule
 
-MOST_CELLS = 2**27  # numbers of all layers together: 1 GB
 _LEFT_OUT = "nodes_hitrates"  # an attribute that nothing depends on
 # What a value after the last score is: the scores, 1 - p, the number of the largest score, or the class itself; "other"
 # for what only its users see.
@@ -55,9 +57,8 @@ def follow(graph: Graph) -> Followed:
     walk = _Walk(graph)
     table = walk.table()
     output, kind = walk.decision()
-    return Followed(
-        table, written(replace(graph, constants=walk.constants, columns=walk.columns), walk.kept, output, kind)
-    )
+    known = replace(graph, constants=walk.dense.constants, columns=walk.dense.columns)
+    return Followed(table, written(known, walk.kept, output, kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,7 @@ class _Walk:
     """A graph on its way to a table: the layers so far, and the name of what the last one gives."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.constants = graph, dict(graph.constants)
-        self.columns, self.at, self.layers = graph.columns, graph.input, list[Layer]()
-        self.cells = 0
+        self.graph, self.dense, self.at = graph, Dense(graph.columns, graph.constants), graph.input
         self.kept: list[Node] = []
         self.roles: dict[str, Role] = {}
         self.trees: Ensemble | None = None
@@ -88,7 +87,7 @@ class _Walk:
                 self._set_constant(node)
                 continue
             used = [name for name in node.inputs if name]
-            if node.kind in ("ArgMax", "ZipMap") and self.at in used and self.layers:
+            if node.kind in ("ArgMax", "ZipMap") and self.at in used and self.dense.layers:
                 self.roles.setdefault(self.at, "scores")
             role = next((self.roles[name] for name in used if name in self.roles), None)
             if role is not None:
@@ -101,8 +100,8 @@ class _Walk:
                 self._step(node, used)
             attributes = {k: v for k, v in node.attributes.items() if k != _LEFT_OUT and (np.ndim(v) == 0 or len(v))}
             outputs = node.outputs if node.kind in _TWO_OUTPUTS else node.outputs[:1]
-            self.kept.append(Node(node.kind, node.domain, node.inputs, outputs, attributes))
-        if self.trees is None and not self.layers:
+            self.kept.append(replace(node, outputs=outputs, attributes=attributes, name=""))
+        if self.trees is None and not self.dense.layers:
             raise ModelError("the ONNX model computes nothing")
         if self.trees is not None:
             return self.trees
@@ -128,10 +127,10 @@ class _Walk:
         return found[-1], 1 if self.graph.dtype == "float32" or self.tail.squashed == "LinearClassifier" else 11
 
     def _network(self) -> Network:
-        outputs = len(self.layers[-1].bias)
-        layers = self.layers
+        outputs = len(self.dense.layers[-1].bias)
+        layers = self.dense.layers
         if layers[-1].activation != "identity":
-            layers = [*layers, Layer(self._square(outputs), np.zeros(outputs), "identity")]
+            layers = [*layers, Layer(self.dense.square(outputs), np.zeros(outputs), "identity")]
         rule: Rule = "value" if outputs == 1 else "argmax"
         decisions: tuple[Decision, ...] | None = None
         kinds = 0 if outputs == 1 else outputs
@@ -148,9 +147,9 @@ class _Walk:
             raise ModelError(f"the ONNX model has {outputs} scores and {len(classes)} classes")
         if self.graph.dtype == "float32":
             # The runtime is given float32(x): a layer of its own, whose margin holds that rounding.
-            layers = [Layer(self._square(self.columns), np.zeros(self.columns), "identity"), *layers]
+            layers = [Layer(self.dense.square(self.dense.columns), np.zeros(self.dense.columns), "identity"), *layers]
         return Network(
-            tuple(layers), self.columns, rule, classes, "ONNX network",
+            tuple(layers), self.dense.columns, rule, classes, "ONNX network",
             "float32" if self.graph.dtype == "float32" else "float64", decisions,
         )  # fmt: skip
 
@@ -161,16 +160,21 @@ class _Walk:
         if len(given) != 1:
             raise wrong(node, "has several values, or none")
         value = np.asarray(next(iter(given.values())))
-        self.constants[node.outputs[0]] = value.astype("<f4") if "value_float" in given else value
+        self.dense.constants[node.outputs[0]] = value.astype("<f4") if "value_float" in given else value
 
     def _trees(self, node: Node) -> None:
-        if self.layers or self.at != self.graph.input:
+        if self.dense.layers or self.at != self.graph.input:
             raise wrong(node, "comes after other computations")
-        if not self.columns:
+        if not self.dense.columns:
             raise ModelError(
                 "the ONNX model leaves its number of columns open", hint="Export it with a fixed input shape."
             )
-        self.trees = read_tree_ensemble(node.kind, dict(node.attributes), self.columns, self.graph.dtype)
+        if (node.kind == FLAT_TREES) != (self.graph.versions.get(ML, 1) >= 5):
+            raise wrong(node, f"is not of version {self.graph.versions.get(ML, 1)} of its operations")
+        if node.kind == FLAT_TREES:
+            self.trees = read_flat_trees(node.attributes, self.dense.columns, self.graph.dtype)
+        else:
+            self.trees = read_tree_ensemble(node.kind, dict(node.attributes), self.dense.columns, self.graph.dtype)
         self._end(node, classifier=node.kind == "TreeEnsembleClassifier")
 
     def _end(self, node: Node, *, classifier: bool) -> None:
@@ -186,26 +190,26 @@ class _Walk:
         kind, given = node.kind, node.attributes
         first = bool(used) and used[0] == self.at
         if kind in _MOVING:
-            self._refuse_moving(node, used, self._width())
+            self._refuse_moving(node, used, self.dense.width())
         elif kind == "Dropout" and first:
-            if len(node.inputs) > 2 and self.constants.get(node.inputs[2], np.ones(1)).any():
+            if len(node.inputs) > 2 and self.dense.constants.get(node.inputs[2], np.ones(1)).any():
                 raise wrong(node, "is switched on")
         elif kind == "Cast":
             if _FLOATS.get(given.get("to", 0)) != self.graph.dtype:
                 raise wrong(node, "changes the precision")
         elif kind == "Relu":
-            if not self.layers or self.layers[-1].activation == "relu":
+            if not self.dense.layers or self.dense.layers[-1].activation == "relu":
                 raise wrong(node, "does not follow a layer")
-            last = self.layers[-1]
-            self.layers[-1] = Layer(last.weights, last.bias, "relu")
+            last = self.dense.layers[-1]
+            self.dense.layers[-1] = Layer(last.weights, last.bias, "relu")
         elif kind == "MatMul" and first and len(used) == 2:
-            self._dense(node, self._constant(node, used[1], 2), None)
+            self.dense.dense(node, self.dense.constant(node, used[1], 2), None)
         elif kind == "Gemm" and first and len(used) > 1:
-            self._gemm(node, used)
+            self.dense.gemm(node, used)
         elif kind in ("Add", "Sub", "Mul", "Div") and len(used) == 2:
-            self._by_column(node, kind, self._row(node, used[1] if first else used[0]), first)
+            self.dense.by_column(node, kind, self.dense.row(node, used[1] if first else used[0]), first)
         elif kind == "Scaler":
-            self._scaler(node)
+            self.dense.scaler(node)
         elif kind in ("LinearClassifier", "LinearRegressor"):
             self._linear(node)
             return
@@ -219,84 +223,16 @@ class _Walk:
             raise wrong(node, "is not supported")
         self.at = node.outputs[0]
 
-    def _width(self) -> int:
-        return len(self.layers[-1].bias) if self.layers else self.columns
-
     def _refuse_moving(self, node: Node, used: Sequence[str], width: int) -> None:
         """Raise unless a change of shape leaves rows of so many columns as they are."""
         kind, given = node.kind, node.attributes
         if kind == "Flatten" and given.get("axis", 1) not in (1, -1):
             raise wrong(node, "moves numbers between rows")
         if kind == "Reshape":
-            shape = self.constants.get(used[1] if len(used) > 1 else "")
+            shape = self.dense.constants.get(used[1] if len(used) > 1 else "")
             to = [] if shape is None or shape.dtype.kind not in "iu" else shape.ravel().tolist()
             if len(to) != 2 or to[1] not in ([width] if width else []) and to != [0, -1] or given.get("allowzero"):
                 raise wrong(node, "moves numbers between rows")
-
-    def _gemm(self, node: Node, used: Sequence[str]) -> None:
-        given = node.attributes
-        if given.get("transA") or given.get("alpha", 1.0) != 1.0 or given.get("beta", 1.0) != 1.0:
-            raise wrong(node, "has a transA, alpha or beta that is not supported")
-        weights = self._constant(node, used[1], 2)
-        self._dense(
-            node, weights.T if given.get("transB") else weights, self._row(node, used[2]) if len(used) > 2 else None
-        )
-
-    def _dense(self, node: Node, weights: Floats, bias: Floats | None) -> None:
-        width = self._width()
-        if not width:
-            self.columns = width = len(weights)  # The file leaves the number of columns open.
-        if len(weights) != width or not weights.size:
-            raise wrong(node, f"takes {len(weights)} columns and is given {width}")
-        outputs = weights.shape[1]
-        if bias is not None and bias.size not in (1, outputs):
-            raise wrong(node, f"adds {bias.size} numbers to {outputs} columns")
-        self._count(weights.size)
-        spread = np.zeros(outputs) if bias is None else np.broadcast_to(bias, (outputs,)).copy()
-        self.layers.append(Layer(weights, spread, "identity"))
-
-    def _scaler(self, node: Node) -> None:
-        offset, scale = (np.asarray(node.attributes.get(key, []), dtype=np.float64) for key in ("offset", "scale"))
-        if offset.size != scale.size or not np.isfinite([*offset, *scale]).all():
-            raise wrong(node, "has an offset and a scale of different sizes, or that are not finite")
-        self._by_column(node, "Sub", offset, first=True)
-        self._by_column(node, "Mul", scale, first=True)
-
-    def _by_column(self, node: Node, kind: str, other: Floats, first: bool) -> None:
-        """A number for each column is added, subtracted, multiplied or divided by."""
-        self.columns = self.columns or other.size
-        width = self._width()
-        if other.size not in (1, width):
-            raise wrong(node, f"has {other.size} numbers for {width} columns")
-        each = np.broadcast_to(other, (width,)).astype(np.float64)
-        if kind in ("Add", "Sub"):
-            sign = -1.0 if kind == "Sub" else 1.0
-            last = self.layers[-1] if self.layers else None
-            if kind == "Add" and last is not None and last.activation == "identity" and not last.bias.any():
-                self.layers[-1] = Layer(last.weights, each.copy(), "identity")  # The bias of a MatMul.
-                return
-            factor = 1.0 if first or kind == "Add" else -1.0
-            self.layers.append(
-                Layer(self._square(width) * factor, each * (sign if first or kind == "Add" else 1.0), "identity")
-            )
-            return
-        if kind == "Div" and (not first or not each.all()):
-            raise wrong(node, "divides by a column, or by zero")
-        # 1 / d is rounded to float64: the margin of a layer is far wider, for it allows for every sum of its width.
-        factors = each if kind == "Mul" else 1.0 / each
-        if not np.isfinite(factors).all():
-            raise wrong(node, "divides by a number that is too small")
-        self.layers.append(Layer(self._square(width) * factors, np.zeros(width), "identity"))
-
-    def _square(self, width: int) -> Floats:
-        """A layer that changes nothing."""
-        self._count(width * width)
-        return np.eye(width)
-
-    def _count(self, cells: int) -> None:
-        self.cells += cells
-        if self.cells > MOST_CELLS:
-            raise ModelError(f"the ONNX model is too large: its layers have more than {MOST_CELLS} numbers")
 
     def _linear(self, node: Node) -> None:
         """The linear models of the ML operators."""
@@ -305,7 +241,7 @@ class _Walk:
         bias = bias if bias.size else np.zeros(1)
         if weights.size % bias.size or not np.isfinite([*weights, *bias]).all():
             raise wrong(node, f"has {weights.size} coefficients for {bias.size} scores, or some that are not finite")
-        self._dense(node, weights.reshape(bias.size, -1).T.copy(), bias)
+        self.dense.dense(node, weights.reshape(bias.size, -1).T.copy(), bias)
         classifier = node.kind == "LinearClassifier"
         transform = given.get("post_transform", "NONE")
         if transform not in (("NONE", "SOFTMAX", "LOGISTIC") if classifier else ("NONE",)):
@@ -337,10 +273,10 @@ class _Walk:
             if given.get("axis", 0) not in (1, -1) or given.get("select_last_index") or self._scores() < 2:
                 raise wrong(node, "does not take the first of the largest scores")
             made = "index"
-        elif kind == "ArrayFeatureExtractor" and len(used) == 2 and role == "index" and used[0] in self.constants:
-            values = self.constants[used[0]]
+        elif kind == "ArrayFeatureExtractor" and len(used) == 2 and role == "index" and used[0] in self.dense.constants:
+            values = self.dense.constants[used[0]]
             if values.dtype.kind in "iu":
-                values = self.constants[used[0]] = values.astype("<i8")
+                values = self.dense.constants[used[0]] = values.astype("<i8")
             elif values.dtype != object:
                 raise wrong(node, "chooses among classes that are neither whole numbers nor texts")
             classes = tuple(values.ravel().tolist())
@@ -348,7 +284,7 @@ class _Walk:
                 raise wrong(node, f"chooses among {len(classes)} classes for {self._scores()} scores")
             self.tail, made = _Tail(self.tail.squashed, classes), "label"
         elif kind == "Sub" and len(used) == 2 and role == "scores" and self.tail.squashed == "Sigmoid":
-            before = self.constants.get(used[0])
+            before = self.dense.constants.get(used[0])
             if before is None or before.dtype.kind != "f" or before.ravel().tolist() != [1.0]:
                 raise wrong(node, "is not 1 - p")
             made = "rest"
@@ -369,7 +305,7 @@ class _Walk:
         """How many scores there are after 1 - p and p have been joined."""
         if self.trees is not None:
             return self.trees.outputs
-        return 2 if self.tail.squashed == "Sigmoid" else len(self.layers[-1].bias)
+        return 2 if self.tail.squashed == "Sigmoid" else len(self.dense.layers[-1].bias)
 
     def _same(self, role: Role, to: int) -> bool:
         """Whether a value is the same after a cast."""
@@ -388,7 +324,7 @@ class _Walk:
             if node.kind == "Squeeze":
                 raise wrong(node, "changes the shape of the scores")
             return self._refuse_moving(node, used, self._scores() if role == "scores" else 1)
-        shape = self.constants.get(used[1]) if len(used) > 1 else None
+        shape = self.dense.constants.get(used[1]) if len(used) > 1 else None
         to = None if shape is None else shape.ravel().tolist()
         if (
             node.kind == "Reshape"
@@ -398,25 +334,6 @@ class _Walk:
         ):
             raise wrong(node, "changes the shape of the classes")
         return None
-
-    # ------------------------------------------------------------------ constants
-
-    def _constant(self, node: Node, name: str, dimensions: int) -> Floats:
-        array = self.constants.get(name)
-        if array is None or array.dtype.kind not in "fiu":
-            raise wrong(node, f"needs a constant, and {name!r} is none")
-        if array.ndim != dimensions or not np.isfinite(array).all():
-            raise wrong(node, f"has {name!r} of shape {array.shape}, or numbers that are not finite")
-        return np.asarray(array, dtype=np.float64)
-
-    def _row(self, node: Node, name: str) -> Floats:
-        """A constant with a number for each column, or one for all."""
-        array = self.constants.get(name)
-        dimensions = 0 if array is None else array.ndim
-        row = self._constant(node, name, dimensions)
-        if dimensions > 2 or dimensions == 2 and len(row) != 1:
-            raise wrong(node, f"has {name!r} of shape {row.shape}, expected a number for each column")
-        return row.ravel()
 
 
 _FLOATS = {1: "float32", 11: "float64"}

@@ -1,7 +1,7 @@
 """What one stage of a pipeline hands to the next, and what each library makes of it.
 
 In:  the data that a real step gave, or that the model is given.
-Out: a `Stage`: the container and the type of each column; `Intake`: how a library reads them.
+Out: a `Stage`: the container and the type of each column, and what a library (its `Intake`) reads there.
 Promise: a container or type that is not followed is a ModelError that names it.
 What the libraries do (scikit-learn 1.9, XGBoost 3.2, LightGBM 4.7; tests/compilers/test_containers.py asks them):
 * XGBoost reads what a sparse matrix does not store as missing, and a zero that it stores as zero. Every number goes to
@@ -23,8 +23,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.compilers.deployed import library_of
-from mace.compilers.lightgbm.reader import of_sparse_rows
+from mace.compilers.library import Intake
 from mace.errors import ModelError
 from mace.space.columns import Column
 from mace.space.feature import Feature
@@ -88,24 +87,6 @@ def _dtype(kind: Any, who: str) -> Dtype:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """How a library reads the matrix that its model is given.
-
-    absent:  what an entry is that a sparse matrix does not store.
-    library: its package.
-    """
-
-    absent: Literal["zero", "missing"]
-    library: str
-
-    @classmethod
-    def of(cls, model: Any) -> Intake:
-        """That of the library that the innermost model is of."""
-        library = library_of(model)
-        return cls("missing" if library == "xgboost" else "zero", library)
-
-
 def as_given(
     table: Table, intake: Intake, stage: Stage, columns: tuple[Column, ...], features: Sequence[Feature]
 ) -> tuple[Table, tuple[Column, ...]]:
@@ -115,17 +96,17 @@ def as_given(
     """
     if not isinstance(table, Ensemble):
         return table, columns
-    if intake.library == "lightgbm" and stage.container == "sparse":
-        table = of_sparse_rows(table)
+    if intake.sparse is not None and stage.container == "sparse":
+        table = intake.sparse(table)
     integers = {
         place for place, column in enumerate(columns)
         if column.values is None and not column.chain and _integer(intake, stage, place)
     }  # fmt: skip
     large = {columns[place].feature for place in integers if _beyond(features[columns[place].feature], 2**24)}
-    if intake.library == "lightgbm" and stage.container == "array" and large:
+    if intake.integers == "float32" and stage.container == "array" and large:
         if any(tree.members for tree in table.trees):
             raise ModelError(
-                "LightGBM is given integers beyond 2^24 together with categories, which is not supported",
+                f"{table.name} is given integers beyond 2^24 together with categories, which is not supported",
                 hint='Give it a frame: set_output(transform="pandas").',
             )
         table = replace(table, cast="float32")
@@ -146,7 +127,7 @@ def as_given(
 
 def _integer(intake: Intake, stage: Stage, place: int) -> bool:
     """Whether a library itself makes floats of a column's integers."""
-    alone = intake.library == "xgboost" and stage.container == "frame"
+    alone = intake.by_column and stage.container == "frame"
     return (stage.dtypes[place] if alone else stage.common) == "integer"
 
 

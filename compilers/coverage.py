@@ -1,13 +1,14 @@
 """What can be read, as a Markdown table made from the registry: `python -m mace.compilers.coverage`.
 
-In:  READERS, and STEPS of pipelines.    Out: text; COVERAGE.md beside this file holds it, and a test compares the two.
+In:  LIBRARIES, and STEPS of pipelines.
+Out: text; COVERAGE.md beside this file holds it, and a test compares the two.
 """
 
 from __future__ import annotations
 
 import sys
 
-from mace.compilers import READERS
+from mace.compilers import LIBRARIES, READERS
 from mace.compilers.pipeline.steps import PARTS, STEPS
 
 _HEAD = """# What can be read
@@ -18,6 +19,13 @@ refused is an error that names it.
 
 | model | arithmetic | refused |
 |---|---|---|
+"""
+_UNREAD = """
+A model that holds another one may also hold a pipeline: it is read over the pipeline's columns. Of what is often asked
+for, these are not read:
+
+| model | instead |
+|---|---|
 """
 _STEPS = """
 ## Steps of a pipeline
@@ -37,10 +45,12 @@ without a pipeline is given dense rows of float64.
 _FOOT = """
 ## Files
 
-Model files need no `--trust-pickle`: `.json` and `.ubj` (XGBoost), `.txt` (LightGBM), `.onnx`, `.skops`. XGBoost and
-LightGBM files are read without those libraries; with them, answers are confirmed by the library's own `predict`. A
-PyTorch `Sequential` is read through its ONNX export: `torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`;
-the weights that it may write into a file beside the model are read from there and from nowhere else.
+Model files need no `--trust-pickle`: {files}.
+
+Those of XGBoost, LightGBM and ONNX are read without their libraries; with them, answers are confirmed by the library's
+own `predict`. A PyTorch `Sequential` is read through its ONNX export:
+`torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`; the weights that it may write into a file beside the
+model are read from there and from nowhere else.
 
 A `.json` of XGBoost's `dump_model` holds trees alone. It is read with what it lacks, `--dump "objective=binary:logistic
 base_score=0.5 columns=a,b,c"` or `load_model(path, dump=...)`, and answers say so; splits on categories are refused.
@@ -52,7 +62,23 @@ def table() -> str:
     rows = [f"| `{path}` | {one.precision} | {one.refused or '-'} |" for path, one in sorted(READERS.items())]
     parts = ", ".join(f"`{path.rpartition('.')[2]}`" for path in PARTS)
     steps = [f"| `{path}` | {(handler.__doc__ or '').strip()} |" for path, handler in sorted(STEPS.items())]
-    return _HEAD + "\n".join(rows) + "\n" + _STEPS.format(parts=parts) + "\n".join(steps) + "\n" + _FOOT
+    files = ", ".join(
+        f"{' and '.join(f'`{ending}`' for ending in kind.endings)} ({library.name})"
+        for library in LIBRARIES
+        for kind in library.files
+    )
+    unread = [f"| `{path}` | {instead} |" for library in LIBRARIES for path, instead in sorted(library.unread.items())]
+    body = (
+        "\n".join(rows)
+        + "\n"
+        + _UNREAD
+        + "\n".join(unread)
+        + "\n"
+        + _STEPS.format(parts=parts)
+        + "\n".join(steps)
+        + "\n"
+    )
+    return _HEAD + body + _FOOT.format(files=files)
 
 
 if __name__ == "__main__":

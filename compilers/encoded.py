@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mace.compilers.deployed import Deployed, deployed
+from mace.compilers.deployed import Deployed
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.reader import CompiledPipeline, check_against_library
 from mace.compilers.pipeline.rows import probes
 from mace.compilers.pipeline.walk import quiet
+from mace.compilers.registry import deployed
 from mace.space.columns import Column
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Table

@@ -63,6 +63,28 @@ def one_of(*makes: Make) -> Make:
     return lambda X, y, rng: makes[int(rng.integers(len(makes)))](X, y, rng)
 
 
+def thresholded(make: Make, **options: Any) -> Make:
+    """Fits a model, and gives it a threshold between 0.2 and 0.8."""
+
+    def fit(X: Any, y: Any, rng: Rng) -> Any:
+        from sklearn.frozen import FrozenEstimator
+        from sklearn.model_selection import FixedThresholdClassifier
+
+        inner, threshold = make(X, y, rng), float(rng.uniform(0.2, 0.8))
+        rows = X if hasattr(inner, "feature_names_in_") else X.to_numpy()
+        first = sorted(set(y))[0] if rng.random() < 0.5 else None
+        return FixedThresholdClassifier(FrozenEstimator(inner), threshold=threshold, pos_label=first, **options).fit(
+            rows, y
+        )
+
+    return fit
+
+
+def on_magnitudes(name: str, **options: Any) -> Make:
+    """Fits `module.Class` on magnitudes, for counts are not negative; it decides for any rows."""
+    return lambda X, y, rng: of(name, **options)(X.abs(), y, rng)
+
+
 LIGHT: dict[str, Any] = {"n_jobs": 1, "n_estimators": 5, "num_leaves": 5, "min_child_samples": 3, "verbose": -1}
 DECIDE = ("another", "class", "set")
 NUMBER = ("interval", "within")
@@ -81,6 +103,35 @@ TREES = (
     Family("XGBRegressor", of("xgboost.XGBRegressor", n_estimators=5, max_depth=2, n_jobs=1), 0, NUMBER),
     Family("LGBMRegressor", of("lightgbm.LGBMRegressor", **LIGHT), 0, NUMBER),
 )  # fmt: skip
+THRESHOLDED = (
+    Family(
+        "threshold-forest", thresholded(of("ensemble.RandomForestClassifier", n_estimators=4, max_depth=3)), 2,
+        ("another", "class"),
+    ),
+    Family(
+        "threshold-boosting",
+        thresholded(of("ensemble.GradientBoostingClassifier", n_estimators=4, max_depth=2)), 2, ("another", "class"),
+        exact=False,
+    ),
+    Family(
+        "threshold-logistic", thresholded(of("linear_model.LogisticRegression")), 2, ("another", "class"), exact=False
+    ),
+    Family(
+        "threshold-score",
+        thresholded(of("linear_model.RidgeClassifier"), response_method="decision_function"), 2, ("another", "class"),
+        exact=False,
+    ),
+)  # fmt: skip
+BAYES = tuple(
+    Family(f"{name.rsplit('.', 1)[1]}-{classes}", make(name, **options), classes, DECIDE, exact=False)
+    for name, make, options in (
+        ("discriminant_analysis.LinearDiscriminantAnalysis", of, {}),
+        ("naive_bayes.MultinomialNB", on_magnitudes, {}),
+        ("naive_bayes.ComplementNB", on_magnitudes, {}),
+        ("naive_bayes.BernoulliNB", of, {"binarize": 1.0}),
+    )
+    for classes in (2, 3)
+)
 LINEAR = (
     *(
         Family(f"{name.rsplit('.', 1)[1]}-{classes}", of(name, **options), classes, goals, exact=False)
@@ -233,6 +284,22 @@ def graph(make: Make) -> Make:
     return export
 
 
+def greater(make: Make) -> Make:
+    """The same graph with tests x > t, as CatBoost writes them."""
+
+    def turn(X: Any, y: Any, rng: Rng) -> Any:
+        model = make(X, y, rng)
+        (trees,) = (node for node in model.graph.node if node.op_type.startswith("TreeEnsemble"))
+        given = {one.name: one for one in trees.attribute}
+        given["nodes_modes"].strings[:] = [
+            b"BRANCH_GT" if mode == b"BRANCH_LEQ" else mode for mode in given["nodes_modes"].strings
+        ]
+        given["nodes_truenodeids"].name, given["nodes_falsenodeids"].name = "nodes_falsenodeids", "nodes_truenodeids"
+        return model
+
+    return turn
+
+
 def scorecard(X: Any, y: Any, rng: Rng) -> Any:
     from optbinning import BinningProcess, Scorecard
     from sklearn.linear_model import LogisticRegression
@@ -249,6 +316,10 @@ GRAPHS = (
     ),
     Family(
         "onnx-boosting-2", graph(of("ensemble.GradientBoostingClassifier", n_estimators=4, max_depth=2)), 2,
+        DECIDE, exact=False,
+    ),
+    Family(
+        "onnx-greater-2", greater(graph(of("ensemble.GradientBoostingClassifier", n_estimators=4, max_depth=2))), 2,
         DECIDE, exact=False,
     ),
     Family("onnx-logistic-3", graph(scaled("linear_model.LogisticRegression")), 3, DECIDE, exact=False),
@@ -297,7 +368,7 @@ RULED = tuple(
     for kind in ("linear", "implies", "rises", "follows", "seen", "one change", "changes")
     for name, make, exact in (("trees", ANY_TREES, True), ("networks", SMOOTH, False))
 )
-EVERY = (*TREES, *LINEAR, *NETWORKS, *PIPELINES, *GRAPHS, *GOALS, *RULED)
+EVERY = (*TREES, *LINEAR, *THRESHOLDED, *BAYES, *NETWORKS, *PIPELINES, *GRAPHS, *GOALS, *RULED)
 
 
 def checked(family: Family, numbers: range, oracles: tuple[str, ...] = ("auto", "z3")) -> Counter[str]:

@@ -3,7 +3,7 @@
 In:  the text of a model file, or an object of the library (which writes that text: 17 digits, so nothing is rounded).
 Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit. Of a model
      that was trained on a frame with categories, the columns are the numbers that the library makes of them
-     (`native.py`).
+     (`categories.py`).
 Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
 How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; numbers up
 to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 where the node knows no missing values; a

@@ -3,7 +3,7 @@
 In:  a fitted Scorecard for two classes, over a linear estimator of scikit-learn.
 Out: an Ensemble of one tree a variable, whose leaves add coefficient * WoE of the bin; `error` bounds the difference
      to the library's own products and sums, whose order is not fixed.
-     Categories that are no whole numbers are columns of their places in `categories_of` (`native.py` looks them up).
+     Categories that are no whole numbers are columns of their places in `categories_of` (`step_of` looks them up).
 Promise: the WoE of every bin is what the library's own `transform` gives for a number in it; transforms of other kinds
 are a ModelError.
 How the library decides (binning/transformations.py, checked against 1.0): a number is in the bin after the last split
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import fitted, name_of
 from mace.compilers.sklearn.linear import read_linear
 from mace.compilers.tree_arrays import checked
@@ -60,6 +61,18 @@ def read_scorecard(model: Any) -> Ensemble:
         # The library multiplies and adds in any order, with or without fused operations; here each product is rounded.
         error=(2 * len(trees) + 8) * _UNIT * size,
     )
+
+
+def step_of(model: Any) -> Recoding | None:
+    """What numbers the variables whose categories are no whole numbers; None without any."""
+    process = fitted(model, "binning_process_")
+    names = tuple(map(str, process.variable_names))
+    chosen = {str(name) for name in process.get_support(names=True)}
+    found = {
+        place: levels for place, name in enumerate(names)
+        if name in chosen and (levels := categories_of(process.get_binned_variable(name))) is not None
+    }  # fmt: skip
+    return Recoding(names, tuple(found.values()), tuple(found), typed=False) if found else None
 
 
 def categories_of(binned: Any) -> tuple[Any, ...] | None:

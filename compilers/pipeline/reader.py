@@ -22,19 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import exact, nearest
-from mace.compilers import adversarial, read_coded
+from mace.compilers import adversarial
 from mace.compilers.adversarial import OfFeature
 from mace.compilers.categories import on_thresholds
-from mace.compilers.containers import Intake, as_given
+from mace.compilers.containers import as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
-from mace.compilers.deployed import Deployed, decide, deployed, names_of, spelling_of
-from mace.compilers.native import Recoding, step_of, takes_raw, types_of
+from mace.compilers.deployed import Deployed, decide, names_of
+from mace.compilers.library import Intake
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.rows import frame_of
 from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline.walk import Route, Walk, passes_on
-from mace.compilers.pipeline.walk import is_pipeline as is_pipeline
+from mace.compilers.reading import read_chain
+from mace.compilers.recoding import Recoding
+from mace.compilers.registry import Chain, chain_of, deployed, library_inside, library_of, step_of, takes_raw, types_of
 from mace.errors import ModelError
 from mace.space.columns import Column, Step
 from mace.space.feature import Feature
@@ -118,34 +120,37 @@ def compile_raw(model: Any, space: Space) -> CompiledPipeline | None:
 
     Raises ModelError as `compile_pipeline`.
     """
-    if is_pipeline(model):
+    chain = chain_of(model)
+    if chain.steps is not None:
         return compile_pipeline(model, space)
     step = step_of(model)
     if step is None and not takes_raw(model, space):
         return None
     if isinstance(step, Recoding):
         step = step.on(space)
-    return _compile(model, model, [], step, space)
+    return _compile(model, chain, step, space)
 
 
 def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
-    """See the module's docstring."""
-    steps = _steps(pipeline)
-    final = steps.pop()[1]
-    if isinstance(final, str) or final is None:
+    """See the module's docstring; also for a model that has a pipeline inside."""
+    chain = chain_of(pipeline)
+    if isinstance(chain.final, str) or chain.final is None:
         raise ModelError("the pipeline ends in a step that is not a model", hint="Give the pipeline with its model.")
-    return _compile(pipeline, final, steps, step_of(final), space)
+    return _compile(pipeline, chain, step_of(chain.final), space)
 
 
-def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, space: Space) -> CompiledPipeline:
+def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPipeline:
     """coding: how the final model numbers categories before its trees see them; None if it does not."""
-    table = read_coded(final)
-    names = _names(model, [step for _, step in steps], final, coding, space)
+    table, final = read_chain(chain), chain.final
+    steps = [(name, step) for name, step in chain.steps or () if not passes_on(step)]
+    piped = chain.steps is not None
+    what = "pipeline" if piped else "model"
+    names = _names(what, [step for _, step in steps], final, coding, space)
     if coding is not None:
         steps = [*steps, ("categories", coding)]
-    what = "pipeline" if is_pipeline(model) else "model"
-    types = types_of(final, coding, space, behind=is_pipeline(model))
-    route = Route(space, steps, names, types, what, Intake.of(final))
+    types = types_of(final, coding, space, behind=piped)
+    library = library_of(final)
+    route = Route(space, steps, names, types, what, Intake() if library is None else library.intake)
     walk = Walk(route)
     columns, stage = walk.columns()
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
@@ -154,39 +159,35 @@ def _compile(model: Any, final: Any, steps: list[tuple[str, Any]], coding: Any, 
     columns = walk.with_missing(None if own.note else own.predict, columns)
     _compare_at(route, places_of(columns, space.features))
     table, columns = as_given(table, route.intake, stage, columns, space.features)
-    if isinstance(table, Network):
-        columns = tuple(_for_network(column, space.features[column.feature]) for column in columns)
-    elif isinstance(table, Ensemble):
-        table = on_thresholds(table, columns, space.features)
-        raw, columns = on_raw_numbers(table, columns, space.features)
-        if raw is not table:
-            cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
-            _compare_at(route, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
-        table, columns = without_nan(*with_missing_above(raw, columns, space.features), space.features)
-    else:
-        raise ModelError(f"a pipeline may not end in {table.name}")
+    table, columns = _on_raw_numbers(route, table, columns)
     compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
     check_against_library(compiled)
     return compiled
 
 
-def _steps(pipeline: Any) -> list[tuple[str, Any]]:
-    """The steps that do something, and the last one, with their names; of nested pipelines at the end too."""
-    steps = list(getattr(pipeline, "steps", ()))
-    if not steps:
-        raise ModelError("the pipeline has no steps")
-    while is_pipeline(steps[-1][1]):
-        name, last = steps.pop()
-        steps += [(f"{name}__{inner}", step) for inner, step in last.steps]
-    return [*((name, step) for name, step in steps[:-1] if not passes_on(step)), steps[-1]]
+def _on_raw_numbers(route: Route, table: Table, columns: tuple[Column, ...]) -> tuple[Table, tuple[Column, ...]]:
+    """The table and its columns as provers take them: trees over raw numbers, arithmetic before networks."""
+    features = route.space.features
+    if isinstance(table, Network):
+        return table, tuple(_for_network(column, features[column.feature]) for column in columns)
+    if not isinstance(table, Ensemble):
+        raise ModelError(f"a pipeline may not end in {table.name}")
+    table = on_thresholds(table, columns, features)
+    raw, columns = on_raw_numbers(table, columns, features)
+    if raw is not table:
+        cuts = [(c.feature, tree.threshold[tree.column == k]) for tree in raw.trees for k, c in enumerate(columns)]
+        _compare_at(route, [(j, float(cut)) for j, found in cuts for cut in found.tolist()])
+    return without_nan(*with_missing_above(raw, columns, features), features)
 
 
-def _names(model: Any, steps: list[Any], final: Any, coding: Any, space: Space) -> tuple[str, ...] | None:
-    """The raw columns that the model was fitted on, as the space spells them; None if it was fitted without names."""
+def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -> tuple[str, ...] | None:
+    """The raw columns that the model was fitted on, as the space spells them; None if it was fitted without names.
+
+    what: "pipeline" or "model", for messages.
+    """
     # How a model numbers categories is no step of its own: both are given the same columns.
     first = steps[:1] or [final, coding]
     given, spelled = next((found for part in first if (found := _raw_names(part))[0] is not None), (None, str))
-    what = "pipeline" if is_pipeline(model) else "model"
     if given is None:
         parts = [*steps, coding, final]
         count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
@@ -214,7 +215,8 @@ def _raw_names(part: Any) -> tuple[tuple[str, ...] | None, Callable[[str], str]]
         found, spelled = _raw_names(step)
         if found is not None:
             return found, spelled
-    return names_of(part), spelling_of(part)
+    library = library_inside(part)
+    return names_of(part), str if library is None else library.spelled
 
 
 def _for_network(column: Column, feature: Feature) -> Column:

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from mace.compilers.library import is_a
+from mace.compilers.recoding import Recoding
 from mace.errors import ModelError
 from mace.space.columns import Column, Step, apply
 
@@ -273,15 +275,14 @@ STEPS: dict[str, Handler] = {
 PARTS = ("sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer", "sklearn.pipeline.FeatureUnion")
 
 
-def is_a(step: object, path: str) -> bool:
-    """Whether an object is of exactly this public class."""
-    kind, (package, _, name) = type(step), path.rpartition(".")
-    return kind.__qualname__ == name and f"{kind.__module__}.".startswith(f"{package}.")
+def is_pipeline(model: object) -> bool:
+    """Whether a model is a scikit-learn Pipeline; imports nothing."""
+    return is_a(model, "sklearn.pipeline.Pipeline")
 
 
 def handler(step: object, name: str) -> Handler:
     """What a step does; raises ModelError for one that is not supported."""
-    if is_a(step, "mace.compilers.native.Recoding"):  # no step that anyone writes, so not in the list
+    if isinstance(step, Recoding):  # no step that anyone writes, so not in the list
         return recoding
     for path, found in STEPS.items():
         if is_a(step, path):

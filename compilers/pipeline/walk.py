@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.exact import nearest
-from mace.compilers.containers import Intake, Stage, column_of, matrix_of
+from mace.compilers.containers import Stage, column_of, matrix_of
+from mace.compilers.library import Intake, is_a
 from mace.compilers.pipeline.rows import frame_of, probes
-from mace.compilers.pipeline.steps import At, Traced, handler, is_a
+from mace.compilers.pipeline.steps import At, Traced, handler, is_pipeline
+from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
 from mace.errors import ModelError
 from mace.space.columns import Column, Floats
@@ -28,11 +30,6 @@ from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def is_pipeline(model: object) -> bool:
-    """Whether a model is a scikit-learn Pipeline; imports nothing."""
-    return is_a(model, "sklearn.pipeline.Pipeline")
 
 
 @contextmanager
@@ -87,7 +84,7 @@ class Walk:
         stage = Stage.of(data, f"the {self.what}")
         for name, step in self.steps:
             data, traced = self._through(name, step, data, traced)
-            if not is_a(step, "mace.compilers.native.Recoding"):  # done inside the library
+            if not isinstance(step, Recoding):  # done inside the library
                 stage = Stage.of(data, _named(name, step))
         present = [self._needed(column, order) for order, column in enumerate(traced)]
         matrix = self._matrix(data, present)

@@ -4,8 +4,7 @@ In:  CalibratedClassifierCV for two classes with one calibrated model (`ensemble
      a single split), by "sigmoid", "isotonic" or "temperature", over linear models, perceptrons, trees, forests,
      bagging or boosting of scikit-learn, and the classifiers of XGBoost and LightGBM.
 Out: the table of that model with `decisions`: the runs of its score between the floats at which the library's own
-     calibrator turns. Where a libm has a say in these, an Ensemble's `error` allows for it; a Network has none: its
-     scores shrink by a power of two until the 16 units of rounding of the rule "sigmoid" allow for as much.
+     calibrator turns, and a margin where a libm has a say in these (`turns.py`).
 Promise: several calibrated models are averaged, which is no function of one score: a ModelError.
 How the library decides (sklearn/calibration.py, checked in 1.7 to 1.9): p1 = calibrator(s), where s is the
 decision_function, or p1 of `predict_proba` where there is none; p0 = 1 - p1; class 1 where p1 > p0. "temperature" has
@@ -14,19 +13,19 @@ p0, p1 = softmax(beta * (-s, s)), or, of probabilities, softmax(beta * log((1 - 
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, first_float, float_to_rank
+from mace.base.exact import first_float, float_to_rank
 from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.turns import Turns, through_sigmoid, unit_of, with_turns
 from mace.errors import ModelError
-from mace.tables.margins import SATURATED, squashed_between, turns_of
-from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, Table, runs
+from mace.tables.margins import turns_of
+from mace.tables.table import Bools, Ensemble, Floats, Link, Network, Table
 
 _BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
 _FRACTIONS = (
@@ -37,42 +36,30 @@ _FARTHEST = 1e300
 _ASKED = 200_000
 """So many floats around a turn are asked one by one whether they lie on the right side of it."""
 
-_NEVER = ((Compare(0, None, 1.0), Compare(None, 0, 1.0)),)
-"""What no score of a network satisfies: at least 1 and at most -1."""
+
+def inside(model: Any) -> Any:
+    """The one model that is calibrated; raises ModelError where there are several, or too many classes."""
+    return _only(model).estimator
 
 
-class _Turns(NamedTuple):
-    """What the lowest scores are, where it changes, how far from there a libm may have a say, and the probability."""
-
-    one_first: bool
-    places: tuple[float, ...]
-    doubt: float
-    link: Link
-
-
-def read_calibrated(read: Callable[[object], Table], model: Any) -> Ensemble | Network:
-    """The table of CalibratedClassifierCV; `read` reads the model inside."""
+def read_calibrated(model: Any, estimator: Any, inner: Table) -> Ensemble | Network:
+    """The table of CalibratedClassifierCV, given the model inside and its table."""
     calibrated, classes = _only(model), labels_of(model)
-    estimator = calibrated.estimator
-    while type(estimator).__name__ == "FrozenEstimator":
-        estimator = estimator.estimator
-    table = _readable(read, model, estimator)
+    table = _readable(model, estimator, inner)
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
     if tuple(table.classes) not in (classes, known):
         raise ModelError(f"{name_of(model)} is damaged: it and its {name_of(estimator)} know other classes")
     # scikit-learn looks for the method: LightGBM has it since 4.7, XGBoost and perceptrons have not.
     squashed = table.rule == "sigmoid" and not hasattr(estimator, "decision_function")
-    unit = float(UNIT_ROUNDOFF_32 if table.dtype == "float32" else UNIT_ROUNDOFF)
+    unit = unit_of(table)
     score = 1 if name_of(estimator) in _FRACTIONS else 0
     found = _turns(model, calibrated, probable=squashed or score == 1, unit=unit)
+    assert found.link is not None
     found = found._replace(link=replace(found.link, score=score, dtype=table.dtype))
     if squashed:
-        found = _through_sigmoid(found, table, unit)
-    table = replace(table, classes=classes, name=f"{name_of(model)} of {table.name}")
-    if isinstance(table, Ensemble):
-        error = found.doubt * table.divide
-        return replace(table, rule="value", decisions=_decisions(found, score), error=error, link=found.link)
-    return _moved(table, found, unit)
+        assert table.link is not None
+        found = through_sigmoid(found, table.link, table)
+    return with_turns(table, found, score, classes, f"{name_of(model)} of {table.name}")
 
 
 def _only(model: Any) -> Any:
@@ -98,18 +85,11 @@ def _only(model: Any) -> Any:
     return inside[0]
 
 
-def _readable(read: Callable[[object], Table], model: Any, estimator: Any) -> Ensemble | Network:
+def _readable(model: Any, estimator: Any, table: Table) -> Ensemble | Network:
     """The table of the model inside, if it has one score that is all that the calibrator is given."""
-    if name_of(estimator) == "Pipeline":
-        raise ModelError(
-            f"{name_of(model)} over a Pipeline is not supported",
-            hint="Calibrate the last step instead: make_pipeline(..., CalibratedClassifierCV(model, ensemble=False)).",
-        )
-    table = read(estimator)
-    library = type(estimator).__module__.partition(".")[0]
     if isinstance(table, Ensemble) and (
         name_of(estimator) in (*_BOOSTED, *_FRACTIONS)
-        or (library in ("xgboost", "lightgbm") and table.rule == "sigmoid" and table.link is not None)
+        or (table.rule == "sigmoid" and table.link is not None and table.decisions is not None)
     ):
         return table
     if isinstance(table, Network) and table.rule in ("positive", "sigmoid") and table.decisions is None:
@@ -124,13 +104,13 @@ def _readable(read: Callable[[object], Table], model: Any, estimator: Any) -> En
 # ---------------------------------------------------------------------------------------------- where it turns
 
 
-def _turns(model: Any, calibrated: Any, *, probable: bool, unit: float) -> _Turns:
+def _turns(model: Any, calibrated: Any, *, probable: bool, unit: float) -> Turns:
     """The turns of the decision over what the calibrator is given: `probable` if that is a probability."""
     calibrator, method = calibrated.calibrators[0], calibrated.method
     if method == "isotonic":
         knots = _knots(model, calibrator)
         link = Link("steps", knots=tuple(map(tuple, knots.tolist())), exact=True)
-        return _Turns(*turns_of(lambda s: _above_half(calibrator.predict(s)), knots[:, 0]), 0.0, link)
+        return Turns(*turns_of(lambda s: _above_half(calibrator.predict(s)), knots[:, 0]), 0.0, link)
     if method == "sigmoid":
         slope, shift = (-float(numbers(model, name, getattr(calibrator, name, None), ())) for name in ("a_", "b_"))
         link = Link("logistic", slope, shift)
@@ -184,11 +164,11 @@ def _once(one: Callable[[Floats], Bools], low: float, high: float) -> tuple[Call
     return quiet, turned
 
 
-def _sure(one: Callable[[Floats], Bools], turned: list[float], doubt: Callable[[float], float], link: Link) -> _Turns:
+def _sure(one: Callable[[Floats], Bools], turned: list[float], doubt: Callable[[float], float], link: Link) -> Turns:
     """The turn, and its doubt: none if all the floats in question lie on the right side, which are asked for it."""
     lowest = bool(one(np.array([0.0 if link.kind == "odds" else -_FARTHEST]))[0])
     if not turned:
-        return _Turns(lowest, (), 0.0, link)
+        return Turns(lowest, (), 0.0, link)
     width, turn = doubt(turned[0]), turned[0]
     ends = [float_to_rank(turn - width), float_to_rank(turn + width)]
     if ends[1] - ends[0] < _ASKED:
@@ -196,54 +176,4 @@ def _sure(one: Callable[[Floats], Bools], turned: list[float], doubt: Callable[[
         asked = np.where(ranks < 0, -1.0, 1.0) * np.abs(ranks).view(np.float64)  # `rank_to_float` of all
         if np.array_equal(one(asked), (asked >= turn) != lowest):
             width = 0.0
-    return _Turns(lowest, (turn,), width, link)
-
-
-def _through_sigmoid(found: _Turns, table: Ensemble | Network, unit: float) -> _Turns:
-    """The turns over the score whose sigmoid, rounded, the calibrator is given."""
-    assert table.link is not None
-    first, places, doubt = found.one_first, [], 0.0
-    for turn in found.places:
-        if turn <= 0:  # No probability lies below it.
-            first = not first
-        elif turn <= 1:
-            low = squashed_between(turn - found.doubt, table.dtype)[0] if turn > found.doubt else SATURATED[0]
-            high = squashed_between(min(turn + found.doubt, 1.0), table.dtype)[1]
-            places.append((low + high) / 2 / table.link.slope)
-            # slope * score rounds, and so did the two divisions.
-            doubt = max(doubt, ((high - low) / 2 + 8 * unit * (abs(low) + abs(high))) / table.link.slope)
-    return _Turns(first, tuple(places), doubt, replace(found.link, inside=table.link))
-
-
-# ---------------------------------------------------------------------------------------------- tables
-
-
-def _decisions(found: _Turns, score: int) -> tuple[Decision, Decision]:
-    """One decision a class."""
-    first, second = runs(found.places, score)
-    return (second, first) if found.one_first else (first, second)
-
-
-def _moved(table: Network, found: _Turns, unit: float) -> Network:
-    """The network with the decisions, its scores so small that their doubt is less than 8 units of rounding."""
-    shrink = 2.0 ** -max(0, math.frexp(found.doubt / (8 * unit))[1])
-    last = table.layers[-1]
-    layer = Layer(last.weights * shrink, last.bias * shrink, last.activation)
-    places = tuple(place * shrink for place in found.places)
-    for small, large in ((layer.weights, last.weights), (layer.bias, last.bias), (places, found.places)):
-        if not np.array_equal(np.asarray(small) / shrink, large):
-            raise ModelError(f"{table.name} calibrates scores that are too small", hint="Scale the columns.")
-    return replace(
-        table,
-        layers=(*table.layers[:-1], layer),
-        rule="sigmoid" if found.doubt else "value",
-        decisions=tuple(decision or _NEVER for decision in _decisions(found._replace(places=places), 0)),
-        link=_shrunk(found.link, shrink),
-    )
-
-
-def _shrunk(link: Link, shrink: float) -> Link:
-    """The same probabilities, as a link of the smaller score."""
-    if link.inside is not None:
-        return replace(link, inside=_shrunk(link.inside, shrink))
-    return replace(link, slope=link.slope / shrink, knots=tuple((x * shrink, y) for x, y in link.knots))
+    return Turns(lowest, (turn,), width, link)

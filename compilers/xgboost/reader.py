@@ -3,7 +3,7 @@
 In:  the document of a JSON or UBJSON model file, or an object of the library (which writes that document).
 Out: an Ensemble whose scores are the library's margins (`output_margin=True`), bit by bit. Of a model
      that was trained on a frame with categories, the columns are the numbers that the library makes of them
-     (`native.py`).
+     (`categories.py`).
 Promise: every index, shape and number is checked; another version, booster or objective is a ModelError that names it.
 How the library decides (checked against 3.2 row by row, in batches and in place): inputs are float32; a row goes left
 where x < t, where it is NaN and the node's default is left, or where its category is not in the node's set; a number's

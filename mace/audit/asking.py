@@ -23,6 +23,7 @@ from mace.audit.rows import choose, groups_of
 from mace.audit.store import Store
 from mace.audit.task import Query, Task
 from mace.base.versions import MACE, versions
+from mace.compilers import extras
 from mace.errors import MaceError
 from mace.space.feature import Change
 
@@ -155,7 +156,7 @@ def _about(request: Request, task: Task, records: Sequence[Record]) -> dict[str,
     explainer = task.explainer
     return {
         "mace": MACE,
-        "versions": {name: version for name, version in versions().items() if "not installed" not in version},
+        "versions": {name: version for name, version in versions(extras()).items() if "not installed" not in version},
         "model": explainer.table.name,
         "space": task.space.name,
         "goal": None if task.goal is None else str(task.goal),

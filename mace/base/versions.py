@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 
 MACE = "0.1.0"
@@ -19,15 +20,24 @@ PACKAGES = (
     "lark",
     "typer",
 )
-OPTIONAL = ("xgboost", "lightgbm", "onnx", "optbinning", "skops")
 
 
-def versions() -> dict[str, str]:
-    """Name -> version of everything that an answer may depend on, or that it is not installed."""
+def versions(optional: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Name -> version of everything that an answer may depend on, or that it is not installed.
+
+    optional: what mace can do without, by the name that people know: the names under which it may be installed.
+    """
     found = {"python": platform.python_version()}
-    for name in (*PACKAGES, *OPTIONAL):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed" + (" (optional)" if name in OPTIONAL else "")
+    for name in PACKAGES:
+        found[name] = _version(name) or "not installed"
+    for name, known in optional.items():
+        found[name] = next(filter(None, map(_version, known)), "not installed (optional)")
     return found
+
+
+def _version(distribution: str) -> str:
+    """The version of what is installed under a name; empty if nothing is."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""

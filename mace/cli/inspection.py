@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.base.files import read_text
-from mace.errors import ModelError
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Network, Table
 
@@ -55,18 +54,16 @@ def describe_model(model: object, space: Space | None) -> dict[str, Any]:
 
         return _describe(model_program(model, space))
     from mace.compilers import read
-    from mace.compilers.pipeline.reader import compile_raw, is_pipeline
+    from mace.compilers.pipeline.reader import compile_raw
+    from mace.compilers.registry import chain_of
 
-    if space is None:
-        if is_pipeline(model):
-            raise ModelError("a pipeline is read over the columns of a space", hint="Give its space as well (--space).")
-        return _describe(read(model))
-    compiled = compile_raw(model, space)
+    compiled = None if space is None else compile_raw(model, space)
     if compiled is None:
         return _describe(read(model))
-    if not is_pipeline(model):
+    chain = chain_of(model)
+    if chain.steps is None:
         return {"coded by the model": sorted(compiled.types), **_describe(compiled.table)}
-    steps = " -> ".join(f"{name} ({type(step).__name__})" for name, step in compiled.pipeline.steps)
+    steps = " -> ".join(f"{name} ({type(step).__name__})" for name, step in [*chain.steps, (chain.name, chain.final)])
     return {"pipeline": steps, **_describe(compiled.table)}
 
 

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mace.base.versions import versions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mace.compilers.library import Library
 
 
 def examine() -> dict[str, Any]:
     """{"versions": name -> version, "tests": [{"name", "ok", "seconds", "note"}]}; a failing test does not raise."""
+    from mace.compilers import LIBRARIES, extras
+
+    found = versions(extras())
     tests = [
         _run("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
         _run("linear model, prover, certificate", lambda: _ask("linear", "networks")),
         _run("tree, z3", lambda: _ask("tree", "z3")),
         _run("tree, cvc5", lambda: _ask("tree", "cvc5")),
         _run("linear model, z3", lambda: _ask("linear", "z3")),
+        *(
+            _run(f"a model of {library.name}", partial(_read, library))
+            for library in LIBRARIES
+            if library.small is not None and not any("not installed" in found[name] for name in library.distributions)
+        ),
     ]
-    return {"versions": versions(), "tests": tests}
+    return {"versions": found, "tests": tests}
 
 
 def _run(name: str, test: Callable[[], str]) -> dict[str, Any]:
@@ -30,17 +44,32 @@ def _run(name: str, test: Callable[[], str]) -> dict[str, Any]:
     return {"name": name, "ok": ok, "seconds": time.perf_counter() - began, "note": note}
 
 
+def _loans() -> tuple[pd.DataFrame, pd.Series]:
+    """A tiny table and its labels: from 40 years on the answer is 1."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
+    return frame, (frame["age"] >= 40).astype(int)
+
+
+def _read(library: Library) -> str:
+    """Fit a small model, and compare its table with what the library itself says of rows on its boundaries."""
+    from mace.compilers import read
+
+    assert library.small is not None
+    frame, label = _loans()
+    return f"{read(library.small(frame.astype(float), label)).name}: says what the library says"
+
+
 def _ask(kind: str, oracle: str) -> str:
     """Explain one row of a tiny table whose answer is known, and check what was proved."""
-    import pandas as pd
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
     from mace.explain.run import explain
     from mace.space.space import Space
 
-    frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
-    label = (frame["age"] >= 40).astype(int)
+    frame, label = _loans()
     space = Space.from_frame(frame)
     model = DecisionTreeClassifier() if kind == "tree" else LogisticRegression()
     model.fit(space.encode(frame), label)

@@ -23,7 +23,7 @@ def verify(
     data: pd.DataFrame | None = None,
     timeout: float | None = 60.0,
     memory_mb: int | None = 4096,
-    load_model: Callable[[Path], object] | None = None,
+    load: Callable[[Path], object] | None = None,
 ) -> Verdict:
     """Whether a property holds for every input that the space allows.
 
@@ -33,9 +33,9 @@ def verify(
     property: one of `mace.verify`'s properties, or its text.
     data:     rows for `robust(0)`, and for plain values in witnesses.
     timeout:  seconds for the whole property (None: no limit); memory_mb: MB for each solver.
-    load_model: reads the model that `equivalent` names by its file.
+    load:     reads the model that `equivalent` names by its file.
     Returns a Verdict. Raises a MaceError for a wrong model, space or property; a limit does not raise.
     """
     from mace.verify.prove import verdict_of
 
-    return verdict_of(model, space, property, data, timeout, memory_mb, load_model)
+    return verdict_of(model, space, property, data, timeout, memory_mb, load)

@@ -134,7 +134,7 @@ def run_suite(
                 data=data,
                 timeout=limit,
                 memory_mb=memory_mb,
-                load_model=load_model,
+                load=load_model,
             )
             outcomes.append(Outcome(entry, verdict))
         except MaceError as error:

@@ -103,9 +103,34 @@ def identity_network(classes: int) -> Any:
     return MLPClassifier((6,), activation="identity", max_iter=60, random_state=classes)
 
 
+def discriminant(classes: int) -> Any:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis(solver="svd" if classes == 2 else "lsqr")
+
+
+def _on_magnitudes(kind: str) -> Any:
+    """A naive Bayes classifier that is fitted on magnitudes, for counts are not negative; it decides for any rows."""
+    import sklearn.naive_bayes
+
+    def fit(self: Any, X: Any, y: Any) -> Any:
+        return super(type(self), self).fit(np.abs(X), y)
+
+    return type("OnMagnitudes", (getattr(sklearn.naive_bayes, kind),), {"fit": fit})
+
+
+def multinomial(classes: int) -> Any:
+    return _on_magnitudes("MultinomialNB")()
+
+
+def complement(classes: int) -> Any:
+    return _on_magnitudes("ComplementNB")(norm=classes == 3)
+
+
 TREES: tuple[Callable[[int], Any], ...] = (tree, extra_tree, forest, pure_forest, extra_trees)
 NETWORKS: tuple[Callable[[int], Any], ...] = (
     logistic, ridge, ridge_without_intercept, descent, perceptron, support_vectors, relu_network, identity_network,
+    discriminant, multinomial, complement,
 )  # fmt: skip
 
 

@@ -103,6 +103,49 @@ def calibrated(method: str, base: str, frozen: bool = False) -> Callable[[Floats
     return lambda X, y: CalibratedClassifierCV(made, method=method, ensemble=False, cv=3).fit(X, y)
 
 
+def thresholded(base: str, **options: Any) -> Callable[[Floats, Rows], Any]:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.model_selection import FixedThresholdClassifier
+
+    forest = RandomForestClassifier(8, max_depth=5, random_state=0)
+    made = {
+        "forest": forest,
+        "boosting": GradientBoostingClassifier(n_estimators=10, random_state=0),
+        "histograms": HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5),
+        "isotonic": CalibratedClassifierCV(forest, method="isotonic", ensemble=False, cv=3),
+    }[base]
+    return lambda X, y: FixedThresholdClassifier(made, **options).fit(X, y)
+
+
+def tuned(X: Floats, y: Rows) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import TunedThresholdClassifierCV
+
+    forest = RandomForestClassifier(6, max_depth=4, random_state=0)
+    return TunedThresholdClassifierCV(forest, cv=3, random_state=0).fit(X, np.array(["no", "yes"])[y])
+
+
+def searched(X: Floats, y: Rows) -> Any:
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.model_selection import GridSearchCV
+
+    return GridSearchCV(GradientBoostingClassifier(n_estimators=5), {"max_depth": [1, 3]}, cv=2).fit(X, y)
+
+
+def bernoulli(X: Floats, y: Rows) -> Any:
+    from sklearn.naive_bayes import BernoulliNB
+
+    return BernoulliNB(binarize=0.3).fit(X, y)
+
+
+def thresholded_booster(booster: Callable[[Floats, Rows], Any], **options: Any) -> Callable[[Floats, Rows], Any]:
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.model_selection import FixedThresholdClassifier
+
+    return lambda X, y: FixedThresholdClassifier(FrozenEstimator(booster(X, y)), **options).fit(X, y)
+
+
 def plain(name: str, **options: Any) -> Callable[[Floats, Rows], Any]:
     import sklearn.ensemble
     import sklearn.tree
@@ -137,6 +180,24 @@ SKLEARN = (
     Family("CalibratedClassifierCV-temperature", calibrated("temperature", "forest"), 2),
     Family("CalibratedClassifierCV-sigmoid-boosting", calibrated("sigmoid", "boosting"), 2),
     Family("CalibratedClassifierCV-isotonic-boosting", calibrated("isotonic", "boosting"), 2),
+    Family("FixedThresholdClassifier-forest", thresholded("forest", threshold=0.25), 2),
+    Family("FixedThresholdClassifier-forest-first", thresholded("forest", threshold=0.25, pos_label=0), 2),
+    Family("FixedThresholdClassifier-boosting", thresholded("boosting", threshold=0.7), 2),
+    Family("FixedThresholdClassifier-boosting-first", thresholded("boosting", threshold=0.7, pos_label=0), 2),
+    Family(
+        "FixedThresholdClassifier-boosting-score",
+        thresholded("boosting", threshold=-0.4, response_method="decision_function"), 2,
+    ),
+    Family("FixedThresholdClassifier-histograms", thresholded("histograms", threshold=0.4), 2, missing=True),
+    Family(
+        "FixedThresholdClassifier-histograms-score-first",
+        thresholded("histograms", threshold=0.3, response_method="decision_function", pos_label=0), 2, missing=True,
+    ),
+    Family("FixedThresholdClassifier-isotonic", thresholded("isotonic", threshold=0.3), 2),
+    Family("TunedThresholdClassifierCV-forest", tuned, 2),
+    Family("GridSearchCV-boosting", searched, 2),
+    Family("BernoulliNB-2", bernoulli, 2),
+    Family("BernoulliNB-3", bernoulli, 3),
     Family("DecisionTreeClassifier-missing", plain("DecisionTreeClassifier", max_depth=6), 3, missing=True),
     Family("RandomForestClassifier-missing", plain("RandomForestClassifier", n_estimators=9), 2, missing=True),
     Family("DecisionTreeRegressor", plain("DecisionTreeRegressor", max_depth=6), 0),
@@ -182,6 +243,10 @@ XGBOOST = (
     Family("XGBClassifier-3-softmax", xgboost(objective="multi:softmax"), 3),
     Family("XGBClassifier-3-categories", xgboost(max_cat_to_onehot=1, **_CODES), 3, 2),
     Family("CalibratedClassifierCV-XGBClassifier-sigmoid", calibrated_booster(xgboost(), "sigmoid"), 2),
+    Family("FixedThresholdClassifier-XGBClassifier", thresholded_booster(xgboost(), threshold=0.3), 2),
+    Family(
+        "FixedThresholdClassifier-XGBClassifier-first", thresholded_booster(xgboost(), threshold=0.3, pos_label=0), 2
+    ),
     Family("XGBRegressor", xgboost("XGBRegressor"), 0, missing=True),
     Family("XGBRegressor-absolute", xgboost("XGBRegressor", objective="reg:absoluteerror"), 0),
     Family("XGBRegressor-huber", xgboost("XGBRegressor", objective="reg:pseudohubererror"), 0),
@@ -195,6 +260,7 @@ LIGHTGBM = (
     Family("LGBMClassifier-3-categories", lightgbm(categories=[5]), 3, 1),
     Family("CalibratedClassifierCV-LGBMClassifier-sigmoid", calibrated_booster(lightgbm(sigmoid=0.7), "sigmoid"), 2),
     Family("CalibratedClassifierCV-LGBMClassifier-isotonic", calibrated_booster(lightgbm(), "isotonic"), 2),
+    Family("FixedThresholdClassifier-LGBMClassifier", thresholded_booster(lightgbm(sigmoid=0.5), threshold=0.6), 2),
     Family("LGBMRegressor", lightgbm("LGBMRegressor"), 0),
     Family("LGBMRegressor-l1", lightgbm("LGBMRegressor", objective="l1"), 0, missing=True),
 )

@@ -297,7 +297,7 @@ def test_what_is_not_supported_says_what_to_do() -> None:
             (calibrated(GaussianNB(), "sigmoid", X, Y), "GaussianNB"),
             (
                 calibrated(make_pipeline(StandardScaler(), LinearSVC()), "sigmoid", X, Y),
-                r"over a Pipeline is not supported.*make_pipeline\(\.\.\., CalibratedClassifierCV",
+                "CalibratedClassifierCV over a pipeline is read over the columns of a space",
             ),
             (calibrated(LogisticRegression(), "isotonic", X.astype(np.float32), Y), "calibrates in float32.*float64"),
             (CalibratedClassifierCV(LinearSVC()), "not fitted"),

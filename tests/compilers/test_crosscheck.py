@@ -117,7 +117,7 @@ def test_a_table_that_looks_another_category_up_is_refused(name: str) -> None:
 def test_a_table_that_takes_no_number_between_two_for_a_category_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"mace.compilers.read_{name}.truncated", lambda codes, *_, **__: equal_to(codes))
+    monkeypatch.setattr(f"mace.compilers.{name}.reader.truncated", lambda codes, *_, **__: equal_to(codes))
     with pytest.raises(ModelError, match="own library says"):
         read(MODELS[name]())
 
@@ -207,7 +207,7 @@ def test_scores_of_many_rows_are_those_of_each(family: Family) -> None:
 
 def test_the_levels_and_ranges_of_a_space_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("mace.compilers.cross_check_matrix", lambda table, own, known=None: given.append(known))
+    monkeypatch.setattr("mace.compilers.reading.cross_check_matrix", lambda table, own, known=None: given.append(known))
     model = RandomForestClassifier(3, random_state=0).fit(X[:, 2:], Y)
     space = Space([Feature("c", "real", lower=-3, upper=2.5), Feature("d", "ordinal", levels=[0, 1, 2, 3, 4, 5])])
     mace.explain(model, space, [0.0, 1])

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from mace.compilers import load_model, read
-from mace.compilers.native import step_of
 from mace.compilers.pipeline.reader import CompiledPipeline, compile_raw
+from mace.compilers.registry import step_of
 from mace.errors import MaceError, ModelError
 from mace.space.feature import Feature
 from mace.space.space import Space

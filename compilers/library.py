@@ -1,0 +1,163 @@
+"""All that is known of one library whose models are read, in one object.
+
+In:  the `LIBRARY` of each library's folder, in `library.py` there.
+Out: `Library`, and what it is made of: `Reader` (a class of models), `FileType`, `Intake` (what the library makes of a
+     container), `Categories` (how its models number them). `registry.py` holds the list, and everything else asks that.
+Promise: nothing here imports a library: a class is known by its name, and by where it says that it was defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mace.compilers.deployed import Deployed, Given
+from mace.space.space import Space
+from mace.tables.table import Ensemble, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a class of models is read, and what its table keeps of the deployed model.
+
+    read:      a fitted model -> its table; where the model has another one inside, that one (without what only passes
+               on) and its table follow as further arguments.
+    precision: "exact" if the table repeats the library bit by bit, "margin" if only within a rigorous margin.
+    refused:   what the library allows and the reader does not.
+    inside:    a fitted model -> the model inside, which is given the same rows; None for a class without one.
+    passes_on: whether the class does nothing itself: what the model inside says is what it says.
+    """
+
+    read: Callable[..., Table]
+    precision: str
+    refused: str = ""
+    inside: Callable[[Any], Any] | None = None
+    passes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What may be needed to open a file.
+
+    dump:  what its user says that it lacks; as `load_model` was given it.
+    known: whether objects of a class may be made, by module and name.
+    """
+
+    dump: Any
+    known: Callable[[str, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    """A type of model files that run nothing when they are opened.
+
+    endings: of their names.
+    open:    a path -> a `ModelFile`, or the library's own object.
+    lacking: the endings of files that may lack what `load_model(dump=..)` says.
+    """
+
+    endings: tuple[str, ...]
+    open: Callable[[Path, Opening], Any]
+    lacking: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How a library reads the matrix that its model is given.
+
+    absent:   what an entry is that a sparse matrix does not store.
+    by_column: whether each column of a frame is made floats of by itself; else all of them, in the type that they have
+              in common.
+    integers: the floats that an array of integers becomes before anything else.
+    sparse:   the table of dense rows -> the table of rows of a sparse matrix, where these differ.
+    """
+
+    absent: Literal["zero", "missing"] = "zero"
+    by_column: bool = False
+    integers: Literal["float32", "float64"] = "float64"
+    sparse: Callable[[Ensemble], Ensemble] | None = None
+
+
+def _none(_: Any) -> None:
+    """Of a library whose models number no categories by themselves."""
+    return
+
+
+def _not_raw(*_: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """How a library's models number the categories of a frame by themselves.
+
+    step:      a model or a `ModelFile` -> the step that does the numbering, to be run like one of a pipeline; None for
+               a model without one. Raises ModelError for categories whose numbering is not known.
+    takes_raw: whether a model without such a step was still fitted on the space's raw columns, its categories being
+               numbers. Raises ModelError for a model that does not say which number a category has.
+    types:     the columns that a model takes in another type than float64, by name, where its step is no `Recoding` and
+               does not say so; None for a model that takes none.
+    """
+
+    step: Callable[[Any], Any] = _none
+    takes_raw: Callable[[Any, Space], bool] = _not_raw
+    types: Callable[[Any], Mapping[str, str] | None] = _none
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library whose models are read.
+
+    name:          as its makers write it.
+    package:       the name to import, with which the modules of its classes begin.
+    distributions: what an answer may depend on, by the name that people know: the names under which it is installed.
+    deployed:      a model, and how rows are handed to it -> the model as its users call it.
+    readers:       the public path of a class -> how it is read. A class matches by its own path or that of a base
+                   class, wherever inside the package the library keeps it.
+    unread:        classes that are asked for and not read: what to do instead.
+    extra:         what `pip install 'mace-smt[..]'` brings it; "" for what mace depends on itself.
+    spelled:       how its models spell the name of a column.
+    small:         fits a small model for `mace doctor`, on a frame of numbers and labels 0 and 1; None: none is.
+    """
+
+    name: str
+    package: str
+    distributions: Mapping[str, tuple[str, ...]]
+    deployed: Callable[[Any, Given], Deployed]
+    readers: Mapping[str, Reader]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    extra: str = ""
+    files: tuple[FileType, ...] = ()
+    categories: Categories = field(default_factory=Categories)
+    intake: Intake = field(default_factory=Intake)
+    spelled: Callable[[str], str] = str
+    small: Callable[[pd.DataFrame, pd.Series], Any] | None = None
+
+
+def is_path(module: str, name: str, path: str) -> bool:
+    """Whether a class is the public one of a path, wherever inside the named package the library keeps it.
+
+    module, name: where the class says that it was defined, and its name there.
+    """
+    package, _, public = path.rpartition(".")
+    return name == public and f"{module}.".startswith(f"{package}.")
+
+
+def is_class(kind: type, path: str) -> bool:
+    """As `is_path`, of a class."""
+    return is_path(kind.__module__, kind.__qualname__, path)
+
+
+def is_a(thing: object, path: str) -> bool:
+    """Whether an object is of exactly this public class."""
+    return is_class(type(thing), path)
+
+
+def descends(thing: object, path: str) -> bool:
+    """Whether an object is of this public class, or of one that is made from it."""
+    return any(is_class(base, path) for base in type(thing).__mro__)

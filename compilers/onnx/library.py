@@ -1,0 +1,70 @@
+"""All that is known of ONNX, and of onnxruntime, which runs its graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.deployed import Deployed, Given, Rows, as_rows
+from mace.compilers.library import FileType, Library, Reader
+from mace.compilers.model_file import Format, ModelFile
+from mace.compilers.onnx.model import load
+from mace.compilers.onnx.reader import follow, graph_of, read_proto
+from mace.tables.table import Ensemble
+
+
+def _deployed(model: Any, given: Given) -> Deployed:
+    return ModelFile(Path("the model"), FORMAT, graph_of(model)).deployed(given)
+
+
+def _made(graph: Any) -> Any:
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(follow(graph).file)
+
+
+def _session(session: Any, _: Given, table: Any) -> Deployed:
+    """The decisions of an ONNX graph whose output is a class, or else scores."""
+    given = session.get_inputs()[0]
+    dtype = np.float64 if "double" in given.type else np.float32
+    output = session.get_outputs()[0]  # the one that decides: `follow` keeps no other
+    fixed = given.shape[0] if isinstance(given.shape[0], int) else None  # Some exporters fix how many rows are asked.
+
+    def ask(rows: Rows) -> Rows:
+        """The classes or scores, shape (rows, ..); in blocks of the fixed size, the last one filled up."""
+        if fixed is None or not len(rows):
+            return np.asarray(session.run([output.name], {given.name: rows})[0]).reshape(len(rows), -1)
+        padded = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
+        blocks = [padded[start : start + fixed] for start in range(0, len(padded), fixed)]
+        found = [np.asarray(session.run([output.name], {given.name: block})[0]).reshape(fixed, -1) for block in blocks]
+        return np.concatenate(found)[: len(rows)]
+
+    def predict(frame: Any) -> Rows:
+        found = ask(as_rows(frame).astype(dtype))
+        if output.type in ("tensor(int64)", "tensor(string)"):
+            return found.ravel()
+        if not table.classes:
+            return np.asarray(found[:, 0])
+        if isinstance(table, Ensemble) and table.outputs == 1 or found.shape[1] == 1:
+            return np.asarray(np.array(table.classes)[(found[:, 0] > 0.5).astype(int)])
+        return np.asarray(np.array(table.classes)[np.argmax(found, axis=1)])
+
+    return Deployed(predict)
+
+
+FORMAT = Format("onnx", read_proto, _made, _session)
+LIBRARY = Library(
+    name="ONNX",
+    package="onnx",
+    distributions={"onnx": ("onnx",), "onnxruntime": ("onnxruntime", "onnxruntime-gpu")},
+    extra="onnx",
+    deployed=_deployed,
+    readers={
+        "onnx.ModelProto": Reader(
+            read_proto, "margin", "operations other than those of dense layers and tree ensembles; several inputs"
+        ),
+    },
+    files=(FileType((".onnx",), lambda path, _: ModelFile(path, FORMAT, load(path))),),
+)

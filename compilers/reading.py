@@ -1,0 +1,110 @@
+"""From a trained model to its table: the reader of its class, and those of the models that it has inside.
+
+In:  a library's own model object, or a `ModelFile`.
+Out: `read(model)`, a table of plain numbers (`mace.tables.table`), checked, and compared with the library's `predict`;
+     `read_coded` and `read_chain`, the same without the comparison.
+Promise: a class that is not in `READERS`, a model that is not fitted, and a table whose indices, shapes or numbers
+do not fit together are a ModelError that says which; no library is imported to find out which class a model has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mace.compilers.crosscheck import cross_check_matrix
+from mace.compilers.library import descends
+from mace.compilers.model_file import ModelFile
+from mace.compilers.registry import LIBRARIES, READERS, Chain, chain_of, deployed, registered, step_of, unreadable
+from mace.compilers.sklearn.common import DAMAGE
+from mace.errors import ModelError
+from mace.tables.table import Table
+from mace.tables.validity import validate
+
+# What a subclass may not redefine: its decision would no longer be that of the class whose reader is used.
+_DECIDING = (
+    "predict", "predict_proba", "decision_function", "score_samples", "_predict", "_raw_predict", "_forward_pass_fast",
+    "_joint_log_likelihood", "_check_X",
+)  # fmt: skip
+
+
+def read(model: object, known: Sequence[Sequence[float]] | None = None) -> Table:
+    """The table of a fitted model: plain numbers, validated, and compared with the model's own `predict`.
+
+    model: an object of one of the classes in READERS, or of a subclass that decides in the same way.
+    known: for every column of the model, numbers that it holds in use, which are tried too.
+    Raises ModelError for any other class, an unfitted model, or a damaged one, for one whose library says otherwise
+    than its table, and for a pipeline or a model that codes the categories of a frame by itself: these are compiled
+    over a space of their raw columns (`pipeline.reader.compile_raw`).
+    """
+    table = read_coded(model)
+    if step_of(model) is not None:
+        raise ModelError(
+            f"{table.name} was fitted on a frame with categories, which it numbers by itself",
+            hint="It is read over the frame's own columns: give a space of these.",
+        )
+    cross_check_matrix(table, deployed(model), known)
+    return table
+
+
+def read_coded(model: object) -> Table:
+    """As `read`, for any supported model: the table of one that codes categories by itself sees these codes."""
+    chain = chain_of(model)
+    if chain.steps is not None:
+        over = f"{type(chain.wrappers[0]).__name__} over a pipeline" if chain.wrappers else "a pipeline"
+        raise ModelError(f"{over} is read over the columns of a space", hint="Give its space as well (--space).")
+    return read_chain(chain)
+
+
+def read_chain(chain: Chain) -> Table:
+    """The table of a model over what its last step is given, whatever stands before that."""
+    table, inner = _read_one(chain.final), chain.final
+    for model in reversed(chain.wrappers):
+        table = _read_one(model, inner, table)
+        found = registered(model)
+        if found is None or not found.reader.passes_on:
+            inner = model
+    return table
+
+
+def _read_one(model: Any, *inside: Any) -> Table:
+    """What the reader of a model's class makes of it.
+
+    inside: the model inside, and its table; nothing for a model without one.
+    """
+    if isinstance(model, ModelFile):
+        return validate(model.table())
+    found = registered(model)
+    if found is None:
+        raise _unsupported(model)
+    _refuse_other_decision(model, found.kind)
+    try:
+        return validate(found.reader.read(model, *inside))
+    except DAMAGE as error:
+        raise unreadable(found.path, error) from error
+
+
+def _unsupported(model: object) -> ModelError:
+    """The error for a class without a reader."""
+    kind, hint = type(model), "Supported are " + ", ".join(sorted(READERS)) + "."
+    for library in LIBRARIES:
+        hint = next((what for path, what in library.unread.items() if descends(model, path)), hint)
+    if isinstance(model, type):
+        return ModelError(f"{model.__qualname__} is a class, not a trained model", hint=hint)
+    return ModelError(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
+
+
+def _refuse_other_decision(model: object, base: type) -> None:
+    """Raise unless `model` decides by the methods of `base` itself."""
+    kind = type(model)
+    for name in _DECIDING:
+        if name in getattr(model, "__dict__", {}) or _definition(kind, name) is not _definition(base, name):
+            raise ModelError(
+                f"{kind.__module__}.{kind.__qualname__} has its own `{name}`, so it may decide otherwise "
+                f"than {base.__qualname__}, whose numbers would be read"
+            )
+
+
+def _definition(kind: type, name: str) -> object:
+    """What a class says about a name itself or through its bases, before any descriptor acts."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)

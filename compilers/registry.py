@@ -1,0 +1,169 @@
+"""The list of the libraries whose models are read. Everything that depends on the library of a model asks here.
+
+In:  a model of any library, or a `ModelFile`.
+Out: its `Library`, its `Reader`, the deployed model, how its categories are numbered.
+Promise: adding a library is a folder with a `LIBRARY` object, and a place in `LIBRARIES`. No library is imported to
+find out which class a model has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values
+from mace.compilers.library import FileType, Library, Reader, is_class
+from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
+from mace.compilers.model_file import ModelFile
+from mace.compilers.onnx.library import LIBRARY as ONNX
+from mace.compilers.optbinning.library import LIBRARY as OPTBINNING
+from mace.compilers.pipeline.steps import is_pipeline
+from mace.compilers.recoding import Recoding
+from mace.compilers.sklearn.common import DAMAGE
+from mace.compilers.sklearn.library import LIBRARY as SKLEARN
+from mace.compilers.xgboost.library import LIBRARY as XGBOOST
+from mace.errors import ModelError
+from mace.space.space import Space
+
+LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, ONNX, OPTBINNING)
+READERS: dict[str, Reader] = {path: reader for library in LIBRARIES for path, reader in library.readers.items()}
+FILE_TYPES: dict[str, FileType] = {
+    ending: kind for library in LIBRARIES for kind in library.files for ending in kind.endings
+}
+
+
+def extras() -> dict[str, tuple[str, ...]]:
+    """What `mace.base.versions` is asked about: the libraries that mace does not depend on, and skops."""
+    found = {name: names for library in LIBRARIES if library.extra for name, names in library.distributions.items()}
+    return {**found, "skops": ("skops",)}
+
+
+# ------------------------------------------------------------------------------------------------ classes of models
+
+
+class Registered(NamedTuple):
+    """A row of READERS, and the class of a model's that it is for: its own, or a base class."""
+
+    path: str
+    kind: type
+    reader: Reader
+
+
+def registered(model: object) -> Registered | None:
+    """How a model is read; None for a class that is not."""
+    for base in type(model).__mro__:
+        for path, reader in READERS.items():
+            if is_class(base, path):
+                return Registered(path, base, reader)
+    return None
+
+
+def library_of(model: object) -> Library | None:
+    """The library that a model, or the class from which its own is made, comes from."""
+    if isinstance(model, ModelFile):
+        return next(library for library in LIBRARIES if library.package == model.format.package)
+    packages = [base.__module__.partition(".")[0] for base in type(model).__mro__]
+    return next((one for package in packages for one in LIBRARIES if one.package == package), None)
+
+
+class Chain(NamedTuple):
+    """A model, and those that it has inside.
+
+    wrappers: the models with another one inside, from the outermost in.
+    steps:    those of pipelines on the way, with their names; None without a pipeline.
+    name:     the name of the last step of these.
+    final:    the model that is given the matrix.
+    """
+
+    wrappers: tuple[Any, ...]
+    steps: tuple[tuple[str, Any], ...] | None
+    name: str
+    final: Any
+
+
+def chain_of(model: Any) -> Chain:
+    """What a model has inside; raises ModelError for a model that is damaged, or not fitted."""
+    wrappers: list[Any] = []
+    steps: list[tuple[str, Any]] | None = None
+    before = ""
+    while True:
+        if is_pipeline(model):
+            inner = list(getattr(model, "steps", ()))
+            if not inner:
+                raise ModelError("the pipeline has no steps")
+            steps = [*(steps or ()), *((before + name, step) for name, step in inner[:-1])]
+            before, model = f"{before}{inner[-1][0]}__", inner[-1][1]
+            continue
+        found = registered(model)
+        if found is None or found.reader.inside is None:
+            return Chain(tuple(wrappers), None if steps is None else tuple(steps), before.removesuffix("__"), model)
+        wrappers.append(model)
+        try:
+            model = found.reader.inside(model)
+        except DAMAGE as error:
+            raise unreadable(found.path, error) from error
+
+
+def unreadable(path: str, error: Exception) -> ModelError:
+    """The error for a model that `fit` cannot have left so: a reader looks at dozens of attributes, and each may be
+    missing or of another type in a damaged model."""
+    name = path.rpartition(".")[2]
+    return ModelError(f"this {name} cannot be read ({type(error).__name__}: {error})", hint="Fit it again.")
+
+
+def library_inside(model: Any) -> Library | None:
+    """The library of the model that is given the matrix."""
+    return library_of(chain_of(model).final)
+
+
+# ------------------------------------------------------------------------------------------------- what they say
+
+
+def deployed(model: Any, *, raw: Literal["frame", "array"] | None = None) -> Deployed:
+    """The model as its users call it.
+
+    raw: its frames hold columns of any type, categories among them, and it takes them as frames or as arrays without
+         names; None: they hold numbers only.
+    """
+    given = {"frame": as_it_is, "array": as_values, None: as_rows}[raw]
+    library = library_of(model)
+    if isinstance(model, ModelFile):
+        found = model.deployed(given)
+    else:
+        found = as_estimator(model, given) if library is None else library.deployed(model, given)
+    inside = library if library is None or library.spelled is not str else library_inside(model)
+    return found if inside is None else replace(found, spelled=inside.spelled)
+
+
+def step_of(model: Any) -> Any:
+    """The step that numbers the categories of the model that is given the matrix; None if its trees see the columns as
+    they are given. Raises ModelError for categories whose numbering is not known."""
+    final = chain_of(model).final
+    library = library_of(final)
+    return None if library is None else library.categories.step(final)
+
+
+def takes_raw(model: Any, space: Space) -> bool:
+    """Whether a model without such a step was still fitted on the space's raw columns: its categories are numbers.
+
+    Raises ModelError for a model of such columns that does not say which number a category has.
+    """
+    final = chain_of(model).final
+    library = library_of(final)
+    return library is not None and library.categories.takes_raw(final, space)
+
+
+def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> Mapping[str, str]:
+    """The features that the model takes as columns of pandas' type `category` (or one of whole numbers of a type), or
+    as `object`, by name.
+
+    behind: whether other steps of a pipeline come before it.
+    """
+    library = library_of(model)
+    known = step.types() if isinstance(step, Recoding) else library.categories.types(model) if library else None
+    if known is None:
+        return {}
+    if behind and "object" not in known.values():
+        return {f.name: "category" for f in space.features if any(isinstance(level, str) for level in f.levels)}
+    return {name: kind for name, kind in known.items() if name in space.names and not space[name].numeric}

@@ -1,0 +1,128 @@
+"""All that is known of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mace.compilers.deployed import as_estimator
+from mace.compilers.library import Categories, FileType, Library, Reader
+from mace.compilers.sklearn import calibrated, thresholded
+from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
+from mace.compilers.sklearn.categories import step_of, takes_raw, types_of
+from mace.compilers.sklearn.common import fitted
+from mace.compilers.sklearn.ensembles import read_adaboost, read_bagging, read_isolation, read_voting
+from mace.compilers.sklearn.linear import read_line, read_linear
+from mace.compilers.sklearn.mlp import read_mlp
+from mace.compilers.sklearn.naive_bayes import read_bernoulli, read_complement, read_multinomial
+from mace.compilers.sklearn.skops_model import open_skops
+from mace.compilers.sklearn.trees import read_forest, read_tree
+
+
+def _small(frame: Any, labels: Any) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(3, max_depth=2, random_state=0).fit(frame, labels)
+
+
+def _passing_on(attribute: str) -> Reader:
+    """The reader of a class that only hands its rows to a model that it holds."""
+    return Reader(
+        lambda _, __, table: table,
+        "as the model inside",
+        inside=lambda model: fitted(model, attribute),
+        passes_on=True,
+    )
+
+
+_OUTPUTS = "several outputs"
+_CERTAIN = "probabilities of 0 and 1 (`alpha=0`)"
+_LABELS = "several labels a row"
+_MEMBERS = "members other than trees"
+_LINE = Reader(read_line, "margin")
+_LINE_OF_ONE = Reader(read_line, "margin", _OUTPUTS)
+_LINEAR = Reader(read_linear, "margin")
+_RIDGE = Reader(read_linear, "margin", _LABELS)
+_TREE = Reader(read_tree, "exact", _OUTPUTS)
+_FOREST = Reader(read_forest, "exact", _OUTPUTS)
+_BOOSTING = Reader(read_boosting, "exact", "an `init` that is a model")
+_HISTOGRAMS = Reader(read_hist_boosting, "exact", "losses with a logarithmic link")
+_BAGGING = Reader(read_bagging, "exact", _MEMBERS)
+_MLP = Reader(read_mlp, "margin", f"hidden layers that are neither relu nor identity; {_LABELS}")
+_THRESHOLD = Reader(
+    thresholded.read_threshold,
+    "as the model inside; margin where a libm has a say",
+    "scores that are neither linear nor of gradient boosting; probabilities of votes, AdaBoost, naive Bayes, of "
+    "calibrations by temperature",
+    inside=thresholded.inside,
+)
+
+LIBRARY = Library(
+    name="scikit-learn",
+    package="sklearn",
+    distributions={"scikit-learn": ("scikit-learn",)},
+    deployed=as_estimator,
+    readers={
+        "sklearn.tree.DecisionTreeClassifier": _TREE,
+        "sklearn.tree.DecisionTreeRegressor": _TREE,
+        "sklearn.tree.ExtraTreeClassifier": _TREE,
+        "sklearn.tree.ExtraTreeRegressor": _TREE,
+        "sklearn.ensemble.RandomForestClassifier": _FOREST,
+        "sklearn.ensemble.RandomForestRegressor": _FOREST,
+        "sklearn.ensemble.ExtraTreesClassifier": _FOREST,
+        "sklearn.ensemble.ExtraTreesRegressor": _FOREST,
+        "sklearn.ensemble.GradientBoostingClassifier": _BOOSTING,
+        "sklearn.ensemble.GradientBoostingRegressor": _BOOSTING,
+        "sklearn.ensemble.HistGradientBoostingClassifier": _HISTOGRAMS,
+        "sklearn.ensemble.HistGradientBoostingRegressor": _HISTOGRAMS,
+        "sklearn.ensemble.AdaBoostClassifier": Reader(read_adaboost, "exact for two classes, else margin", _MEMBERS),
+        "sklearn.ensemble.BaggingClassifier": _BAGGING,
+        "sklearn.ensemble.BaggingRegressor": _BAGGING,
+        "sklearn.ensemble.VotingClassifier": Reader(
+            read_voting, "exact for hard votes, else margin", "members other than trees; for soft votes, than forests"
+        ),
+        "sklearn.ensemble.IsolationForest": Reader(read_isolation, "margin"),
+        "sklearn.calibration.CalibratedClassifierCV": Reader(
+            calibrated.read_calibrated,
+            "as the model inside; margin where a libm has a say",
+            "means of several calibrated models (`ensemble=True`); more than two classes",
+            inside=calibrated.inside,
+        ),
+        "sklearn.frozen.FrozenEstimator": _passing_on("estimator"),
+        "sklearn.model_selection.GridSearchCV": _passing_on("best_estimator_"),
+        "sklearn.model_selection.RandomizedSearchCV": _passing_on("best_estimator_"),
+        "sklearn.model_selection.FixedThresholdClassifier": _THRESHOLD,
+        "sklearn.model_selection.TunedThresholdClassifierCV": _THRESHOLD,
+        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": _LINEAR,
+        "sklearn.naive_bayes.MultinomialNB": Reader(read_multinomial, "margin", _CERTAIN),
+        "sklearn.naive_bayes.ComplementNB": Reader(read_complement, "margin", _CERTAIN),
+        "sklearn.naive_bayes.BernoulliNB": Reader(read_bernoulli, "margin", _CERTAIN),
+        "sklearn.linear_model.LogisticRegression": _LINEAR,
+        "sklearn.linear_model.LogisticRegressionCV": _LINEAR,
+        "sklearn.linear_model.RidgeClassifier": _RIDGE,
+        "sklearn.linear_model.RidgeClassifierCV": _RIDGE,
+        "sklearn.linear_model.SGDClassifier": _LINEAR,
+        "sklearn.linear_model.Perceptron": _LINEAR,
+        "sklearn.svm.LinearSVC": _LINEAR,
+        "sklearn.linear_model.LinearRegression": _LINE_OF_ONE,
+        "sklearn.linear_model.Ridge": _LINE_OF_ONE,
+        "sklearn.linear_model.RidgeCV": _LINE_OF_ONE,
+        "sklearn.linear_model.Lasso": _LINE_OF_ONE,
+        "sklearn.linear_model.LassoCV": _LINE,
+        "sklearn.linear_model.ElasticNet": _LINE_OF_ONE,
+        "sklearn.linear_model.ElasticNetCV": _LINE,
+        "sklearn.linear_model.HuberRegressor": _LINE,
+        "sklearn.linear_model.SGDRegressor": _LINE,
+        "sklearn.svm.LinearSVR": _LINE,
+        "sklearn.neural_network.MLPClassifier": _MLP,
+        "sklearn.neural_network.MLPRegressor": _MLP,
+    },
+    unread={
+        "sklearn.naive_bayes.GaussianNB": "Its scores are quadratic. LinearDiscriminantAnalysis has linear ones.",
+        "sklearn.naive_bayes.CategoricalNB": "Encode its columns by OneHotEncoder, before a MultinomialNB.",
+        "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": "LinearDiscriminantAnalysis has linear scores.",
+        "sklearn.compose.TransformedTargetRegressor": "Explain its regressor_, with the goal on the transformed scale.",
+    },
+    files=(FileType((".skops",), open_skops),),
+    categories=Categories(step_of, takes_raw, types_of),
+    small=_small,
+)

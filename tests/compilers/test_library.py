@@ -1,0 +1,97 @@
+"""A library is added in one place: its folder says all that is known of it, and the list names the folder."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mace.compilers
+from mace.base.versions import versions
+from mace.compilers import LIBRARIES, extras, read
+from mace.compilers.registry import FILE_TYPES, READERS, library_of
+from mace.errors import ModelError
+from tests import house
+
+FOLDER = Path(mace.compilers.__file__).parent
+PROJECT = tomllib.loads((house.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_every_folder_with_a_library_is_in_the_list() -> None:
+    written = {path.parent.name for path in FOLDER.glob("*/library.py")}
+    listed = [importlib.import_module(f"mace.compilers.{name}.library").LIBRARY for name in sorted(written)]
+    assert {library.name for library in listed} == {library.name for library in LIBRARIES}
+
+
+def test_no_class_and_no_ending_belongs_to_two_libraries() -> None:
+    assert len(READERS) == sum(len(library.readers) for library in LIBRARIES)
+    assert len(FILE_TYPES) == sum(len(kind.endings) for library in LIBRARIES for kind in library.files)
+    for library in LIBRARIES:
+        assert all(path.startswith(f"{library.package}.") for path in (*library.readers, *library.unread))
+        assert not library.readers.keys() & library.unread.keys()
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
+def test_what_brings_a_library_is_what_pyproject_says(library: Any) -> None:
+    wanted = PROJECT["optional-dependencies"][library.extra] if library.extra else PROJECT["dependencies"]
+    brought = {re.split(r"[^A-Za-z0-9-]", one)[0] for one in wanted}
+    assert all(brought & set(names) for names in library.distributions.values())
+
+
+def test_no_library_is_imported_to_find_out_which_class_a_model_has() -> None:
+    heavy = {library.package for library in LIBRARIES} | {"onnxruntime", "skops", "joblib"}
+    code = "import mace.compilers, sys; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=house.ROOT, capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()) & heavy
+
+
+def test_a_library_that_is_installed_under_another_name_has_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    def version(name: str) -> str:
+        if name == "xgboost-cpu":
+            return "3.2.0"
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    found = versions(extras())
+    assert found["xgboost"] == "3.2.0"
+    assert found["lightgbm"] == "not installed (optional)"
+    assert "xgboost-cpu" not in found
+
+
+def test_a_subclass_from_elsewhere_is_of_the_library_of_its_base() -> None:
+    xgboost = pytest.importorskip("xgboost", reason="an extra that is not installed")
+
+    class Mine(xgboost.XGBClassifier):  # type: ignore[misc, name-defined]
+        """Only its name is new."""
+
+    found = library_of(Mine())
+    assert found is not None and found.name == "XGBoost"
+    assert library_of(object()) is None
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
+def test_what_is_not_read_is_refused_by_name_with_what_to_do_instead(library: Any) -> None:
+    for path, instead in library.unread.items():
+        package, _, name = path.rpartition(".")
+        model = object.__new__(getattr(importlib.import_module(package), name))
+        with pytest.raises(ModelError, match=re.escape(name)) as caught:
+            read(model)
+        assert instead in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "library", [one for one in LIBRARIES if one.small is not None], ids=lambda library: library.name
+)
+def test_the_doctor_reads_a_small_model_of_each_library(library: Any) -> None:
+    from mace.cli.self_test import _read
+
+    pytest.importorskip(library.package, reason="an extra that is not installed")
+    assert "says what the library says" in _read(library)

@@ -23,25 +23,13 @@ from mace.problem.programs import Rule, rule_of
 from mace.space.axes import Axis, LevelAxis, Point
 from mace.tables.table import Ensemble, Formula, Label
 from mace.verify import properties as kinds
+from mace.verify.conditions import condition_cases, condition_of, holds_for
+from mace.verify.pairs import Lacking, Pairs, within_of
 from mace.verify.product import Pair
 from mace.verify.programs import OTHER
 from mace.verify.properties import Property
-from mace.verify.questions import (
-    Broken,
-    Case,
-    Lacking,
-    Pairs,
-    Row,
-    Rows,
-    class_goal,
-    condition_cases,
-    condition_of,
-    holds_for,
-    ordered,
-    question_of,
-    step_cases,
-    within_of,
-)
+from mace.verify.questions import Broken, Case, Row, Rows, class_goal, ordered, question_of
+from mace.verify.steps import step_cases
 from mace.verify.structure import same_network
 from mace.verify.subject import Subject
 

@@ -17,8 +17,9 @@ from mace.space.space import Space
 from mace.tables.margins import compare_slack, exact_margin, exact_scores, network_error, possible
 from mace.tables.members import equal_to
 from mace.tables.table import Compare, Ensemble, Layer, Network, decided, decision_of
+from mace.verify.pairs import Pairs
 from mace.verify.product.joint import decisions_of
-from mace.verify.questions import Pairs, step_cases
+from mace.verify.steps import step_cases
 from mace.verify.subject import Whole
 from tests.reference import random_model
 

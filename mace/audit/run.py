@@ -60,7 +60,7 @@ def audit(
             asked is a record that says so.
     """
     given = locals()
-    from mace.audit.asking import answered
+    from mace.audit.dispatch import answered
     from mace.audit.request import Request
 
     return answered(Request(**given))

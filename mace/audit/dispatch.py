@@ -42,12 +42,12 @@ def answered(request: Request) -> Audit:
     with (
         Store(request.checkpoint, task.parts) as store,
         Progress(request.progress, request.callback) as progress,
-        Asking(task, store, request, progress) as asking,
+        Dispatch(task, store, request, progress) as dispatch,
     ):
-        records = asking.all(queries)
-        extra = {part: asking.all(more) for part, more in _further(request, base, queries, records)}
+        records = dispatch.all(queries)
+        extra = {part: dispatch.all(more) for part, more in _further(request, base, queries, records)}
         about = _about(request, task, records)
-        done = Audit(records, extra, named, tuple(request.protected), about, request.random_state, asking.count)
+        done = Audit(records, extra, named, tuple(request.protected), about, request.random_state, dispatch.count)
         store.keep_run(done)
     return done
 
@@ -82,7 +82,7 @@ def _further(
         yield "core", [again("core", query, core=True) for query in sorted(some, key=lambda q: q.row)]
 
 
-class Asking:
+class Dispatch:
     """Hands queries to a runner and records to the store; the runner is started when there is something to ask."""
 
     def __init__(self, task: Task, store: Store, request: Request, progress: Progress) -> None:
@@ -143,7 +143,7 @@ class Asking:
         self.task.explainer.ready(self.task.oracle)  # so that processes find on disk what they would all compile
         return LocalRunner(self.task, min(processes, queries))
 
-    def __enter__(self) -> Asking:
+    def __enter__(self) -> Dispatch:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -233,6 +233,8 @@ def proof_term(nodes: list[Any]) -> str:
         if name == "split":
             first, second = stack.pop(), stack.pop()
             stack.append(f"(Split {arguments[0]}%nat ({arguments[1]}) {first} {second})")
+        elif name == "prune":  # Forest.v looks for the leaves that a box reaches
+            continue
         elif name in LEAVES:
             stack.append(LEAVES[name])
         else:

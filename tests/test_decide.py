@@ -13,7 +13,8 @@ from mace.certify.writer import canonical, certifiable, certificate, statement
 from mace.problem.distance import norm
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
-from mace.proofs.check import Problem, Refused
+from mace.proofs.kernel.proof import read_model
+from mace.proofs.kernel.statement import Statement
 from mace.space.axes import Point
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -56,12 +57,12 @@ def variant(question: Question, kind: str, rng: np.random.Generator) -> Question
     return question
 
 
-def accepted(problem: Problem, point: Point) -> bool:
-    try:
-        problem.model.witness(list(point))
-    except Refused:
-        return False
-    return True
+def read(data: dict[str, object]) -> Statement:
+    return Statement(data, read_model(data["model"]))
+
+
+def accepted(problem: Statement, point: Point) -> bool:
+    return bool(problem.model.witness(problem, list(point)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,7 +73,7 @@ def test_the_checker_accepts_as_witnesses_just_the_points_that_certainly_have_th
         question = variant(random_question(7000 + seed, extras=False), kind, rng)
         if certifiable(question) is not None:
             continue
-        problem = Problem(json.loads(canonical(statement(question, None))))
+        problem = read(json.loads(canonical(statement(question, None))))
         everywhere = list(points(question))
         for place in rng.permutation(len(everywhere))[:15].tolist():
             point = everywhere[place]
@@ -96,5 +97,5 @@ def test_a_witness_that_the_cast_to_float32_leaves_in_doubt_is_not_written() -> 
         asked = Question(space, axes, table, Goal("1", frozenset([1]), decision_for(table, {1})), norm("l1", 2))
         made = certificate(asked, Fraction(0), asked.start, [Leaf("distance")]).to_dict()
         in_doubt += asked.has_goal(asked.start) is None
-        assert (made["witness"] is not None) == accepted(Problem(made["statement"]), asked.start)
+        assert (made["witness"] is not None) == accepted(read(made["statement"]), asked.start)
     assert 5 < in_doubt < 75

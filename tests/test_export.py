@@ -21,7 +21,8 @@ from mace.certify.writer import Certificate, certifiable, same_statement
 from mace.errors import CertificateError, MaceError, ModelError
 from mace.language import parse_program, run
 from mace.problem.distance import norm
-from mace.proofs.check import Problem
+from mace.proofs.kernel.proof import read_model
+from mace.proofs.kernel.statement import Statement
 from mace.solve.choice import choose
 from mace.solve.driver import bracket_optimum
 from mace.solve.protocol import Gap, Limits
@@ -84,7 +85,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
         best = nearest(question)
         data = json.loads(export(question, "json", None if best is None else best[0])[".json"])
         assert same_statement(data, question) == []
-        Problem(data["statement"])
+        Statement(data["statement"], read_model(data["statement"]["model"]))
         assert not Certificate(data).check().accepted  # it has no proof yet
         oracle = choose(question).oracle
         try:
@@ -96,7 +97,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
             from mace.certify.writer import certificate
 
             whole = certificate(question, None if best is None else found.lower, None, proved).to_dict()
-            verdict = Certificate({**data, "proof": whole["proof"]}).check()
+            verdict = Certificate({**data, "cuts": whole["cuts"], "proof": whole["proof"]}).check()
             assert verdict.accepted, verdict.reason
 
 

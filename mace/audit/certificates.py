@@ -23,11 +23,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
 from mace.certify.writer import Certificate, canonical, certificate, model_part, zipped
 from mace.errors import CertificateError
-from mace.proofs.check import MODEL
+from mace.proofs.check import known_model
+from mace.proofs.reader import MODEL, SharedModel
 from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
@@ -53,8 +54,12 @@ class Writer:
         return zipped(self._text)
 
     @cached_property
-    def _parsed(self) -> Any:
-        return json.loads(self._text)
+    def _parsed(self) -> SharedModel:
+        return SharedModel(json.loads(self._text))
+
+    @cached_property
+    def _known(self) -> Any:
+        return known_model({"statement": {"model": self._parsed}})
 
     @cached_property
     def _digest(self) -> str:
@@ -63,7 +68,7 @@ class Writer:
     def ready(self) -> float:
         """Write the model, once and for all answers; the seconds it took. Raises CertificateError."""
         began = time.perf_counter()
-        _ = self._digest, self._packed, self._parsed
+        _ = self._digest, self._packed, self._known
         return time.perf_counter() - began
 
     def of(self, answer: Answer) -> Certificate:
@@ -74,7 +79,9 @@ class Writer:
         if answer.proof is None or answer.question is None:
             raise CertificateError(f"the oracle {answer.oracle!r} gave no proof that stands alone")
         lower = None if answer.status == "infeasible" else answer.exact_lower_bound
-        return certificate(answer.question, lower, answer.witness, answer.proof, model={"sha256": self._digest})
+        return certificate(
+            answer.question, lower, answer.witness, answer.proof, {"sha256": self._digest}, NEVER, self._known
+        )
 
     def save(self, short: Certificate, path: Path) -> int:
         """Write a certificate, gzipped, and before it the model if it is not there; returns the certificate's size."""

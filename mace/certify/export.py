@@ -108,6 +108,7 @@ def _as_statement(question: Question, radius: Fraction | None) -> dict[str, obje
         "about": about,
         "statement": statement(question, radius),
         "witness": None,
+        "cuts": [],
         "proof": [],
     }
 

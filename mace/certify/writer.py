@@ -33,6 +33,7 @@ from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, Av
 from mace.problem.programs import Rule
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
 from mace.problem.question import Question
+from mace.proofs.convert import elaborated
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.space.columns import Column
 from mace.tables.members import are_whole, whole_numbers
@@ -41,8 +42,9 @@ from mace.tables.table import Compare, Ensemble, Formula, Network, Tree
 if TYPE_CHECKING:
     from mace.proofs.check import Verdict
 
-FORMAT = 1
+FORMAT = 2
 MAX_TEXT = 4000
+WRITING = "the certificate was being written"
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ def certificate(
     proof: Proof,
     model: dict[str, Any] | None = None,
     deadline: Deadline = NEVER,
+    known: Any = None,
 ) -> Certificate:
     """The certificate of a bound.
 
@@ -158,18 +161,23 @@ def certificate(
              checker, can tell that it has the goal: when its last bits depend on the order of summation.
     model:   what stands for the model, for callers that write many certificates of one model and keep its
              `model_part` in a file of its own; None: that part itself.
+    known:   what the kernel's `read_model` made of that part, with `model`.
     Raises CertificateError if the question cannot be written, with the reason; TimeOverError.
     """
+    said = statement(question, lower, model, deadline)
+    deadline.look(WRITING)
+    cuts, nodes = elaborated(said, [_node(node) for node in proof], known, lambda: deadline.look(WRITING))
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return Certificate(
         {
             "mace_certificate": FORMAT,
             "about": about,
-            "statement": statement(question, lower, model, deadline),
+            "statement": said,
             "witness": None
             if witness is None or not question.has_goal(witness)
             else {"point": [int(i) for i in witness], "distance": text(question.distance_of(witness))},
-            "proof": [_node(node) for node in proof],
+            "cuts": cuts,
+            "proof": nodes,
         }
     )
 

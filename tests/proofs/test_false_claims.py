@@ -392,7 +392,9 @@ def test_its_true_twin_is_accepted(name: str) -> None:
     data = CLAIMS[name][1]
     verdict = check(data)
     assert verdict.accepted, verdict.reason
-    assert verdict.fired == Counter(node[0] for node in data["proof"])
+    # A proof of format 1 is elaborated: rules that only narrow a box are written into it.
+    fired = {name: count for name, count in verdict.fired.items() if name not in ("near", "prune", "bounds")}
+    assert fired == Counter(node[0] for node in data["proof"] if node[0] != "bounds")
 
 
 @pytest.mark.parametrize(
@@ -436,14 +438,14 @@ def test_a_network_ends_without_a_relu() -> None:
 @pytest.mark.parametrize(
     ("node", "words"),
     [
-        (["trees", 1], "trees takes 0 fields, found 1"),
+        (["trees", 1], "expected a list of a tree and leaves"),
         (["split", 0], "split takes 2 fields, found 1"),
         (["split", 1, 0], "axis: expected an integer from 0 to 0"),
         (["split", -1, 0], "axis: expected an integer from 0 to 0"),
-        (["split", 0, "0"], "at: expected an index"),
+        (["split", 0, "0"], "at: expected an integer"),
         (["rule", 0], "rule: expected an integer"),
-        (["dual", {}], "the model is no network"),
-        (["dual"], "the model is no network"),
+        (["dual", {}], "dual is not about this kind of model"),
+        (["dual"], "dual is not about this kind of model"),
         (["nothing"], "no rule 'nothing'"),
     ],
 )

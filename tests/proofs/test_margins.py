@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mace.proofs.check import ERROR, Network, Problem, check
+from mace.proofs.check import check
+from mace.proofs.kernel.networks import ERROR, Network
+from mace.proofs.kernel.proof import read_model
 from tests.proofs.by_hand import certificate, forest, grid, network, number
 
 HAIR = Fraction(1, 10**9)
@@ -341,7 +343,7 @@ def test_the_margin_of_two_scores_of_a_network_is_that_of_both() -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_errors_of_scores_are_rounded_up(name: str) -> None:
     data = network_case(name, 4 * HAIR)[0]
-    model = Problem(data["statement"]).model
+    model = read_model(data["statement"]["model"])
     assert isinstance(model, Network)
     size = [Fraction(7, 3)] * len(data["statement"]["columns"])
     moved = [Fraction(1, 10**20)] * len(size)

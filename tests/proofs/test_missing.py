@@ -115,8 +115,8 @@ def test_what_costs_nothing_is_no_change_in_l0_either(alpha: str) -> None:
     [
         (certificate(ABOVE_3, GOAL, "3", [["trees"]], **lacking(0), rules=BELOW_4), "may be missing"),
         (certificate(network([[[1.0]]], [[0.0]]), GOAL, "3", [dual("1")], **lacking(0)), "a network takes no number"),
-        (certificate(ABOVE_3, GOAL, "3", [["trees"]], **{**lacking(0), "columns": [[0, None, []]]}), "only there"),
-        (certificate(ABOVE_3, GOAL, "3", [["trees"]], columns=[[0, None, [], TOP]]), "only there"),
+        (certificate(ABOVE_3, GOAL, "3", [["trees"]], **{**lacking(0), "columns": [[0, None, []]]}), "4 entries"),
+        (certificate(ABOVE_3, GOAL, "3", [["trees"]], columns=[[0, None, [], TOP]]), "expected 3 entries"),
         (certificate(ABOVE_3, GOAL, "3", [["trees"]], **lacking(0, "-1")), "cost: expected a number of at least 0"),
     ],
 )  # fmt: skip

@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 from mace.proofs import check as checker
-from mace.proofs.check import INFINITE, ONE, Problem, Refused, rank_floor, rank_value, rounded, to_dtype
+from mace.proofs import convert
+from mace.proofs.kernel.axes import Axis, levels
+from mace.proofs.kernel.ensembles import Ensemble, Reach
+from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
+from mace.proofs.kernel.networks import BOUND, ERROR, FINE, SLOPE, Linear, Relaxation, relaxed
+from mace.proofs.kernel.proof import Check, State, read_model
+from mace.proofs.kernel.statement import Column, Statement
 from tests.proofs import enumeration
 from tests.proofs.by_hand import certificate, forest, grid, network, number
 
@@ -65,9 +71,9 @@ def test_a_number_is_rounded_as_the_processor_rounds(dtype: str) -> None:
         *(top + beyond(dtype) * Fraction(k, 4) for k in range(9)),
     ]
     for x in quotients:
-        assert rounded(x.numerator, x.denominator, dtype) == scaled(nearest(x, dtype)), x
+        assert quotient(x.numerator, x.denominator, dtype) == scaled(nearest(x, dtype)), x
         if (x * ONE).denominator == 1:
-            assert to_dtype(int(x * ONE), dtype) == scaled(nearest(x, dtype)), x
+            assert to_float(int(x * ONE), dtype) == scaled(nearest(x, dtype)), x
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -77,18 +83,18 @@ def test_floats_are_counted_in_their_order(dtype: str) -> None:
     top = struct.unpack(whole, struct.pack(code, np.finfo(dtype).max))[0]
     for rank in [*range(-40, 41), top, -top, *(int(rng.integers(-top, top)) for _ in range(300))]:
         x = Fraction(struct.unpack(code, struct.pack(whole, abs(rank)))[0]) * (1 if rank >= 0 else -1)
-        assert Fraction(rank_value(rank, dtype), ONE) == x
-        assert rank_floor(int(x * ONE), dtype) == rank
+        assert Fraction(float_with_bits(rank, dtype), ONE) == x
+        assert convert.below(int(x * ONE), dtype) == rank
         if abs(rank) < top and dtype == "float32":
-            assert rank_floor(int(x * ONE) + 1, dtype) == rank
-            assert rank_floor(int(x * ONE) - 1, dtype) == rank - 1
+            assert convert.below(int(x * ONE) + 1, dtype) == rank
+            assert convert.below(int(x * ONE) - 1, dtype) == rank - 1
 
 
 def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers() -> None:
     rng = np.random.default_rng(3)
     below = 2**62
     axis = grid(-below, below, 0)
-    column = checker.Column([0, None, "float32"], [checker.Grid(axis, "")], "")
+    column = Column([0, None, "float32"], [Axis(axis, "")], "")
     differ = 0
     for _ in range(2000):
         x = int(rng.integers(-below, below)) >> int(rng.integers(40))
@@ -103,7 +109,7 @@ def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers(
 @pytest.mark.parametrize(
     ("model", "more", "words"),
     [
-        (network([[[1.0]]], [[0.0]]), {}, "a network takes no number that is rounded once"),
+        (network([[[1.0]]], [[0.0]]), {}, "a network takes no number that may be missing, or is rounded once"),
         (forest([[1.0]]), {"features": [grid(0, 9, 0, grid="float64")]}, "only a value of a grid of steps"),
         (forest([[1.0]]), {"features": [grid(0, 2**128, 0)]}, "a value overflows"),
         (forest([[1.0]]), {"columns": [[0, None, ["float32"]]]}, "expected a list"),
@@ -120,7 +126,7 @@ def test_what_is_not_rounded_once_is_refused(model: Any, more: Any, words: str) 
 def test_a_text_is_the_float_that_it_spells_or_none() -> None:
     rng = np.random.default_rng(3)
     for x in (floats(rng, "float64") * sign for _ in range(300) for sign in (1, -1)):
-        assert checker.floating(x.hex(), "") == scaled(x)
+        assert floating(x.hex(), "") == scaled(x)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +147,7 @@ def test_a_text_is_the_float_that_it_spells_or_none() -> None:
 )
 def test_what_spells_no_double_is_refused(wrong: object) -> None:
     with pytest.raises(Refused):
-        checker.floating(wrong, "")
+        floating(wrong, "")
 
 
 # --- small random statements -----------------------------------------------------------------------------------------
@@ -259,14 +265,14 @@ def statement(seed: int, kind: str, hard: bool = True) -> dict[str, Any]:
     return dict(certificate(model, [[[0, None, number(0.0), False]]], claim, [], distance=norm, **more)["statement"])
 
 
-def boxes(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[list[Any], list[tuple[int, ...]]]]:
+def boxes(problem: Check, rng: np.random.Generator) -> Iterator[tuple[list[Any], list[tuple[int, ...]]]]:
     """Random boxes that are not empty, each with its points."""
     for n in range(6):
         spans: list[Any] = []
         sides = []
-        for axis in problem.axes:
-            if isinstance(axis, checker.Levels):
-                held = checker.levels(axis.full)
+        for axis in problem.statement.axes:
+            if not axis.is_grid:
+                held = levels(axis.full)
                 kept = [i for i in held if n == 0 or rng.random() < 0.6] or held[:1]
                 spans.append(sum(1 << i for i in kept))
             else:
@@ -281,9 +287,24 @@ def boxes(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[list[Any
 SEEDS = range(60)
 
 
-def each(kind: str, seed: int, hard: bool = True) -> Iterator[tuple[Any, Problem, list[Any], list[tuple[int, ...]]]]:
+def opened(data: Any) -> Check:
+    """What a checker knows before the proof: the statement, and the root's state."""
+    model = read_model(data["model"])
+    cuts, _ = convert.elaborated(data, [["trees"]], model)
+    return Check(Statement(data, model), cuts)
+
+
+def state_of(problem: Check, box: Any, state: State | None = None) -> State:
+    """A state, at first the root, narrowed to a box."""
+    state = state or problem.root
+    for j, span in enumerate(box):
+        state = problem.narrowed(state, j, span)
+    return state
+
+
+def each(kind: str, seed: int, hard: bool = True) -> Iterator[tuple[Any, Check, list[Any], list[tuple[int, ...]]]]:
     data = statement(seed, kind, hard)
-    problem = Problem(data)
+    problem = opened(data)
     for box, points in boxes(problem, np.random.default_rng(seed)):
         yield data, problem, box, points
 
@@ -295,28 +316,31 @@ def far(data: Any, point: Any) -> Fraction:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_distances_rules_and_regions_of_a_box(seed: int) -> None:
     for data, problem, box, points in each("ensemble", seed):
+        common = problem.statement.common
+        state = state_of(problem, box)
         least = min(far(data, p) for p in points)
-        assert Fraction(problem.least(box), problem.common) == least
-        for k, rule in enumerate(problem.rules):
+        assert Fraction(state.total + state.largest, common) == least
+        assert Fraction(sum(problem.statement.least(box)), common) == least
+        for k, rule in enumerate(problem.statement.rules):
             found = [
                 enumeration.of(
                     data["rules"][k], [enumeration.value(f, i) for f, i in zip(data["features"], p, strict=True)]
                 )
                 for p in points
             ]
-            can = rule.possible(problem.axes, box)
+            can = rule.possible(problem.statement.axes, box)
             assert can[0] >= (not all(found)), (data["rules"][k], box)
             assert can[1] >= any(found), (data["rules"][k], box)
             assert any(can)
             if len(points) == 1:
                 assert can == (not found[0], found[0])
-        for k, region in enumerate(problem.avoid):
+        for k, region in enumerate(problem.statement.avoid):
             inside = all(not enumeration.allowed({**data, "rules": [], "avoid": [data["avoid"][k]]}, p) for p in points)
-            assert region.holds(problem, box) <= inside, (data["avoid"][k], box)
+            assert region.holds(problem.statement.axes, box, common) <= inside, (data["avoid"][k], box)
             if len(points) == 1:
-                assert region.holds(problem, box) == inside
+                assert region.holds(problem.statement.axes, box, common) == inside
         moved = [sum(i != f["start"] for i, f in zip(p, data["features"], strict=True)) for p in points]
-        fewest = sum(not axis.has(span, axis.start) for axis, span in zip(problem.axes, box, strict=True))
+        fewest = sum(not axis.has(span, axis.start) for axis, span in zip(problem.statement.axes, box, strict=True))
         assert fewest == min(moved)
 
 
@@ -325,49 +349,90 @@ def test_the_parts_of_a_split_are_the_whole(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _, problem, box, points in each("ensemble", seed):
         j = int(rng.integers(len(box)))
-        axis = problem.axes[j]
+        axis = problem.statement.axes[j]
         at = points[int(rng.integers(len(points)))][j]
-        one, other = axis.halves(box[j], 1 << at if isinstance(axis, checker.Levels) else at, "at")
+        state = state_of(problem, box)
+        one, other = (child.box[j] for child in problem.split(state, j, at if axis.is_grid else 1 << at))
         for i in {p[j] for p in points}:
             assert axis.has(one, i) != axis.has(other, i)
-        if not isinstance(axis, checker.Levels):
+        if axis.is_grid:
             assert axis.has(one, at)
             assert one == (box[j][0], at)
 
 
+def leaf(model: Ensemble, t: int, row: Any) -> int:
+    """The node of the leaf that a row reaches."""
+    tree, tests, n = model.trees[t], list(model.tests), 0
+    while tree.test[n] >= 0:
+        column, threshold = tests[tree.test[n]]
+        n = tree.left[n] if model.passes(row[column], threshold) else tree.right[n]
+    return n
+
+
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_best_leaves_of_a_box(seed: int, hard: bool) -> None:
-    for data, problem, box, _ in each("ensemble", seed, hard):
-        model = problem.model
-        assert isinstance(model, checker.Ensemble)
-        model.prepare()
-        root, j = problem.root, 0
-        state = checker.State([*box[:1], *root.box[1:]], root)
-        state.axis, state.before = j, root.box[j]
-        kept = [p for p in enumeration.points(data) if problem.axes[0].has(box[0], p[0])]
-        near = [p for p in kept if problem.claim is None or far(data, p) < problem.claim]
-        scores = {p: enumeration.scores(data, p)[0] for p in near}
-        for fresh in (True, False):
-            if not fresh:
-                model.reached(state)
-            best = model.best(state, 0)
-            assert best is not None or not near
-            if near:
-                assert best is not None
-                assert Fraction(best, ONE) >= Fraction(max(scores.values()))
-        reached = model.reached(state)
+def test_the_leaves_of_a_box(seed: int, hard: bool) -> None:
+    for data, problem, box, points in each("ensemble", seed, hard):
+        reach, statement = problem.model, problem.statement
+        assert isinstance(reach, Reach)
+        state = state_of(problem, box)
+        near = [p for p in points if statement.claim is None or far(data, p) < statement.claim]
+        gone = [
+            [t, n] for t, leaves in enumerate(reach.leaves) for n, (_, sides) in leaves.items()
+            if reach.unreached(state, sides)
+        ]  # fmt: skip
+        left = reach.prune(state, *gone)
+        assert not (left.empty and near)
         for p in near:
-            row = problem.row(p)
-            for t, records in enumerate(reached):
-                assert model.leaf(t, row) in [record[4] for record in records]
-            assert sum(model.leaf(t, row)[0] for t in range(len(model.trees))) == scaled(scores[p])
-        if not problem.limit and len(near) == 1:
-            assert all(len(records) == 1 for records in reached)
+            nodes = [leaf(reach.model, t, statement.row(p)) for t in range(len(reach.leaves))]
+            for t, n in enumerate(nodes):
+                assert reach.leaves[t][n][0] & left.alive[t]
+            exact = sum(reach.model.trees[t].value[n][0] for t, n in enumerate(nodes))
+            assert exact == scaled(enumeration.scores(data, p)[0])
+            assert left.sums[0] >= exact
+        if statement.claim is None and len(points) == 1:
+            assert all(mask.bit_count() == 1 for mask in left.alive)
+            assert left.sums[0] == exact
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cut_one_further_is_refused(seed: int) -> None:
+    for data, problem, _, _ in itertools.islice(each("ensemble", seed), 1):
+        reach = problem.model
+        assert isinstance(reach, Reach)
+        cuts, _ = convert.elaborated(data, [["trees"]], reach.model)
+        for k, test in enumerate(reach.model.tests):
+            at = cuts[k]
+            for wrong in (at - 1, at + 1) if at is not None else (0,):
+                column = problem.statement.columns[test[0]]
+                if at is None and column.table is None:
+                    continue  # No walk came to this test: it may be cut anywhere that is right.
+                with pytest.raises(Refused, match="cuts: "):
+                    Reach(problem.statement, reach.model, [*cuts[:k], wrong, *cuts[k + 1 :]], problem.root)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_near_stays(seed: int) -> None:
+    for data, problem, box, points in each("network", seed):
+        statement = problem.statement
+        state = state_of(problem, box)
+        nodes: list[Any] = []
+        kept = convert.nearer(problem, state, nodes)
+        near = [p for p in points if statement.claim is None or far(data, p) < statement.claim]
+        assert not (kept.empty and near)
+        for p in near:
+            assert all(axis.has(span, i) for axis, span, i in zip(statement.axes, kept.box, p, strict=True))
+        for axis, span, (j, sides) in ((statement.axes[j], box[j], (j, s)) for _, *rest in nodes for j, s in rest):
+            # Nothing less may stay: the spans that are written are the smallest.
+            smaller = [[sides[0] + 1, sides[1]], [sides[0], sides[1] - 1]] if axis.is_grid else []
+            for one in smaller:
+                if one[0] <= one[1] and axis.has(span, one[0]):
+                    with pytest.raises(Refused, match="near enough"):
+                        problem.near(state, [j, one])
 
 
 def inside(low: int, high: int, z: Fraction) -> bool:
-    return Fraction(low, 1 << checker.BOUND) <= z <= Fraction(high, 1 << checker.BOUND)
+    return Fraction(low, 1 << BOUND) <= z <= Fraction(high, 1 << BOUND)
 
 
 def inputs(data: Any, point: Any) -> list[Fraction]:
@@ -400,66 +465,59 @@ def hidden(data: Any, point: Any) -> list[list[Fraction]]:
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_bounds_of_hidden_units(seed: int, hard: bool) -> None:
+    rng = np.random.default_rng(seed)
     for data, problem, box, points in each("network", seed, hard):
-        model = problem.model
-        assert isinstance(model, checker.Network)
-        model.prepare()
-        near = [p for p in points if problem.claim is None or far(data, p) < problem.claim]
-        state = checker.State(box, problem.root)
-        kept = model.cut(box)
-        assert kept is not None or not near
-        for p in near:
-            assert kept is not None
-            assert all(axis.has(span, i) for axis, span, i in zip(problem.axes, kept, p, strict=True))
-        model.derive(state)
-        assert not (state.empty and near)
-        for p in near:
-            for units, values in zip(state.units, hidden(data, p), strict=False):
-                assert all(inside(low, high, z) for (low, high), z in zip(units, values, strict=True))
-        if not near or problem.claim is not None or len(points) > 1 or problem.root.empty:
+        statement, model = problem.statement, problem.model
+        assert isinstance(model, Relaxation)
+        near = [p for p in points if statement.claim is None or far(data, p) < statement.claim]
+        state = state_of(problem, box)
+        price = number(float(rng.choice([0.0, 0.25, 3.0, 1e6])))
+        given = [
+            [k, n, price, None if n % 3 == 1 else number(0.5)]
+            for k, row in enumerate(state.units)
+            for n in range(len(row))
+        ]
+        for found in (model.bounds(state, *given), convert.deeper(problem, convert.nearer(problem, state, []), [])):
+            assert not (found.empty and near)
+            for p in near:
+                for units, values in zip(found.units, hidden(data, p), strict=False):
+                    assert all(inside(low, high, z) for (low, high), z in zip(units, values, strict=True))
+        if not near or statement.claim is not None or len(points) > 1:
             continue
-        # On one point the bounds are the number itself, where nothing below was undecided at the root.
-        for units, values in zip(state.units[:1], hidden(data, points[0])[:1], strict=True):
+        # On one point the bounds are the number itself, where nothing below is undecided.
+        for units, values in zip(found.units[:1], hidden(data, points[0])[:1], strict=True):
             for (low, high), z in zip(units, values, strict=True):
-                assert low >= 0 or high <= 0 or Fraction(high - low, 1 << checker.BOUND) < Fraction(1, 2**40), z
+                assert low >= 0 or high <= 0 or Fraction(high - low, 1 << BOUND) < Fraction(1, 2**40), z
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_least_of_a_linear_function_near_the_start(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for data, problem, box, points in each("network", seed):
-        model = problem.model
-        assert isinstance(model, checker.Network)
+        statement, model = problem.statement, problem.model
+        assert isinstance(model, Relaxation)
+        state = state_of(problem, box)
         for size in (1, 2**170, 2**420):  # small: its roundings are felt; large: those of the distance are
-
-            def coefficient(size: int = size) -> int:
-                return int(rng.integers(-50, 51)) * size + int(rng.integers(-3, 4))
-
-            gathered = [
-                [coefficient() for _ in range(axis.count)] if isinstance(axis, checker.Levels) else coefficient()
-                for axis in problem.axes
-            ]
-            least = model._knapsack(gathered, box, 7)
-            for p in points:
-                if problem.claim is None or far(data, p) < problem.claim:
-                    value = Fraction(7)
-                    for j, (axis, k, i) in enumerate(zip(problem.axes, gathered, p, strict=True)):
-                        x = Fraction(axis.number(i), axis.unit * model.below[j])
-                        value += k[i] if isinstance(k, list) else k * x
-                    assert least <= value, (size, p)
+            v = [int(rng.integers(-50, 51)) * size + int(rng.integers(-3, 4)) for _ in statement.columns]
+            for theta in (0, 1 << FINE, int(rng.integers(1, 2**60)) << 100):
+                least, shift = model.least(state, Linear(v, 7, FINE), theta, None)
+                for p in points:
+                    if statement.claim is None or far(data, p) < statement.claim:
+                        value = 7 + sum((k * x for k, x in zip(v, inputs(data, p), strict=True)), Fraction(0))
+                        assert Fraction(least, 1 << shift) <= value / (1 << FINE), (size, p)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_phase_holds_every_point_on_its_side(seed: int) -> None:
     for data, problem, box, points in each("network", seed):
         model = problem.model
-        assert isinstance(model, checker.Network)
-        model.prepare()
-        state = checker.State(box, problem.root)
-        near = [p for p in points if problem.claim is None or far(data, p) < problem.claim]
+        assert isinstance(model, Relaxation)
+        root = convert.deeper(problem, problem.root, [])
+        state = state_of(problem, box, root)
+        near = [p for p in points if problem.statement.claim is None or far(data, p) < problem.statement.claim]
         for k, units in enumerate(state.units):
             for n in range(len(units)):
-                off, on = checker.phase(problem, state, k, n)
+                off, on = model.phase(state, k, n)
                 assert (off.phases[k, n], on.phases[k, n]) == (False, True)
                 for p in near:
                     values = hidden(data, p)
@@ -476,10 +534,10 @@ def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for data, problem, box, points in each("network", seed):
         model = problem.model
-        assert isinstance(model, checker.Network)
-        model.prepare()
-        near = [p for p in points if problem.claim is None or far(data, p) < problem.claim]
-        for state in checker.phase(problem, checker.State(box, problem.root), 0, 0):
+        assert isinstance(model, Relaxation)
+        root = convert.deeper(problem, problem.root, [])
+        near = [p for p in points if problem.statement.claim is None or far(data, p) < problem.statement.claim]
+        for state in model.phase(state_of(problem, box, root), 0, 0):
             weight, push = (Fraction(int(rng.integers(0, 1 << 20)), 1 << 19) for _ in range(2))
             share = Fraction(1, 4)
             part = {
@@ -488,46 +546,47 @@ def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
                 "phases": [[0, 0, str(push)]],
                 "largest": [[j, str(share)] for j in range(len(box))],
             }
-            found = model.bound(state, 0, part, "part 0")
-            assert found is not None or not near
+            if state.empty:
+                continue
+            found = model.part_bound(state, 0, part)
             for p in near:
-                assert found is not None
                 values = hidden(data, p)
                 on = state.phases[0, 0]
                 if values[0][0] * (1 if on else -1) < 0:
                     continue
-                least = -weight * (values[-1][0] + Fraction(model.error[0], 1 << checker.ERROR))
+                least = -weight * (values[-1][0] + Fraction(model.errors[0], 1 << ERROR))
                 least += push * values[0][0] * (-1 if on else 1)
-                if problem.claim is not None:
+                if problem.statement.claim is not None:
                     norm = {name: Fraction(q) for name, q in data["distance"].items()}
                     for f, i in zip(data["features"], p, strict=True):
                         delta, w = enumeration.change(f, i, f["start"]), Fraction(f["weight"])
                         least += w * (norm["alpha"] * (delta > 0) + (norm["beta"] + share * norm["gamma"]) * delta)
+                    least -= problem.statement.claim
                 assert Fraction(found[0], 1 << found[1]) <= least
 
 
 def test_a_relaxed_unit_lies_below_the_unit() -> None:
     rng = np.random.default_rng(4)
-    one = 1 << checker.SLOPE
+    one = 1 << SLOPE
     for _ in range(4000):
-        low = (int(rng.integers(-50, 50)) << checker.BOUND) // 7
-        high = low + (int(rng.integers(0, 60)) << checker.BOUND) // 7
+        low = (int(rng.integers(-50, 50)) << BOUND) // 7
+        high = low + (int(rng.integers(0, 60)) << BOUND) // 7
         v = int(rng.integers(-9, 10))
         t = [None, 0, one, int(rng.integers(1 << 62)) * 12][rng.integers(4)]
-        s, c = checker.relaxed(v, low, high, t)
+        s, c = relaxed(v, low, high, t)
         for z in {low, high, *([0] if low < 0 < high else [])}:
-            unit = (v * max(z, 0)) << 2 * checker.SLOPE
-            assert unit >= s * z + (c << checker.BOUND), (v, low, high, t, z)
+            unit = (v * max(z, 0)) << 2 * SLOPE
+            assert unit >= s * z + (c << BOUND), (v, low, high, t, z)
 
 
 def test_a_relaxed_unit_is_exact_where_it_can_be() -> None:
-    one, whole = 1 << checker.SLOPE, 1 << checker.BOUND
-    assert checker.relaxed(7, -5 * whole, 0, one) == (0, 0)
-    assert checker.relaxed(7, 0, 5 * whole, None) == checker.relaxed(7, 0, 5 * whole, one) == (7 * one * one, 0)
-    assert checker.relaxed(-7, 0, 5 * whole, None) == (-7 * one * one, 0)
-    assert checker.relaxed(7, -5 * whole, 5 * whole, None) == (0, 0)
+    one, whole = 1 << SLOPE, 1 << BOUND
+    assert relaxed(7, -5 * whole, 0, one) == (0, 0)
+    assert relaxed(7, 0, 5 * whole, None) == relaxed(7, 0, 5 * whole, one) == (7 * one * one, 0)
+    assert relaxed(-7, 0, 5 * whole, None) == (-7 * one * one, 0)
+    assert relaxed(7, -5 * whole, 5 * whole, None) == (0, 0)
     # The chord from (-4, 0) to (4, 4).
-    assert checker.relaxed(-8, -4 * whole, 4 * whole, None) == (-4 * one * one, -16 * one * one)
+    assert relaxed(-8, -4 * whole, 4 * whole, None) == (-4 * one * one, -16 * one * one)
 
 
 @pytest.mark.parametrize("unit", [(-1, 0), (-2, 0), (1, 0), (0, -1), (0, 2), (True, 0), (0, None)])

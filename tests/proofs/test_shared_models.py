@@ -20,6 +20,7 @@ from mace.certify.writer import canonical, same_statement, zipped
 from mace.cli import app
 from mace.errors import CertificateError
 from mace.proofs import check as checker
+from mace.proofs import reader
 from mace.proofs.check import MODEL, Unusable, check, load
 from mace.proofs.translate import TranslationError, read, translate
 from tests.audit import faults
@@ -111,7 +112,7 @@ def damage(folder: Path, how: str) -> None:
         case "the same in other words":
             model.write_bytes(zipped(gzip.decompress(raw) + b" "))
         case "too large":
-            model.write_bytes(gzip.compress(b" " * (checker.MAX_BYTES + 1), 1))
+            model.write_bytes(gzip.compress(b" " * (reader.MAX_BYTES + 1), 1))
         case "no json":
             nothing = b"[" * 100_000
             other = hashlib.sha256(nothing).hexdigest()

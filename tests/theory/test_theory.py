@@ -174,6 +174,8 @@ def edits(data: Json, rng: np.random.Generator) -> Iterator[Json]:
             new["proof"][at][2] += int(rng.choice([-2, -1, 1, 2]))
             if new["proof"][at][2] < 0 and features[proof[at][1]]["kind"] != "grid":
                 continue
+        elif proof[at][0] == "prune":
+            continue
         else:
             new["proof"][at] = [str(rng.choice(["trees", "cell", "distance", "empty", "changes"]))]
         yield new

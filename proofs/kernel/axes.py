@@ -1,0 +1,149 @@
+"""One axis a feature: its indices, their values, and what each adds to the distance.
+
+A span is a set of indices: (lowest, highest) of a grid, a bit mask of levels. A box is one span an axis.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+from typing import Any, TypeAlias
+
+from mace.proofs.kernel.fields import count, index, integer, least_0, maybe, one_of, positive, read, truth, words
+from mace.proofs.kernel.floats import LAST, ONE, float_with_bits, need, rational
+
+Span: TypeAlias = Any
+Cost: TypeAlias = tuple[int, int]  # what one axis adds to the sum of the distance, and its part of the maximum
+
+BOTH = {"name": words, "weight": least_0, "start": index}
+GRID = {
+    **BOTH, "kind": one_of("grid"), "grid": one_of("step", *LAST), "step": positive, "extra": maybe(rational),
+    "lower": index, "upper": index, "scale": positive, "missing?": {"cost": least_0, "allowed": truth},
+}  # fmt: skip
+LEVELS = {
+    **BOTH, "kind": one_of("levels"), "count": count, "allowed": count, "ordered": truth, "missing?": {"cost": least_0},
+}  # fmt: skip
+
+
+def meet(one: Span, other: Span) -> Span:
+    """The indices in both."""
+    if type(one) is int:
+        return one & other
+    return (one[0] if one[0] > other[0] else other[0], one[1] if one[1] < other[1] else other[1])
+
+
+def empty(span: Span) -> bool:
+    """Whether a span has no index."""
+    return not span if type(span) is int else bool(span[0] > span[1])
+
+
+def levels(mask: int) -> list[int]:
+    """The levels of a mask, in order."""
+    return [level for level in range(mask.bit_length()) if mask >> level & 1]
+
+
+class Axis:
+    """A grid of numbers in order, perhaps with "missing" as one more index above them; or a few levels."""
+
+    # What `measure` says, times the common denominator of all distances.
+    jump = slope = steep = lost = lost_top = 0
+
+    def __init__(self, data: Any, where: str) -> None:
+        self.is_grid = type(data) is not dict or data.get("kind") != "levels"
+        found = read(data, GRID if self.is_grid else LEVELS, where)
+        self.name, self.weight, self.start, self.grid = found.name, found.weight, found.start, ""
+        absent = found.missing
+        self.missing_cost = absent.cost if absent else Fraction(0)
+        self.unit, self.step, self.extra, self.may_lack = 1, 1, None, False
+        self.costs: dict[Span, Cost] = {}
+        if not self.is_grid:
+            self.count, self.full, self.ordered = found.count, found.allowed, found.ordered
+            need(self.full < 1 << self.count and 0 <= self.start < self.count, f"{where}: expected an integer below")
+            self.missing = self.count - 1 if absent else None
+            ranks = max(self.count - 1 - bool(absent), 1)
+            self.reach = Fraction(ranks if self.ordered else 1)
+            return
+        self.grid = found.grid
+        if self.grid == "step":
+            self.unit = lcm(found.step.denominator, found.extra.denominator if found.extra is not None else 1)
+            self.step = int(found.step * self.unit)
+            if found.extra is not None:
+                self.extra = int(found.extra * self.unit)
+                self.place = self.extra // self.step + 1
+        else:
+            need(found.extra is None, f"{where}: only a grid of steps has an extra value")
+            self.unit = ONE
+        need(found.lower <= found.upper, f"{where}: lower lies above upper")
+        self.missing = found.upper + 1 if absent else None
+        self.may_lack = bool(absent and absent.allowed)
+        self.full = (found.lower, found.upper + self.may_lack)
+        for end in (found.lower, found.upper, self.start):
+            self.index(end, where)
+        self.reach = found.scale * self.unit
+
+    def index(self, data: Any, where: str) -> int:
+        """An index of the axis, allowed or not."""
+        if not self.is_grid:
+            return integer(data, 0, self.count - 1, where)
+        last = LAST.get(self.grid)
+        exists = last is None or data == self.missing or -last <= integer(data, None, None, where) <= last
+        need(exists, f"{where}: expected an integer from -{last} to {last}")
+        return integer(data, None, None, where)
+
+    def span(self, data: Any, where: str) -> Span:
+        """A span as it is written: [lowest, highest] of a grid, a mask of levels."""
+        if not self.is_grid:
+            return integer(data, 0, (1 << self.count) - 1, where)
+        low, high = read(data, (index, index), where)
+        return low, high
+
+    def only(self, index: int) -> Span:
+        """The span of one index."""
+        return (index, index) if self.is_grid else 1 << index
+
+    def has(self, span: Span, index: int) -> bool:
+        """Whether a span holds an index."""
+        return bool(span[0] <= index <= span[1]) if self.is_grid else bool(span >> index & 1)
+
+    def number(self, index: int) -> int:
+        """The value with this index, times `unit`."""
+        if self.grid in LAST:
+            return float_with_bits(index, self.grid)
+        if self.extra is None or index < self.place:
+            return index * self.step
+        return self.extra if index == self.place else (index - 1) * self.step
+
+    def ends(self, span: Span) -> list[int]:
+        """Indices among which every function has its greatest value that only grows away from some index."""
+        if not self.is_grid:
+            return levels(span)
+        low, high = span
+        return [low, high] if high != self.missing or low == high else [low, high - 1, high]
+
+    def measure(self, alpha: Fraction, beta: Fraction, gamma: Fraction) -> list[Fraction]:
+        """What this axis adds to the distance: for a change at all, for each unit of change in the sum and in the
+        maximum, and for a change from or to "missing" in the sum and in the maximum."""
+        jump, scale, lost = self.weight * alpha, self.weight / self.reach, self.weight * self.missing_cost
+        return [jump, beta * scale, gamma * scale, jump + beta * lost if lost else lost, gamma * lost]
+
+    def between(self, one: int, other: int) -> Cost:
+        """What two points that differ in these indices are apart on this axis."""
+        if one != other and self.missing in (one, other):
+            return self.lost, self.lost_top
+        apart = abs(self.number(one) - self.number(other)) if self.is_grid or self.ordered else int(one != other)
+        return (self.jump + self.slope * apart, self.steep * apart) if apart else (0, 0)
+
+    def nearest(self, span: Span) -> int:
+        """The index of a span that is nearest to the start."""
+        if not self.is_grid:
+            return min(levels(span), key=lambda level: self.between(level, self.start))
+        low, high = span
+        near = low if low > self.start else high if high < self.start else self.start
+        return min(near, high, key=lambda k: self.between(k, self.start)) if high == self.missing else int(near)
+
+    def cost(self, span: Span) -> Cost:
+        """The least that a point of the span adds to the distance."""
+        found = self.costs.get(span)
+        if found is None:
+            found = self.costs[span] = self.between(self.nearest(span), self.start)
+        return found

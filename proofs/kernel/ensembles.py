@@ -1,0 +1,318 @@
+"""Trees: which leaves a box reaches, the sum of the best of them, and the rounding of the library's own sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import gcd
+from typing import Any, NamedTuple, TypeAlias
+
+from mace.proofs.kernel.axes import Span, empty, meet
+from mace.proofs.kernel.fields import anything, count, float_0, integer, one_of, read, truth
+from mace.proofs.kernel.floats import (
+    BEYOND,
+    DIGITS,
+    INFINITE,
+    ONE,
+    SMALLEST,
+    UNIT,
+    floating,
+    gamma,
+    need,
+    quotient,
+    to_float,
+)  # fmt: skip
+from mace.proofs.kernel.statement import Compare, Statement
+
+# Scores this near to the boundary of a squashed decision count as on either side of it (units of the dtype).
+SQUASHED = {"argmax": 0, "softmax": 32, "positive": 0, "nonnegative": 0, "sigmoid": 16, "value": 0}
+ENSEMBLE = {
+    "kind": one_of("ensemble"), "rule": one_of(*SQUASHED), "cast": one_of(*DIGITS), "test": one_of("<=", "<"),
+    "dtype": one_of(*DIGITS), "ordered": truth, "error": float_0, "divide": count, "start": [floating],
+    "trees": [{name: [anything] for name in ("column", "threshold", "left", "right", "value")}],
+}  # fmt: skip
+
+Test: TypeAlias = tuple[int, Any]  # a column, and its threshold times 2^1074 or the categories that go left
+Sides: TypeAlias = dict[int, Span]  # where a leaf's path narrows the axes
+
+
+class Tree(NamedTuple):
+    """A tree over its nodes: the number of each one's test (-1: a leaf), its children, and the values of leaves."""
+
+    test: list[int]
+    left: list[int]
+    right: list[int]
+    value: dict[int, tuple[int, ...]]
+
+
+class Ensemble:
+    """Trees whose different tests are numbered, in the order in which they come: tree by tree, node by node."""
+
+    def __init__(self, data: Any) -> None:
+        found = read(data, ENSEMBLE, "statement: model")
+        self.kind = found.kind
+        self.rule, self.cast, self.strict, self.dtype = found.rule, found.cast, found.test == "<", found.dtype
+        self.ordered, self.error, self.divide = found.ordered, found.error, found.divide
+        self.start = self._stored(found.start)
+        self.outputs = len(self.start)
+        self.tests: dict[Test, int] = {}
+        self.trees = [self._tree(tree, f"statement: model: tree {t}") for t, tree in enumerate(found.trees)]
+        self.squashed = SQUASHED[self.rule] * int(UNIT[self.dtype] * ONE)
+
+    def _stored(self, values: Iterable[int]) -> tuple[int, ...]:
+        """Floats as the library adds them: rounded to its dtype."""
+        stored = tuple(to_float(x, self.dtype) for x in values)
+        need(all(abs(x) < INFINITE for x in stored), "statement: model: a value overflows")
+        return stored
+
+    def _tree(self, data: Any, where: str) -> Tree:
+        size = len(data.column)
+        need(size and all(len(entries) == size for entries in vars(data).values()), f"{where}: expected {size} entries")
+        test, value, parents = [-1] * size, {}, bytearray(size)
+        for n, (c, threshold, left, right, values) in enumerate(
+            zip(data.column, data.threshold, data.left, data.right, data.value, strict=True)
+        ):
+            if type(c) is int and c == -1:
+                need(threshold == left == right == 0, f"{where}: node {n}: a leaf tests nothing")
+                value[n] = self._stored(read(values, (floating,) * self.outputs, where))
+                continue
+            need(values is None, f"{where}: node {n}: only a leaf has values")
+            if type(threshold) is list:
+                threshold = frozenset(ONE * integer(k, None, None, where) for k in threshold)
+            else:
+                threshold = floating(threshold, f"{where}: node {n}")
+            need(type(c) is int and c >= 0, f"{where}: node {n}: no column {c!a}")
+            test[n] = self.tests.setdefault((c, threshold), len(self.tests))
+            for child in (left, right):
+                # A child after its parent, with no other: so every walk ends, and none is longer than the tree.
+                need(type(child) is int and n < child < size, f"{where}: node {n}: its child must come after it")
+                need(not parents[child], f"{where}: node {child} has two parents")
+                parents[child] = 1
+        need(parents.count(1) == size - 1, f"{where}: not every node is reached")
+        return Tree(test, data.left, data.right, value)
+
+    def passes(self, number: int, threshold: Any) -> bool:
+        """Whether a float goes left."""
+        seen = to_float(number, self.cast)
+        if isinstance(threshold, frozenset):
+            return seen in threshold
+        return seen < threshold if self.strict else bool(seen <= threshold)
+
+    def scores(self, leaves: Sequence[Sequence[int]]) -> list[int]:
+        """The library's own float scores: added in order, each sum rounded, divided at the end."""
+        scores = list(self.start)
+        for values in leaves:
+            scores = [to_float(s + v, self.dtype) for s, v in zip(scores, values, strict=True)]
+        return [quotient(s, self.divide * ONE, self.dtype) if self.divide > 1 else s for s in scores]
+
+    def slack(self, compare: Compare) -> tuple[Fraction, Fraction]:
+        """How far the exact sums, times 2^1074, of a float comparison that holds may lie below it, and of one that
+        fails above it.
+
+        Lemma: with n terms of which the largest sum of sizes is M, |float sum - exact sum| <= g(n - 1) M in any order,
+        and 0 if all are multiples of one power of two and M is below 2^digits of it. Division is monotone: it can only
+        make neighbours equal, within 2 u M (1 + g(n)) + 2 divide 2^-1022, and keeps exact sums apart where it is by a
+        power of two and nothing underflows.
+        """
+        sides = compare.sides
+        size, grain = sum(abs(self.start[s]) for s in sides), gcd(*(self.start[s] for s in sides))
+        for tree in self.trees:
+            size += max(sum(abs(v[s]) for s in sides) for v in tree.value.values())
+            grain = gcd(grain, *(v[s] for v in tree.value.values() for s in sides))
+        grain &= -grain  # the largest power of two that divides every value
+        terms = len(self.trees) + any(self.start[s] for s in sides)
+        need(size * (1 + gamma(terms + 1, self.dtype)) < BEYOND[self.dtype] // 2, "statement: model: sums may overflow")
+        exact = size <= grain << DIGITS[self.dtype]
+        summing = Fraction(0) if exact else gamma(max(terms - 1, 0), self.dtype) * size
+        loose = tight = Fraction(0)
+        halved = not self.divide & (self.divide - 1) and Fraction(grain, self.divide) >= SMALLEST[self.dtype] * ONE
+        if self.divide > 1 and not (exact and halved):
+            error = 2 * UNIT[self.dtype] * size * (1 + gamma(terms, self.dtype))
+            error += 2 * self.divide * SMALLEST[self.dtype] * ONE
+            if not (len(sides) == 2 and exact and grain > error):
+                loose = Fraction(0) if len(sides) == 2 and compare.strict else error
+                tight = Fraction(0) if len(sides) == 2 and not compare.strict else error
+        outside = self.squashed * self.divide + self.error * len(sides)
+        return summing + loose + outside, summing + tight + outside
+
+    def witness(self, statement: Statement, point: Sequence[int]) -> bool:
+        """Whether the float model certainly has the goal at a point: by its own sums, or beyond the slack."""
+        row, leaves, tests = statement.row(point), [], list(self.tests)
+        for tree in self.trees:
+            n = 0
+            while tree.test[n] >= 0:
+                column, threshold = tests[tree.test[n]]
+                n = tree.left[n] if self.passes(row[column], threshold) else tree.right[n]
+            leaves.append(tree.value[n])
+        scores, sums = self.scores(leaves), [sum(values) for values in zip(self.start, *leaves, strict=True)]
+
+        def holds(compare: Compare) -> bool:
+            if self.ordered and not self.squashed and not self.error:
+                return compare.holds(compare.margin(scores) - compare.than, 0)
+            return compare.holds(compare.margin(sums) - compare.than * self.divide, self.slack(compare)[1])
+
+        return any(all(map(holds, part)) for part in statement.goal)
+
+
+class Reach:
+    """Leaves of the trees that points against the claim can reach, and what the best of them add up to.
+
+    A state holds one set of leaves a tree, `alive`, as a bit mask over those that the root reaches: no point of its box
+    nearer than the claim reaches another. `sums` holds for each comparison the sum of the best margins of these leaves.
+    """
+
+    def __init__(self, statement: Statement, model: Ensemble, cuts: Any, root: Any) -> None:
+        self.statement, self.model = statement, model
+        need(type(cuts) is list and len(cuts) == len(model.tests), f"cuts: expected {len(model.tests)} entries")
+        self.sides: Sequence[Any] = [self.cut(test, at) for test, at in zip(model.tests, cuts, strict=True)]
+        self.prepare(root)
+
+    def prepare(self, root: Any) -> None:
+        """Leaves and sums of the root."""
+        statement, model = self.statement, self.model
+        self.compares = list(dict.fromkeys(compare for part in statement.goal for compare in part))
+        self.needed = [self.threshold(compare) for compare in self.compares]
+        self.leaves = [self.reached(tree, root) for tree in model.trees]
+        # For each comparison and tree the margins of its leaves, the best first, each with the bit of its leaf.
+        self.best = [
+            [
+                sorted(((c.margin(model.trees[t].value[n]), bit) for n, (bit, _) in found.items()), reverse=True)
+                for t, found in enumerate(self.leaves)
+            ]
+            for c in self.compares
+        ]
+        root.alive = [(1 << len(found)) - 1 for found in self.leaves]
+        root.empty = root.empty or not all(root.alive)
+        root.sums = [
+            c.margin(model.start) + sum(margins[0][0] for margins in best if margins)
+            for c, best in zip(self.compares, self.best, strict=True)
+        ]
+
+    def threshold(self, compare: Compare) -> int:
+        """An integer below which the sum of margins shows that a comparison does not hold."""
+        slack, _ = self.model.slack(compare)
+        least = Fraction(compare.than * self.model.divide) - slack
+        # A strict comparison of exact sums does not hold at a tie.
+        return int(least) + 1 if not slack and compare.strict else -(-least.numerator // least.denominator)
+
+    def cut(self, test: Test, at: Any) -> tuple[int, Span, Span] | None:
+        """The axis of a test, the indices that go left, and those that go right; None if nothing is said of it.
+
+        Lemma: rounding, the chain, the cast and the comparison are monotone functions of the index of a grid, so that
+        the two indices beside the cut decide all. Levels are tested one by one.
+        """
+        need(test[0] < len(self.statement.columns), f"statement: model: no column {test[0]}")
+        column, passes = self.statement.columns[test[0]], self.model.passes
+        if column.table is not None:
+            need(at is None, "cuts: levels are not cut")
+            mask = sum(1 << level for level, x in enumerate(column.table) if passes(x, test[1]))
+            return column.feature, mask, ~mask
+        need(not isinstance(test[1], frozenset), "statement: model: tests categories of a grid")
+        if at is None:
+            return None
+        low, high = column.axis.full
+        at = integer(at, low - 1, high, "cuts")
+        before = at < low or passes(column.at(at), test[1]) != column.falling
+        after = at == high or passes(column.at(at + 1), test[1]) == column.falling
+        need(before and after, f"cuts: column {test[0]} is not cut after the index {at}")
+        sides = ((low, at), (at + 1, high))
+        return column.feature, *(sides[::-1] if column.falling else sides)
+
+    def reached(self, tree: Tree, root: Any) -> dict[int, tuple[int, Sides]]:
+        """The leaves that the root reaches: node -> its bit, and where its path narrows the axes."""
+        found: dict[int, tuple[int, Sides]] = {}
+        todo: list[tuple[int, Sides]] = [(0, {})]
+        while todo:
+            n, sides = todo.pop()
+            if self.unreached(root, sides):
+                continue
+            if tree.test[n] < 0:
+                found[n] = (1 << len(found), sides)
+                continue
+            cut = self.sides[tree.test[n]]
+            if cut is None:
+                todo += [(tree.left[n], sides), (tree.right[n], sides)]
+                continue
+            j, left, right = cut
+            for child, side in ((tree.left[n], left), (tree.right[n], right)):
+                todo.append((child, {**sides, j: meet(sides.get(j, root.box[j]), side)}))
+        return found
+
+    def unreached(self, state: Any, sides: Sides) -> bool:
+        """Whether no point of a state's box, nearer than the claim, lies in these sides."""
+        total, largest = state.total, state.largest
+        for j, side in sides.items():
+            span = state.box[j]
+            inside = meet(span, side)
+            if empty(inside):
+                return True
+            if inside != span:
+                axis = self.statement.axes[j]
+                old, new = axis.cost(span), axis.cost(inside)
+                total += new[0] - old[0]
+                largest = max(largest, new[1])
+        return self.statement.limit is not None and total + largest >= self.statement.limit
+
+    def top(self, k: int, t: int, alive: int) -> int:
+        """The best margin of a tree's leaves for a comparison."""
+        return next((margin for margin, bit in self.best[k][t] if bit & alive), 0)
+
+    def prune(self, state: Any, *pruned: Any) -> Any:
+        """A state without some leaves of some trees, `[tree, leaf, ..]` each: no point against the claim reaches them.
+
+        Lemma: a point reaches a leaf only if it lies in the box of the leaf's path. No point of the state's box does,
+        or the nearest one that does is not nearer than the claim.
+        """
+        child = state.child()
+        child.alive, child.sums = [*state.alive], [*state.sums]
+        for entry in pruned:
+            need(type(entry) is list and entry, "expected a list of a tree and leaves")
+            t = integer(entry[0], 0, len(self.leaves) - 1, "tree")
+            alive = child.alive[t]
+            for n in entry[1:]:
+                need(type(n) is int and n in self.leaves[t], "the root does not reach this leaf")
+                bit, sides = self.leaves[t][n]
+                need(self.unreached(state, sides), f"leaf {n} of tree {t} can be reached")
+                alive &= ~bit
+            for k, total in enumerate(child.sums):
+                child.sums[k] = total + self.top(k, t, alive) - self.top(k, t, child.alive[t])
+            child.alive[t] = alive
+            child.empty = child.empty or not alive
+        return child
+
+    def trees(self, state: Any, *pruned: Any) -> None:
+        """No point of the state has the goal: for each part of it some comparison misses.
+
+        Lemma: the margin of a point against the claim is at most the sum of the best leaves that are left; a float
+        comparison holds only if the exact margin is at most `slack` below it.
+        """
+        state = self.prune(state, *pruned)
+        if state.empty:
+            return
+        pairs = zip(self.compares, state.sums, self.needed, strict=True)
+        missed = {compare for compare, total, needed in pairs if total < needed}
+        for number, part in enumerate(self.statement.goal):
+            need(not missed.isdisjoint(part), f"part {number} of the goal can still be reached")
+
+    def cell(self, state: Any, *pruned: Any) -> None:
+        """Each tree has one leaf left, and the float scores of these do not have the goal.
+
+        Lemma: all points against the claim have these very scores, since the library adds in this order.
+        """
+        state = self.prune(state, *pruned)
+        model = self.model
+        need(model.ordered and not model.error, "the last bits of the model's scores are not known")
+        if state.empty:
+            return
+        values = []
+        for t, (tree, alive) in enumerate(zip(model.trees, state.alive, strict=True)):
+            left = [n for n, (bit, _) in self.leaves[t].items() if bit & alive]
+            need(len(left) == 1, f"tree {t} reaches {len(left)} leaves in the box")
+            values.append(tree.value[left[0]])
+        scores = model.scores(values)
+
+        def possible(compare: Compare) -> bool:
+            margin = compare.margin(scores) - compare.than
+            return bool(margin > 0 if compare.strict and not model.squashed else margin >= -model.squashed)
+
+        need(not any(all(map(possible, part)) for part in self.statement.goal), "the model has the goal in this cell")

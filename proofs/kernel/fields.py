@@ -1,0 +1,102 @@
+"""The shape of JSON data: every field is looked at once, and becomes a number, a text or a list of them.
+
+A shape is a function of data and place, a list [shape] (any length), a tuple of shapes (this length), or a dict of
+shapes: an object with exactly these fields, where one whose name ends in `?` may be absent, and is None then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from mace.proofs.kernel.floats import floating, need, rational
+
+
+def read(data: Any, shape: Any, where: str) -> Any:
+    """What data of this shape means; refuses any other."""
+    if callable(shape):
+        return shape(data, where)
+    if isinstance(shape, dict):
+        need(type(data) is dict, f"{where}: expected an object")
+        shapes = {name.rstrip("?"): inner for name, inner in shape.items()}
+        fits = {name for name in shape if not name.endswith("?")} <= set(data) <= set(shapes)
+        need(fits, f"{where}: expected the fields {', '.join(shapes)}")
+        found = {name: read(inner, shapes[name], f"{where}: {name}") for name, inner in data.items()}
+        return SimpleNamespace(**{**dict.fromkeys(shapes), **found})
+    need(type(data) is list, f"{where}: expected a list")
+    parts = shape * len(data) if isinstance(shape, list) else shape
+    need(len(data) == len(parts), f"{where}: expected {len(parts)} entries, found {len(data)}")
+    return [read(inner, part, where) for inner, part in zip(data, parts, strict=True)]
+
+
+def integer(data: Any, low: int | None, high: int | None, where: str) -> int:
+    """An integer within limits, ends included."""
+    fits = type(data) is int and (low is None or low <= data) and (high is None or data <= high)
+    need(fits, f"{where}: expected an integer" + (f" from {low} to {high}" if high is not None else ""))
+    return int(data)
+
+
+def index(data: Any, where: str) -> int:
+    """Any integer."""
+    return integer(data, None, None, where)
+
+
+def count(data: Any, where: str) -> int:
+    """An integer of at least 1."""
+    need(type(data) is int and data >= 1, f"{where}: expected an integer of at least 1")
+    return int(data)
+
+
+def words(data: Any, where: str) -> str:
+    """Any text."""
+    need(type(data) is str, f"{where}: expected a text")
+    return str(data)
+
+
+def truth(data: Any, where: str) -> bool:
+    """True or false."""
+    need(type(data) is bool, f"{where}: expected true or false")
+    return bool(data)
+
+
+def least_0(data: Any, where: str) -> Fraction:
+    """A rational number that is not negative."""
+    number = rational(data, where)
+    need(number >= 0, f"{where}: expected a number of at least 0")
+    return number
+
+
+def positive(data: Any, where: str) -> Fraction:
+    """A rational number above 0."""
+    number = rational(data, where)
+    need(number > 0, f"{where}: must be positive")
+    return number
+
+
+def one_of(*choices: str) -> Callable[[Any, str], str]:
+    """One of a few texts."""
+
+    def chosen(data: Any, where: str) -> str:
+        need(type(data) is str and data in choices, f"{where}: expected one of {', '.join(choices)}")
+        return str(data)
+
+    return chosen
+
+
+def maybe(shape: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """Of this shape, or null."""
+    return lambda data, where: None if data is None else shape(data, where)
+
+
+def anything(data: Any, _: str) -> Any:
+    """Data that is looked at later."""
+    return data
+
+
+def float_0(data: Any, where: str) -> int:
+    """A float that is not negative, times 2^1074."""
+    number = floating(data, where)
+    need(number >= 0, f"{where}: is negative")
+    return number

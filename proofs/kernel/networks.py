@@ -1,0 +1,377 @@
+"""Linear models and ReLU networks: rounding of their scores, bounds of hidden units, and duals.
+
+Multipliers and bounds are given or computed in integers times powers of two, rounded in the sound direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any, NamedTuple, TypeAlias
+
+from mace.proofs.kernel.axes import levels
+from mace.proofs.kernel.ensembles import SQUASHED
+from mace.proofs.kernel.fields import float_0, index, integer, least_0, maybe, one_of, read
+from mace.proofs.kernel.floats import (
+    BEYOND,
+    DIGITS,
+    ONE,
+    SMALLEST,
+    UNIT,
+    ceiling,
+    floating,
+    floor,
+    gamma,
+    need,
+    to_float,
+)  # fmt: skip
+from mace.proofs.kernel.statement import Column, Compare, Statement
+
+BOUND = 100  # interval ends of hidden units are integers times 2^-100, rounded outward
+FINE = 160  # multipliers and shares are integers times 2^-160, rounded down
+SLOPE = 64  # slopes are integers times 2^-64
+ERROR = 1200  # rounding errors are integers times 2^-1200, rounded up
+WIDE = 1 << 6000  # no score overflows, so no hidden unit is beyond
+
+NETWORK = {
+    "kind": one_of("network"), "rule": one_of(*SQUASHED), "dtype": one_of(*DIGITS),
+    "layers": [{"weights": [[floating]], "bias": [floating], "activation": one_of("relu", "identity")}],
+}  # fmt: skip
+PART = {
+    "goal": [least_0], "slopes": [(index, index, least_0)], "phases": [(index, index, least_0)],
+    "largest": [(index, least_0)],
+}  # fmt: skip
+
+Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
+
+
+class Linear(NamedTuple):
+    """A linear function of the inputs of a layer, or of the columns: integers times 2^-shift."""
+
+    coefficients: list[int]
+    constant: int
+    shift: int
+
+
+class Layer:
+    """rows[input][output] and bias, integers times 2^-shift."""
+
+    def __init__(self, data: Any, inputs: int, where: str) -> None:
+        width = len(data.bias)
+        fits = len(data.weights) == inputs and all(len(row) == width for row in data.weights)
+        need(width and fits, f"{where}: expected {inputs} rows of {width} weights, one an output")
+        self.relu = data.activation == "relu"
+        common = gcd(*data.bias, *(w for row in data.weights for w in row)) or ONE
+        drop = min((common & -common).bit_length() - 1, 1074)
+        self.shift = 1074 - drop
+        self.bias = [b >> drop for b in data.bias]
+        self.rows = [[w >> drop for w in row] for row in data.weights]
+
+    def back(self, f: Linear) -> Linear:
+        """From a function of the layer's sums to the same function of its inputs."""
+        constant = (f.constant << self.shift) + sum(v * b for v, b in zip(f.coefficients, self.bias, strict=True))
+        return Linear([sum(map(int.__mul__, row, f.coefficients)) for row in self.rows], constant, f.shift + self.shift)
+
+
+class Network:
+    """Dense layers; all but the last may have ReLUs."""
+
+    def __init__(self, data: Any) -> None:
+        found = read(data, NETWORK, "statement: model")
+        self.kind, self.rule, self.dtype = found.kind, found.rule, found.dtype
+        need(
+            found.layers and found.layers[-1].activation == "identity",
+            "statement: model: the last layer is the identity",
+        )
+        self.inputs = width = len(found.layers[0].weights)
+        self.layers: list[Layer] = []
+        for k, layer in enumerate(found.layers):
+            self.layers.append(Layer(layer, width, f"statement: model: layer {k}"))
+            width = len(self.layers[-1].bias)
+        self.outputs = width
+
+    def errors(self, sizes: Sequence[Fraction], moved: Sequence[Fraction]) -> list[int]:
+        """For every score a bound on |float - exact|, times 2^1200, of inputs up to these sizes, moved by so much.
+
+        Lemma: one layer, in any order of summation, with or without fused multiply-add, has |float - exact| <=
+        |W| e + g(n + 1) (|W| (A + e) + |b|) + (2 n + 2) 2^-1022 for n inputs up to A with errors e. A ReLU adds none.
+        """
+        size, error = ([ceiling(bound, ERROR) for bound in bounds] for bounds in (sizes, moved))
+        for layer in self.layers:
+            inputs = len(layer.rows)
+            relative, smallest = gamma(inputs + 1, self.dtype), ceiling((2 * inputs + 2) * SMALLEST[self.dtype], ERROR)
+            new_size, new_error = [], []
+            for o, bias in enumerate(layer.bias):
+                weights = [abs(row[o]) for row in layer.rows]
+                carried = sum(map(int.__mul__, weights, error))
+                whole = sum(map(int.__mul__, weights, size)) + (abs(bias) << ERROR)
+                added = ceiling(relative * (whole + carried), -layer.shift)
+                new_size.append(ceiling(whole, -layer.shift))
+                new_error.append(ceiling(carried, -layer.shift) + added + smallest)
+                fits = new_size[o] + new_error[o] < BEYOND[self.dtype] << (ERROR - 1076)
+                need(fits, "statement: model: may overflow")
+            size, error = new_size, new_error
+        return error
+
+    def slack(self, compare: Compare, errors: Sequence[int]) -> int:
+        """How far the exact margin of a comparison may be from the float one, times 2^1200."""
+        return sum(errors[side] for side in compare.sides) + ceiling(SQUASHED[self.rule] * UNIT[self.dtype], ERROR)
+
+    def witness(self, statement: Statement, point: Sequence[int]) -> bool:
+        """Whether the float model has the goal at a point, whatever its order of summation."""
+        given = values = [Fraction(x, ONE) for x in statement.row(point)]
+        for layer in self.layers:
+            sums = (sum(map(Fraction.__mul__, column, values)) for column in exact_columns(layer))
+            values = [s + Fraction(b, 1 << layer.shift) for s, b in zip(sums, layer.bias, strict=True)]
+            values = [max(v, Fraction(0)) for v in values] if layer.relu else values
+        cast = [
+            abs(x) * UNIT["float32"] + Fraction(1, 2**149) if self.dtype == "float32" else Fraction(0) for x in given
+        ]
+        errors = self.errors([abs(x) for x in given], cast)
+
+        def holds(compare: Compare) -> bool:
+            margin = compare.margin(values) - Fraction(compare.than, ONE)
+            return compare.holds(margin, Fraction(self.slack(compare, errors), 1 << ERROR))
+
+        return any(all(map(holds, part)) for part in statement.goal)
+
+
+def exact_columns(layer: Layer) -> list[list[Fraction]]:
+    """The weights of each output."""
+    return [[Fraction(row[o], 1 << layer.shift) for row in layer.rows] for o in range(len(layer.bias))]
+
+
+def affine(column: Column) -> list[tuple[Fraction, Fraction]]:
+    """A grid's column as factor x + shift, but for rounding: before the chain and after each of its operations."""
+    found = [(Fraction(1), Fraction(0))]
+    for name, operand in column.chain:
+        y = Fraction(operand, ONE)
+        factor, shift = found[-1]
+        if name in ("add", "sub"):
+            found.append((factor, shift + y if name == "add" else shift - y))
+        else:
+            found.append((factor * y, shift * y) if name == "mul" else (factor / y, shift / y))
+    return found
+
+
+def domain(column: Column, dtype: str) -> tuple[Fraction, Fraction]:
+    """A bound on a column's exact values over all allowed points, and on how far the floats of the model are from them:
+    each rounding adds half a unit of what is rounded, relative to a result that is off by what came before."""
+    axis, error = column.axis, Fraction(0)
+    if column.table is not None:
+        held = [column.table[level] for level in levels(axis.full)]
+        size, same = Fraction(max(map(abs, held)), ONE), all(to_float(x, dtype) == x for x in held)
+    else:
+        value = Fraction(max(abs(axis.number(k)) for k in axis.full), axis.unit)
+        whole = axis.unit == 1 and value <= 2**53
+        if axis.grid == "step" and not whole:
+            error = value * UNIT["float64"] + Fraction(1, ONE)
+        same = not column.chain and (axis.grid == "float32" or (whole and value <= 2**24))
+        before, *after = affine(column)
+        for (name, operand), (factor, shift) in zip(column.chain, after, strict=True):
+            if name in ("mul", "div"):
+                error *= abs(Fraction(operand, ONE) if name == "mul" else Fraction(ONE, operand))
+            error += (abs(factor) * value + abs(shift) + error) * UNIT["float64"] + Fraction(1, ONE)
+        factor, shift = after[-1] if after else before
+        size = abs(factor) * value + abs(shift)
+    if dtype == "float32" and not same:
+        error += (size + error) * UNIT["float32"] + Fraction(1, 2**149)
+    return size, error
+
+
+class Relaxation:
+    """Lower bounds of linear functions of a network's units, by going backwards through its layers.
+
+    A state holds an interval for each hidden ReLU, `units`, times 2^100, and which side of 0 it was split to, `phases`.
+    """
+
+    def __init__(self, statement: Statement, model: Network, cuts: Any, root: Any) -> None:
+        self.statement, self.model = statement, model
+        columns = statement.columns
+        need(cuts == [] and type(cuts) is list, "cuts: a network has none")
+        need(len(columns) == model.inputs, f"statement: model: layer 0: expected {len(columns)} rows")
+        for column in columns:
+            known = not column.axis.is_grid or (column.axis.missing is None and column.given == "float64")
+            need(
+                known, "statement: model: a network takes no number that may be missing, or is rounded once to float32"
+            )
+        sizes, moved = zip(*(domain(column, model.dtype) for column in columns), strict=True) if columns else ((), ())
+        self.errors = model.errors(sizes, moved)
+        self.affine = [(Fraction(0), Fraction(0)) if c.table is not None else affine(c)[-1] for c in columns]
+        # Coefficients of a grid's value are integers over this denominator, because a chain may divide.
+        self.below = [1] * len(statement.axes)
+        for column, (factor, _) in zip(columns, self.affine, strict=True):
+            self.below[column.feature] = lcm(self.below[column.feature], factor.denominator)
+        root.units = [[(-WIDE, WIDE)] * (len(layer.bias) if layer.relu else 0) for layer in model.layers[:-1]]
+
+    def unit(self, layer: Any, place: Any) -> Unit:
+        """A hidden ReLU that exists."""
+        k = integer(layer, 0, len(self.model.layers) - 2, "unit")
+        need(self.model.layers[k].relu, f"unit: layer {k} has no ReLU")
+        return k, integer(place, 0, len(self.model.layers[k].bias) - 1, "unit")
+
+    def phase(self, state: Any, layer: Any, place: Any) -> list[Any]:
+        """Two states: the input of a hidden ReLU is at most 0, or at least 0.
+
+        Lemma: one or the other holds of every point.
+        """
+        k, n = self.unit(layer, place)
+        children = []
+        for on in (False, True):
+            child = state.child()
+            low, high = state.units[k][n]
+            low, high = (max(low, 0), high) if on else (low, min(high, 0))
+            child.units = [*state.units]
+            child.units[k] = [*state.units[k][:n], (low, high), *state.units[k][n + 1 :]]
+            child.phases = {**state.phases, (k, n): on}
+            child.empty = state.empty or low > high
+            children.append(child)
+        return children
+
+    def bounds(self, state: Any, *units: Any) -> Any:
+        """A state with narrower intervals of some hidden ReLUs, `[layer, unit, θ, θ]` each, θ for either end.
+
+        Lemma: `least` bounds the unit's input from below, and minus the input too.
+        """
+        child = state.child()
+        child.units = [[*intervals] for intervals in state.units]
+        for entry in units:
+            layer, place, below, above = read(entry, (index, index, maybe(float_0), maybe(float_0)), "unit")
+            k, n = self.unit(layer, place)
+            low, high = child.units[k][n]
+            one = Linear([int(o == n) << FINE for o in range(len(self.model.layers[k].bias))], 0, FINE)
+            for theta, sign in ((below, 1), (above, -1)):
+                if theta is None:
+                    continue
+                f = one._replace(coefficients=[sign * v for v in one.coefficients])
+                f = self.columns(child, k, self.model.layers[k].back(f), None, {})
+                found, shift = self.least(child, f, floor(Fraction(theta, ONE), FINE), None)
+                found = floor(found, BOUND - shift)
+                low, high = (max(low, found), high) if sign > 0 else (low, min(high, -found))
+            child.units[k][n] = (low, high)
+            child.empty = child.empty or low > high
+        return child
+
+    def dual(self, state: Any, *parts: Any) -> None:
+        """Multipliers for each part of the goal show that no point of the state has it and is nearer than the claim.
+
+        Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
+        distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0).
+        """
+        need(
+            len(parts) == len(self.statement.goal),
+            f"expected multipliers for {len(self.statement.goal)} parts of the goal",
+        )
+        for k, part in enumerate(parts):
+            least, _ = self.part_bound(state, k, part)
+            need(
+                least > 0 if self.statement.claim is None else least >= 0, f"part {k}: the bound stays below the claim"
+            )
+
+    def part_bound(self, state: Any, k: int, data: Any) -> tuple[int, int]:
+        """(n, shift), where n * 2^-shift is a lower bound of the distance, less q, of every point that has part k."""
+        model, part, where = self.model, self.statement.goal[k], f"part {k}"
+        found = read(data, PART, where)
+        need(len(found.goal) == len(part), f"{where}: expected {len(part)} multipliers")
+        slopes = {self.unit(layer, n): floor(q, SLOPE) for layer, n, q in found.slopes}
+        pushes = {self.unit(layer, n): q for layer, n, q in found.phases}
+        need(set(pushes) <= set(state.phases), f"{where}: multiplies a phase that was not split on")
+        shares = [0] * len(self.statement.axes)
+        for j, q in found.largest:
+            shares[integer(j, 0, len(shares) - 1, where)] += floor(q, FINE)
+        need(sum(shares) <= 1 << FINE, f"{where}: the shares of the largest change exceed 1")
+        coefficients, constant = [0] * model.outputs, 0
+        for q, compare in zip(found.goal, part, strict=True):
+            weight = floor(q, FINE)
+            for side, sign in ((compare.plus, -1), (compare.minus, 1)):
+                if side is not None:
+                    coefficients[side] += sign * weight
+            constant += (weight * compare.than >> 1074) - ceiling(weight * model.slack(compare, self.errors), -ERROR)
+        f = model.layers[-1].back(Linear(coefficients, constant, FINE))
+        f = self.columns(state, len(model.layers) - 1, f, slopes, pushes)
+        return self.least(state, f, 1 << FINE, shares)
+
+    def columns(
+        self, state: Any, k: int, f: Linear, slopes: dict[Unit, int] | None, pushes: dict[Unit, Fraction]
+    ) -> Linear:
+        """From a function of the inputs of layer k to one of the columns that is nowhere larger in the state.
+
+        slopes: see `relaxed`; None takes for a unit that is counted positively 1 where u < -l is not, else 0.
+        """
+        for below in range(k - 1, -1, -1):
+            layer = self.model.layers[below]
+            if layer.relu:
+                shift = f.shift + 2 * SLOPE
+                coefficients, constant = [], f.constant << 2 * SLOPE
+                for n, v in enumerate(f.coefficients):
+                    low, high = state.units[below][n]
+                    if slopes is not None:
+                        slope = slopes.get((below, n))
+                    else:
+                        slope = None if v < 0 or low >= 0 or high < -low else 1 << SLOPE
+                    v, offset = relaxed(v, low, high, slope)
+                    constant += offset
+                    if (below, n) in pushes:
+                        amount = floor(pushes[below, n], shift)
+                        v += -amount if state.phases[below, n] else amount
+                    coefficients.append(v)
+                f = Linear(coefficients, constant, shift)
+            f = layer.back(f)
+        return f
+
+    def least(self, state: Any, f: Linear, theta: int, shares: Sequence[int] | None) -> tuple[int, int]:
+        """(n, shift), where n * 2^-shift is a lower bound of f + θ (distance - q) over the points of a state's box.
+
+        So f itself is as large at every point nearer than q, for any θ >= 0 (weak duality). θ, shares: times 2^160. Of
+        the distance its sum counts, and if θ is 1 of its maximum a share for each axis, which together are at most 1.
+        For `anywhere` there is no distance, and θ is 0. Each axis is minimised by itself: on a grid its part is linear
+        on either side of the start and jumps up away from it, so that an end or the nearest value holds the least.
+        """
+        limit, common = self.statement.limit or 0, self.statement.common
+        theta = theta if self.statement.limit is not None else 0
+        total, parts = self.parts(state, f)
+        for j, choices in enumerate(parts):
+            share, finer = shares[j] if shares else 0, f.shift - FINE
+            total += min(value + ((theta * summed + share * top << finer) // common) for value, summed, top in choices)
+        return total - ceiling(Fraction(theta * limit, common), f.shift - FINE), f.shift
+
+    def parts(self, state: Any, f: Linear) -> tuple[int, list[list[tuple[int, int, int]]]]:
+        """A function of the columns as a constant and, for each axis, what the indices add that may hold its least: to
+        the function (rounded down), to the sum of the distance, and to its maximum."""
+        axes, constant = self.statement.axes, f.constant
+        gathered: list[Any] = [0 if axis.is_grid else [0] * axis.count for axis in axes]
+        for column, v, (factor, offset) in zip(self.statement.columns, f.coefficients, self.affine, strict=True):
+            j = column.feature
+            if column.table is None:
+                gathered[j] += v * int(factor * self.below[j])
+                constant += floor(v * offset, 0)
+            elif v:
+                gathered[j] = [old + v * x for old, x in zip(gathered[j], column.table, strict=True)]
+        found = []
+        for j, (axis, span, k) in enumerate(zip(axes, state.box, gathered, strict=True)):
+            below, choices = axis.unit * self.below[j], []
+            for i in {*axis.ends(span), axis.nearest(span)}:
+                value = k * axis.number(i) // below if axis.is_grid else k[i] >> 1074
+                choices.append((value, *(axis.between(i, axis.start) if self.statement.limit is not None else (0, 0))))
+            found.append(choices)
+        return constant, found
+
+
+def relaxed(v: int, low: int, high: int, slope: int | None) -> tuple[int, int]:
+    """(s, c) with v max(z, 0) >= s z + c for z in [low, high]; s and c have 2^-128 more than v.
+
+    With t the slope: a >= t z for t <= 1, a <= chord(z), and a >= t z - (t - 1) chord(z) for t > 1. The chord goes
+    through (low, 0) and (high, high); its slope is rounded up, which keeps it above max(z, 0).
+    """
+    if high <= 0:
+        return 0, 0
+    if low >= 0 and (v < 0 or slope is None):
+        return v << 2 * SLOPE, 0
+    t, one = slope or 0, 1 << SLOPE
+    if v >= 0 and t <= one:
+        return v * t << SLOPE, 0
+    part = v * (t - one) if v >= 0 else -v * (one + t)
+    chord = one if low >= 0 else -((-high << SLOPE) // (high - low))
+    offset = 0 if low >= 0 else floor(part * chord * low, -BOUND)
+    return (abs(v) * t << SLOPE) - part * chord, offset

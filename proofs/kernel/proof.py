@@ -1,0 +1,235 @@
+"""The tree of boxes: every point against the claim lies in a state that is still open, at first in the root.
+
+A point is against the claim if it is allowed, has the goal, and is nearer than the claim (for `anywhere`: at all). A
+node takes one state away and puts its children in its place, which together hold all such points of it; a leaf puts
+nothing in its place. When no state is open there is no such point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from mace.proofs.kernel.axes import Span, empty, meet
+from mace.proofs.kernel.ensembles import Ensemble, Reach
+from mace.proofs.kernel.fields import anything, integer, read
+from mace.proofs.kernel.floats import Refused, need, rational
+from mace.proofs.kernel.networks import Network, Relaxation
+from mace.proofs.kernel.statement import Statement
+
+MODELS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
+    "ensemble": (Ensemble, Reach),
+    "network": (Network, Relaxation),
+}
+CERTIFICATE = {
+    "mace_certificate": anything, "about?": anything, "statement": anything, "witness": anything, "cuts": anything,
+    "proof": [[anything]],
+}  # fmt: skip
+
+
+class State:
+    """What is known of the points of one open box: its spans, the least of the distance, and what the model adds.
+
+    `total` and `largest` are the parts of the least distance of the box; `empty`: it is known to have no point.
+    """
+
+    __slots__ = ("alive", "box", "empty", "largest", "phases", "sums", "total", "units")
+
+    def __init__(self, box: Sequence[Span], least: tuple[int, int]) -> None:
+        self.box, (self.total, self.largest), self.empty = [*box], least, False
+        self.alive: list[int] = []
+        self.sums: list[int] = []
+        self.units: list[list[tuple[int, int]]] = []
+        self.phases: dict[tuple[int, int], bool] = {}
+
+    def child(self) -> State:
+        """A state with the same points; what is narrowed in it is replaced, never changed."""
+        child = State.__new__(State)
+        child.box, child.total, child.largest, child.empty = self.box, self.total, self.largest, self.empty
+        child.alive, child.sums, child.units, child.phases = self.alive, self.sums, self.units, self.phases
+        return child
+
+
+class Check:
+    """A statement, what the model adds, and the rules that are for every model."""
+
+    def __init__(self, statement: Statement, cuts: Any) -> None:
+        self.statement = statement
+        self.root = State([axis.full for axis in statement.axes], statement.least([a.full for a in statement.axes]))
+        self.model = MODELS[statement.model.kind][1](statement, statement.model, cuts, self.root)
+
+    def narrowed(self, state: State, j: int, span: Span) -> State:
+        """A state whose box has this span on an axis, a part of the old one."""
+        child, axis = state.child(), self.statement.axes[j]
+        child.box = [*state.box]
+        child.box[j] = span
+        if empty(span):
+            child.empty = True
+        else:
+            old, new = axis.cost(state.box[j]), axis.cost(span)
+            child.total += new[0] - old[0]
+            child.largest = max(child.largest, new[1])
+        return child
+
+    def split(self, state: State, j: Any, at: Any) -> list[State]:
+        """Two states: the index is at most `at`, or above it; the level is in the mask `at`, or is not.
+
+        Lemma: one or the other holds of every point.
+        """
+        j = integer(j, 0, len(self.statement.axes) - 1, "axis")
+        span = state.box[j]
+        if self.statement.axes[j].is_grid:
+            at = integer(at, None, None, "at")
+            return [self.narrowed(state, j, meet(span, half)) for half in ((span[0], at), (at + 1, span[1]))]
+        at = self.statement.axes[j].span(at, "at")
+        return [self.narrowed(state, j, span & at), self.narrowed(state, j, span & ~at)]
+
+    def near(self, state: State, *sides: Any) -> State:
+        """A state without indices of some axes that are too far, `[axis, span]` each: the span is what stays.
+
+        Lemma: an index that by itself, with the least that the other axes add to the sum, is at a distance that is not
+        below the claim has no point against it; and of those that go the nearest to the start adds the least.
+        """
+        statement = self.statement
+        for side in sides:
+            if state.empty:
+                break
+            need(type(side) is list and len(side) == 2, "expected an axis and a span")
+            j = integer(side[0], 0, len(statement.axes) - 1, "axis")
+            axis, span = statement.axes[j], state.box[j]
+            stays = axis.span(side[1], "span")
+            others = state.total - axis.cost(span)[0]
+            if axis.is_grid:
+                gone = [(span[0], min(span[1], stays[0] - 1)), (max(span[0], stays[1] + 1), span[1])]
+            else:
+                gone = [span & ~stays]
+            for part in gone:
+                if empty(part):
+                    continue
+                far = statement.limit is not None and others + sum(axis.cost(part)) >= statement.limit
+                need(far, f"axis {j} has other indices that are near enough")
+            kept = meet(span, stays)
+            state = self.narrowed(state, j, kept)
+        return state
+
+    def nothing(self, _: State) -> None:
+        """The state is known to have no point."""
+        raise Refused("there are points in the box")
+
+    def distance(self, state: State) -> None:
+        """No point of the box is nearer than the claim.
+
+        Lemma: the distance is a sum and a maximum of parts that grow with each axis's own distance from its start.
+        """
+        need(self.statement.limit is not None, "the claim is not about distance")
+        need(state.total + state.largest >= (self.statement.limit or 0), "the box has points nearer than the claim")
+
+    def changes(self, state: State) -> None:
+        """More axes than may change exclude their start."""
+        axes = self.statement.axes
+        moved = sum(not axis.has(span, axis.start) for axis, span in zip(axes, state.box, strict=True))
+        need(moved > self.statement.most, f"only {moved} features must change, {self.statement.most} may")
+
+    def avoid(self, state: State, k: Any) -> None:
+        """The box lies in an excluded region."""
+        statement = self.statement
+        region = statement.avoid[integer(k, 0, len(statement.avoid) - 1, "region")]
+        need(region.holds(statement.axes, state.box, statement.common), f"the box is not inside region {k}")
+
+    def rule(self, state: State, k: Any) -> None:
+        """A rule is false at every point of the box."""
+        rule = self.statement.rules[integer(k, 0, len(self.statement.rules) - 1, "rule")]
+        need(not rule.possible(self.statement.axes, state.box)[1], f"rule {k} can hold in the box")
+
+    def witness(self, data: Any) -> None:
+        """The witness is allowed, at the stated distance, not nearer than the claim, and has the goal."""
+        statement = self.statement
+        found = read(data, {"point": tuple(axis.index for axis in statement.axes), "distance": rational}, "witness")
+        box = statement.box(found.point)
+        for axis, index in zip(statement.axes, found.point, strict=True):
+            need(axis.has(axis.full, index), f"witness: the value of {axis.name!a} is not allowed")
+        for k, rule in enumerate(statement.rules):
+            need(not rule.possible(statement.axes, box)[0], f"witness: it breaks rule {k}")
+        for k, region in enumerate(statement.avoid):
+            need(not region.holds(statement.axes, box, statement.common), f"witness: it lies in excluded region {k}")
+        moved = sum(i != axis.start for axis, i in zip(statement.axes, found.point, strict=True))
+        need(moved <= statement.most, f"witness: it changes {moved} features")
+        least = sum(statement.least(box))
+        need(Fraction(least, statement.common) == found.distance, "witness: wrong distance")
+        need(statement.limit is not None, "witness: the claim is that there is none")
+        need(least >= (statement.limit or 0), "witness: it is nearer than the claim")
+        need(statement.model.witness(statement, found.point), "witness: the model may not say so there")
+
+
+class Rule(NamedTuple):
+    """How many children a node has, how many fields follow its name (None: any number), and whose rule it is."""
+
+    children: int
+    fields: int | None
+    owner: type | None
+    function: Callable[..., Any]
+
+
+# To add a rule is to add its row here, its function, a heading in FORMAT.md and a lemma.
+RULES = {
+    "split": Rule(2, 2, None, Check.split),
+    "near": Rule(1, None, None, Check.near),
+    "prune": Rule(1, None, Reach, Reach.prune),
+    "phase": Rule(2, 2, Relaxation, Relaxation.phase),
+    "bounds": Rule(1, None, Relaxation, Relaxation.bounds),
+    "empty": Rule(0, 0, None, Check.nothing),
+    "distance": Rule(0, 0, None, Check.distance),
+    "changes": Rule(0, 0, None, Check.changes),
+    "avoid": Rule(0, 1, None, Check.avoid),
+    "rule": Rule(0, 1, None, Check.rule),
+    "trees": Rule(0, None, Reach, Reach.trees),
+    "cell": Rule(0, None, Reach, Reach.cell),
+    "dual": Rule(0, None, Relaxation, Relaxation.dual),
+}
+
+
+def read_model(data: Any) -> Any:
+    """The model of a statement; it may serve many statements."""
+    kind: Any = data.get("kind") if type(data) is dict else None
+    need(type(kind) is str and kind in MODELS, f"statement: model: kind: expected one of {', '.join(MODELS)}")
+    return MODELS[kind][0](data)
+
+
+def verify(data: Any, fired: dict[str, int], model: Any = None) -> Statement:
+    """The statement of a certificate of format 2 whose claim holds; refuses any other.
+
+    fired: counts how often each rule is used. model: what `read_model` made of the statement's model, if it was read.
+    """
+    found = read(data, CERTIFICATE, "the certificate")
+    need(found.mace_certificate == 2 and type(found.mace_certificate) is int, "the certificate: unknown format")
+    need(type(found.statement) is dict, "statement: expected an object")
+    statement = Statement(found.statement, read_model(found.statement.get("model")) if model is None else model)
+    check = Check(statement, found.cuts)
+    if found.witness is not None:
+        check.witness(found.witness)
+    todo = [check.root]  # Invariant: every point against the claim lies in one of these states.
+    for number, node in enumerate(found.proof):
+        where = f"node {number}"
+        need(todo, f"{where}: the proof is complete before it")
+        name: Any = node[0] if node else None
+        need(type(name) is str and name in RULES, f"{where}: no rule {str(name)[:20]!a}")
+        children, fields, owner, function = RULES[name]
+        count = len(node) - 1
+        need(fields is None or count == fields, f"{where}: {name} takes {fields} fields, found {count}")
+        need(owner is None or owner is type(check.model), f"{where}: {name} is not about this kind of model")
+        state = todo.pop()
+        if state.empty:
+            todo += [state] * children
+        else:
+            try:
+                result = function(check if owner is None else check.model, state, *node[1:])
+            except Refused as error:
+                raise Refused(f"{where}: {name}: {error}") from None
+            if children == 1:
+                todo.append(result)
+            elif children:
+                todo += reversed(result)
+        fired[name] = fired.get(name, 0) + 1
+    need(not todo, f"node {len(found.proof)}: the proof ends before every box is closed")
+    return statement

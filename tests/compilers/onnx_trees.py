@@ -89,36 +89,34 @@ def _nodes(drawn: Sequence[Nodes]) -> dict[str, list[Any]]:
     }
 
 
-def _leaves(drawn: Sequence[Nodes], word: str, label: int) -> dict[str, list[Any]]:
+def _leaves(drawn: Sequence[Nodes], word: str, signs: dict[int, int]) -> dict[str, list[Any]]:
+    """What leaves add; signs: the number of a class or a target -> what its weights are multiplied by."""
     every = [
-        (number, place, node.weight)
+        (number, place, label, sign * node.weight)
         for number, nodes in enumerate(drawn) for place, node in enumerate(nodes) if node.mode == "LEAF"
+        for label, sign in signs.items()
     ]  # fmt: skip
-    return {
-        f"{word}_treeids": [number for number, _, _ in every],
-        f"{word}_nodeids": [place for _, place, _ in every],
-        f"{word}_ids": [label] * len(every),
-        f"{word}_weights": [weight for *_, weight in every],
-    }
+    keys = (f"{word}_{key}" for key in ("treeids", "nodeids", "ids", "weights"))
+    return dict(zip(keys, map(list, zip(*every, strict=True)), strict=True))
 
 
 def regressor(drawn: Sequence[Nodes], columns: int = 3) -> Any:
     """A TreeEnsembleRegressor of version 3 of the operators."""
     from onnx import helper
 
-    given = {**_nodes(drawn), **_leaves(drawn, "target", 0)}
+    given = {**_nodes(drawn), **_leaves(drawn, "target", {0: 1})}
     return graph(
         helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, **given), columns, 3
     )
 
 
-def classifier(drawn: Sequence[Nodes], columns: int = 3) -> Any:
-    """A TreeEnsembleClassifier of two classes with weights for class 1 only, as CatBoost writes its models."""
+def classifier(drawn: Sequence[Nodes], columns: int = 3, *, both: bool = True) -> Any:
+    """A TreeEnsembleClassifier of two classes, as CatBoost writes its models; or with weights for class 1 only."""
     from onnx import helper
 
     node = helper.make_node(
         "TreeEnsembleClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", classlabels_int64s=[0, 1],
-        post_transform="LOGISTIC", **_nodes(drawn), **_leaves(drawn, "class", 1),
+        post_transform="LOGISTIC", **_nodes(drawn), **_leaves(drawn, "class", {0: -1, 1: 1} if both else {1: 1}),
     )  # fmt: skip
     outputs = [helper.make_tensor_value_info("label", 7, [None]), helper.make_tensor_value_info("p", 1, [None, 2])]
     return graph(node, columns, 3, *outputs)

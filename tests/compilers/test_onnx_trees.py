@@ -9,7 +9,7 @@ import pytest
 
 from mace.compilers import load_model, read
 from mace.errors import ModelError
-from mace.tables.table import Ensemble
+from mace.tables.table import Ensemble, decision_of
 from tests.compilers import families
 from tests.compilers.cases import enclosure
 from tests.compilers.onnx_trees import KINDS, MAKERS, NUMBERS, Drawn, classifier, flat, regressor, rows_for, trees
@@ -44,13 +44,14 @@ def test_every_mode_sends_a_row_where_the_runtime_does(kind: str, maker: str) ->
         assert np.abs(families.scores(table, rows.astype(np.float64))[:, 0] - said).max() < 1e-5
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_classifier_as_catboost_writes_it_decides_as_the_runtime(seed: int) -> None:
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_classifier_as_catboost_writes_it_decides_as_the_runtime(seed: int, both: bool) -> None:
     pytest.importorskip("onnxruntime", reason="an extra that is not installed")
     rng = np.random.default_rng(seed)
     numbers = NUMBERS[1]
     drawn = [one for _ in range(3) for one in trees(rng, "catboost", numbers)]
-    model = classifier(drawn)
+    model = classifier(drawn, both=both)
     table = read(model)
     assert isinstance(table, Ensemble)
     rows = np.concatenate([rng.normal(size=(10_000, 3)).astype(np.float32), rows_for(rng, numbers, 1000)])
@@ -58,7 +59,7 @@ def test_a_classifier_as_catboost_writes_it_decides_as_the_runtime(seed: int) ->
     decided = np.array(families.decisions(table, families.scores(table, rows.astype(np.float64))))
     for place in np.flatnonzero(decided != said).tolist():  # within the rounding of sums in any order
         for index, label in enumerate(table.classes):
-            possible, sure = enclosure(table, table.decisions[index], rows[place].astype(np.float64), [])  # type: ignore[index]
+            possible, sure = enclosure(table, decision_of(table, index), rows[place].astype(np.float64), [])
             assert possible and not sure or said[place] == label
     assert len(set(said.tolist())) == 2
 

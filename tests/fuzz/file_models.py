@@ -139,12 +139,26 @@ def _onnx(path: Path) -> Iterator[Honest]:
         options = {"zipmap": maps} if classes else None
         path.write_bytes(skl2onnx.to_onnx(model, matrix[:1], options=options).SerializeToString())
         yield _asked(name, path, frame, classes)
+    yield from _onnx_trees(path)
+
+
+def _onnx_trees(path: Path) -> Iterator[Honest]:
+    """Trees of every comparison, in the operators of both versions."""
+    from tests.compilers.onnx_trees import NUMBERS, classifier, flat, regressor, trees
+
+    frame, _ = plain()
+    rng = np.random.default_rng(0)
+    for name, classes, made in (("greater", 2, classifier), ("every mode", 0, regressor), ("flat", 0, flat)):
+        drawn = trees(rng, "catboost" if classes else "all", NUMBERS[0], frame.shape[1])
+        path.write_bytes(made(drawn, frame.shape[1]).SerializeToString())
+        yield _asked(name, path, frame, classes)
 
 
 def _skops(path: Path) -> Iterator[Honest]:
     import skops.io
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.compose import make_column_transformer
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.ensemble import (
         AdaBoostClassifier,
         BaggingClassifier,
@@ -156,6 +170,8 @@ def _skops(path: Path) -> Iterator[Honest]:
     )
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import FixedThresholdClassifier
+    from sklearn.naive_bayes import BernoulliNB
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
@@ -180,6 +196,9 @@ def _skops(path: Path) -> Iterator[Honest]:
         ("logistic", 2, False, LogisticRegression()),
         ("network", 2, False, MLPClassifier((3,), random_state=0, max_iter=60)),
         ("calibrated", 2, False, CalibratedClassifierCV(tree, ensemble=False, cv=2)),
+        ("threshold", 2, False, FixedThresholdClassifier(tree, threshold=0.3)),
+        ("discriminant", 2, False, LinearDiscriminantAnalysis()),
+        ("bernoulli", 2, False, BernoulliNB()),
         ("histograms", 2, False, HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4)),
         ("categories", 2, True, HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4)),
         ("pipeline", 2, True, make_pipeline(columns, LogisticRegression())),

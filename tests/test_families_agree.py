@@ -122,6 +122,16 @@ THRESHOLDED = (
         exact=False,
     ),
 )  # fmt: skip
+
+
+def one_vs_rest(X: Any, y: Any, rng: Rng) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    return OneVsRestClassifier(LogisticRegression()).fit(X, y)
+
+
+ONE_VS_REST = tuple(Family(f"OneVsRest-{classes}", one_vs_rest, classes, DECIDE, exact=False) for classes in (2, 3))
 BAYES = tuple(
     Family(f"{name.rsplit('.', 1)[1]}-{classes}", make(name, **options), classes, DECIDE, exact=False)
     for name, make, options in (
@@ -368,7 +378,7 @@ RULED = tuple(
     for kind in ("linear", "implies", "rises", "follows", "seen", "one change", "changes")
     for name, make, exact in (("trees", ANY_TREES, True), ("networks", SMOOTH, False))
 )
-EVERY = (*TREES, *LINEAR, *THRESHOLDED, *BAYES, *NETWORKS, *PIPELINES, *GRAPHS, *GOALS, *RULED)
+EVERY = (*TREES, *LINEAR, *THRESHOLDED, *BAYES, *ONE_VS_REST, *NETWORKS, *PIPELINES, *GRAPHS, *GOALS, *RULED)
 
 
 def checked(family: Family, numbers: range, oracles: tuple[str, ...] = ("auto", "z3")) -> Counter[str]:

@@ -63,7 +63,10 @@ LIBRARY = Library(
     deployed=_deployed,
     readers={
         "onnx.ModelProto": Reader(
-            read_proto, "margin", "operations other than those of dense layers and tree ensembles; several inputs"
+            read_proto,
+            "margin",
+            "operations other than those of dense layers and tree ensembles; several inputs; trees with BRANCH_MEMBER, "
+            "several targets, numbers in float64, or other aggregates than sums",
         ),
     },
     files=(FileType((".onnx",), lambda path, _: ModelFile(path, FORMAT, load(path))),),

@@ -14,6 +14,7 @@ from mace.compilers.sklearn.ensembles import read_adaboost, read_bagging, read_i
 from mace.compilers.sklearn.linear import read_line, read_linear
 from mace.compilers.sklearn.mlp import read_mlp
 from mace.compilers.sklearn.naive_bayes import read_bernoulli, read_complement, read_multinomial
+from mace.compilers.sklearn.one_vs_rest import read_one_vs_rest
 from mace.compilers.sklearn.skops_model import open_skops
 from mace.compilers.sklearn.trees import read_forest, read_tree
 
@@ -42,6 +43,16 @@ _LINE = Reader(read_line, "margin")
 _LINE_OF_ONE = Reader(read_line, "margin", _OUTPUTS)
 _LINEAR = Reader(read_linear, "margin")
 _RIDGE = Reader(read_linear, "margin", _LABELS)
+_LINEAR_CLASSES = {
+    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": _LINEAR,
+    "sklearn.linear_model.LogisticRegression": _LINEAR,
+    "sklearn.linear_model.LogisticRegressionCV": _LINEAR,
+    "sklearn.linear_model.RidgeClassifier": _RIDGE,
+    "sklearn.linear_model.RidgeClassifierCV": _RIDGE,
+    "sklearn.linear_model.SGDClassifier": _LINEAR,
+    "sklearn.linear_model.Perceptron": _LINEAR,
+    "sklearn.svm.LinearSVC": _LINEAR,
+}
 _TREE = Reader(read_tree, "exact", _OUTPUTS)
 _FOREST = Reader(read_forest, "exact", _OUTPUTS)
 _BOOSTING = Reader(read_boosting, "exact", "an `init` that is a model")
@@ -92,17 +103,13 @@ LIBRARY = Library(
         "sklearn.model_selection.RandomizedSearchCV": _passing_on("best_estimator_"),
         "sklearn.model_selection.FixedThresholdClassifier": _THRESHOLD,
         "sklearn.model_selection.TunedThresholdClassifierCV": _THRESHOLD,
-        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": _LINEAR,
+        "sklearn.multiclass.OneVsRestClassifier": Reader(
+            lambda model: read_one_vs_rest(model, _LINEAR_CLASSES), "margin", f"members that are not linear; {_LABELS}"
+        ),
         "sklearn.naive_bayes.MultinomialNB": Reader(read_multinomial, "margin", _CERTAIN),
         "sklearn.naive_bayes.ComplementNB": Reader(read_complement, "margin", _CERTAIN),
         "sklearn.naive_bayes.BernoulliNB": Reader(read_bernoulli, "margin", _CERTAIN),
-        "sklearn.linear_model.LogisticRegression": _LINEAR,
-        "sklearn.linear_model.LogisticRegressionCV": _LINEAR,
-        "sklearn.linear_model.RidgeClassifier": _RIDGE,
-        "sklearn.linear_model.RidgeClassifierCV": _RIDGE,
-        "sklearn.linear_model.SGDClassifier": _LINEAR,
-        "sklearn.linear_model.Perceptron": _LINEAR,
-        "sklearn.svm.LinearSVC": _LINEAR,
+        **_LINEAR_CLASSES,
         "sklearn.linear_model.LinearRegression": _LINE_OF_ONE,
         "sklearn.linear_model.Ridge": _LINE_OF_ONE,
         "sklearn.linear_model.RidgeCV": _LINE_OF_ONE,

@@ -127,10 +127,17 @@ def complement(classes: int) -> Any:
     return _on_magnitudes("ComplementNB")(norm=classes == 3)
 
 
+def one_vs_rest(classes: int) -> Any:
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    return OneVsRestClassifier(LinearSVC(random_state=classes))
+
+
 TREES: tuple[Callable[[int], Any], ...] = (tree, extra_tree, forest, pure_forest, extra_trees)
 NETWORKS: tuple[Callable[[int], Any], ...] = (
     logistic, ridge, ridge_without_intercept, descent, perceptron, support_vectors, relu_network, identity_network,
-    discriminant, multinomial, complement,
+    discriminant, multinomial, complement, one_vs_rest,
 )  # fmt: skip
 
 

@@ -87,6 +87,19 @@ def test_a_text_about_a_number_is_read_as_what_it_says(text, meaning):
     assert parse(str(found), ()) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("price >= 300.0", "price >= 300"),
+        ("price >= 0.5", "price >= 0.5"),
+        ("price <= 1e300", "price <= 1e+300"),
+        ("price >= -9007199254740991", "price >= -9007199254740991"),
+    ],
+)
+def test_a_number_in_a_goal_is_shown_as_people_write_it(text, shown):
+    assert str(parse(text, ())) == shown
+
+
 @given(
     st.sampled_from(LABELS), st.floats(0, 1), st.floats(0, 1), st.booleans(), st.booleans(), st.sampled_from([0, 1, 2])
 )

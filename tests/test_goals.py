@@ -508,3 +508,9 @@ def test_probabilities_of_boosters_and_pipelines_are_those_of_the_library():
         check(explainer, "p(0) <= 0.4", p[:, 0] <= 0.4)
         value = float(np.quantile(p[:, 1], 0.8, method="nearest"))
         check(explainer, f"p(1) >= {value!r}", p[:, 1] >= value)
+
+
+def test_one_score_is_the_lead_of_the_second_class_and_turned_round_that_of_the_first():
+    said, classes = np.array([[2.0], [-2.0], [0.5]]), ("bad", "good")
+    assert Margin("good", 1.0, in_score=True).met(said, classes).tolist() == [True, False, False]
+    assert Margin("bad", 1.0, in_score=True).met(said, classes).tolist() == [False, True, False]

@@ -105,11 +105,21 @@ class Dense:
             raise wrong(node, f"has {name!r} of shape {array.shape}, or numbers that are not finite")
         return np.asarray(array, dtype=np.float64)
 
+    def flatten(self, node: Node, name: str, shape: tuple[int, ...]) -> None:
+        """Write a constant for rows of several dimensions as one for flat rows: the runtime is given flat ones."""
+        array = self.constants.get(name)
+        if array is None or array.size == 1:
+            return
+        try:
+            self.constants[name] = np.broadcast_to(array, (1, *shape)).reshape(1, -1).copy()
+        except ValueError:
+            raise wrong(node, f"has {name!r} of shape {array.shape} for rows of shape {shape}") from None
+
     def row(self, node: Node, name: str) -> Floats:
         """A constant with a number for each column, or one for all."""
         array = self.constants.get(name)
         dimensions = 0 if array is None else array.ndim
         row = self.constant(node, name, dimensions)
-        if dimensions > 2 or dimensions == 2 and len(row) != 1:
+        if row.size > 1 and (dimensions > 2 or dimensions == 2 and len(row) != 1):
             raise wrong(node, f"has {name!r} of shape {row.shape}, expected a number for each column")
         return row.ravel()

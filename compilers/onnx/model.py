@@ -28,6 +28,7 @@ from mace.errors import FileError, ModelError
 LARGEST_FILE, LARGEST_TENSOR = 2**29, 2**30
 MOST_CELLS = 2**24  # of the rows that are asked at once
 MOST_COLUMNS = 2**24
+MOST_DIMENSIONS = 8
 ML = "ai.onnx.ml"
 _VERSIONS = {"": (7, 100), ML: (1, 5)}  # From 7 on operations broadcast as they do today.
 _DTYPES = {1: "<f4", 2: "|u1", 6: "<i4", 7: "<i8", 9: "|b1", 11: "<f8"}
@@ -65,6 +66,7 @@ class Graph:
     input:   its name; `dtype` is what it holds; `rows` how many rows are asked at once, None for any number; `columns`
              how many columns it has, 0 where the file leaves them open.
     outputs: their names.
+    shape:   what the file says of the columns where it keeps a row in several dimensions; empty for a plain matrix.
     """
 
     input: str
@@ -76,6 +78,7 @@ class Graph:
     outputs: tuple[str, ...]
     versions: Mapping[str, int]
     ir_version: int
+    shape: tuple[int, ...] = ()
 
 
 def load(path: Path) -> Graph:
@@ -155,15 +158,19 @@ def _input(graph: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, 
     if kind.get("elem_type") not in _FLOATS:
         raise ModelError(f"the ONNX model's input {inputs[0]['name']!r} holds no float32 or float64 numbers")
     sizes = [one.get("dim_value", 0) for one in kind.get("shape", {}).get("dim", ())]
-    if len(sizes) not in (0, 2):
+    if len(sizes) not in (0, *range(2, MOST_DIMENSIONS + 1)):
         raise ModelError(f"the ONNX model's input {inputs[0]['name']!r} has {len(sizes)} dimensions, expected 2")
-    rows, columns = sizes or (0, 0)
-    columns = _whole(columns, "its number of columns", 0, MOST_COLUMNS)
+    rows, *shape = sizes or (0, 0)
+    # Only a plain matrix may leave its columns open: of several dimensions the order would not be known.
+    least = 0 if len(shape) == 1 else 1
+    columns = math.prod(_whole(size, "its number of columns", least, MOST_COLUMNS) for size in shape)
+    columns = _whole(columns, "its number of columns", least, MOST_COLUMNS)
     return {
         "input": inputs[0]["name"],
         "dtype": _FLOATS[kind["elem_type"]],
         "rows": _whole(rows, "its number of rows", 0, MOST_CELLS // max(columns, 1)) or None,
         "columns": columns,
+        "shape": tuple(shape) if len(shape) > 1 else (),
     }
 
 
@@ -222,8 +229,8 @@ def _array(tensor: Mapping[str, Any]) -> NDArray[Any]:
             f"the ONNX model keeps {name!r} in another file",
             hint="Give the path of the .onnx file, or load it with its data: onnx.load(path).",
         )
-    if len(dims) > 8 or any(not 0 <= size < 2**31 for size in dims):
-        raise _damaged(f"the constant {name!r} has the shape {dims[:8]}")
+    if len(dims) > MOST_DIMENSIONS or any(not 0 <= size < 2**31 for size in dims):
+        raise _damaged(f"the constant {name!r} has the shape {dims[:MOST_DIMENSIONS]}")
     if kind != _TEXT and kind not in _DTYPES:
         raise ModelError(f"the ONNX model's constant {name!r} holds values of type {kind}, which is not supported")
     flat = _flat(tensor, name, kind)

@@ -36,10 +36,14 @@ _INT64, _STRING = 7, 8
 
 
 class Followed(NamedTuple):
-    """A table, and the file of a graph whose one output decides: a class, or the scores if the graph names none."""
+    """A table, and the file of a graph whose one output decides: a class, or the scores if the graph names none.
+
+    scores: whether that output is the table's scores, as they are, rather than a class or what was made of scores.
+    """
 
     table: Ensemble | Network
     file: bytes
+    scores: bool
 
 
 def read_proto(model: Any) -> Ensemble | Network:
@@ -58,7 +62,7 @@ def follow(graph: Graph) -> Followed:
     table = walk.table()
     output, kind = walk.decision()
     known = replace(graph, constants=walk.dense.constants, columns=walk.dense.columns)
-    return Followed(table, written(known, walk.kept, output, kind))
+    return Followed(table, written(known, walk.kept, output, kind), output == walk.at and not walk.tail.squashed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class _Walk:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.dense, self.at = graph, Dense(graph.columns, graph.constants), graph.input
+        self.shape = graph.shape  # of a row, as long as nothing has made it flat
         self.kept: list[Node] = []
         self.roles: dict[str, Role] = {}
         self.trees: Ensemble | None = None
@@ -189,8 +194,11 @@ class _Walk:
         """One operation on the way."""
         kind, given = node.kind, node.attributes
         first = bool(used) and used[0] == self.at
+        if self.shape and kind not in _ANY_SHAPE and any(size != 1 for size in self.shape[:-1]):
+            raise wrong(node, "comes before a Flatten, and rows have several dimensions there")
         if kind in _MOVING:
             self._refuse_moving(node, used, self.dense.width())
+            self.shape = self.shape if kind == "Identity" else ()
         elif kind == "Dropout" and first:
             if len(node.inputs) > 2 and self.dense.constants.get(node.inputs[2], np.ones(1)).any():
                 raise wrong(node, "is switched on")
@@ -207,7 +215,10 @@ class _Walk:
         elif kind == "Gemm" and first and len(used) > 1:
             self.dense.gemm(node, used)
         elif kind in ("Add", "Sub", "Mul", "Div") and len(used) == 2:
-            self.dense.by_column(node, kind, self.dense.row(node, used[1] if first else used[0]), first)
+            other = used[1] if first else used[0]
+            if self.shape:
+                self.dense.flatten(node, other, self.shape)
+            self.dense.by_column(node, kind, self.dense.row(node, other), first)
         elif kind == "Scaler":
             self.dense.scaler(node)
         elif kind in ("LinearClassifier", "LinearRegressor"):
@@ -226,7 +237,7 @@ class _Walk:
     def _refuse_moving(self, node: Node, used: Sequence[str], width: int) -> None:
         """Raise unless a change of shape leaves rows of so many columns as they are."""
         kind, given = node.kind, node.attributes
-        if kind == "Flatten" and given.get("axis", 1) not in (1, -1):
+        if kind == "Flatten" and given.get("axis", 1) not in ((1,) if self.shape else (1, -1)):
             raise wrong(node, "moves numbers between rows")
         if kind == "Reshape":
             shape = self.dense.constants.get(used[1] if len(used) > 1 else "")
@@ -338,4 +349,5 @@ class _Walk:
 
 _FLOATS = {1: "float32", 11: "float64"}
 _MOVING = ("Identity", "Flatten", "Reshape")
+_ANY_SHAPE = (*_MOVING, "Cast", "Dropout", "Add", "Sub", "Mul", "Div")
 _TWO_OUTPUTS = ("LinearClassifier", "TreeEnsembleClassifier")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from mace.cli.options import Given, read_space, say
+from mace.errors import MaceError
 
 
 class Format(str, Enum):
@@ -22,6 +23,8 @@ class Format(str, Enum):
 
 def verify(
     given: Given,
+    network: Annotated[Path | None, typer.Argument(help="An .onnx file, for a property in VNN-LIB.")] = None,
+    specification: Annotated[Path | None, typer.Argument(help="A property: .vnnlib or .vnnlib.gz.")] = None,
     property: Annotated[
         list[str] | None,
         typer.Option("--property", help='For instance "monotone(Income, increasing)". May be repeated.'),
@@ -36,9 +39,20 @@ def verify(
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="text, json, junit or sarif.")] = Format.text,
 ) -> None:
-    """Verify properties on the whole space: proved, violated by a real pair of inputs, or unknown."""
-    from mace.verify.command import run_verify
+    """Verify properties on the whole space: proved, violated by a real pair of inputs, or unknown.
 
+    With an .onnx file and a .vnnlib file: sat with a counterexample, unsat, unknown or timeout, as in VNN-COMP.
+    """
+    from mace.verify.command import run_verify, run_vnnlib
+
+    if network is not None:
+        if given.model is not None or given.data is not None or property or suite or certificates:
+            raise MaceError(
+                "an .onnx file and a .vnnlib file are asked about by themselves, with --timeout or --format"
+            )
+        text, code = run_vnnlib(network, specification, format=format.value, timeout=timeout)
+        say(text)
+        raise typer.Exit(code)
     frame, space = (None, read_space(given.space)) if given.data is None and given.space else given.read_table()
     text, code = run_verify(
         given.read_model(),

@@ -6,6 +6,7 @@ from mace.verify.properties import bounded, equivalent, fair, holds, monotone, r
 from mace.verify.run import verify
 from mace.verify.suite import run_suite
 from mace.verify.verdict import PropertyViolated, Verdict, Violation
+from mace.verify.vnnlib import verify_vnnlib
 
 __all__ = [
     "PropertyViolated",
@@ -21,4 +22,5 @@ __all__ = [
     "run_suite",
     "unreachable",
     "verify",
+    "verify_vnnlib",
 ]

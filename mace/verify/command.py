@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mace.base.escape import json_text
 from mace.base.files import reason
 from mace.errors import FileError, MaceError
 from mace.space.space import Space
 from mace.verify.output import WRITERS
 from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite
+from mace.verify.vnnlib import verify_vnnlib
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +56,27 @@ def run_verify(
     if certificates is not None:
         _save(certificates, outcomes)
     return WRITERS[format](asked, outcomes), code_of(outcomes)
+
+
+def run_vnnlib(
+    network: Path,
+    specification: Path | None,
+    *,
+    format: str = "text",  # noqa: A002
+    timeout: float | None = None,
+) -> tuple[str, int]:
+    """The text to print about a property in VNN-LIB, and the exit code: 0 unsat, 10 sat, 5 undecided.
+
+    timeout: in seconds; 0 for no limit, None for the usual one.
+    """
+    if specification is None:
+        raise MaceError(f"{network}: no property given", hint="mace verify network.onnx property.vnnlib")
+    if format not in ("text", "json"):
+        raise MaceError(f"an answer about VNN-LIB is printed as text or json, not as {format}")
+    usual = 60.0 if timeout is None else timeout
+    answer = verify_vnnlib(network, specification, timeout=usual or None)
+    code = {"unsat": DONE, "sat": VIOLATED}.get(answer.status, UNDECIDED)
+    return (json_text(answer.to_dict(), indent=2) if format == "json" else str(answer)), code
 
 
 def code_of(outcomes: Sequence[Outcome]) -> int:

@@ -1,0 +1,180 @@
+"""Bounds of a network over many boxes at once: linear functions of the inputs, found by going back through the layers.
+
+In:  a `Chain`, boxes of what its first stage is given, bounds of hidden units that are known already.
+Out: bounds of the hidden units, and for linear forms of the outputs a linear function of the inputs that is above them.
+Promise: everything holds for the deployed model and for the exact one, as `chain` says: the rounding of every sum
+counts as a shift of that sum, and what the doubles here lose is counted with it.
+How: a unit that may be on or off lies between slope * z and the line through its two ends. Only units whose phase is
+open are bounded again: a child's box keeps the phases of its parent.
+Source: Singh et al. 2019 (DeepPoly); Zhang et al. 2018 (CROWN).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.solve.splitting.chain import Chain, Interval, Stage
+from mace.tables.table import Floats
+
+ROWS = 2048  # of coefficients that are carried back at a time: they stay in the processor's cache
+UNIT = 2.0**-53
+LOST = 1e-280  # more than all products that are too small for a double come to, with sums below `chain.LARGEST`
+
+
+class Lines(NamedTuple):
+    """What replaces the units of one layer, in each box: shape (boxes, units).
+
+    steep, above: a unit's output is at most steep * z + above. flat: it is at least flat * z.
+    shift: how far a sum may be from what exact arithmetic makes of the values before it.
+    """
+
+    steep: Floats
+    above: Floats
+    flat: Floats
+    shift: Floats
+
+
+class Forms(NamedTuple):
+    """Linear functions of the inputs: slope (rows, columns), constant (rows,); how much of that stands for rounding."""
+
+    slope: Floats
+    constant: Floats
+    rounding: Floats
+
+
+class Bounded(NamedTuple):
+    """Boxes after their units were bounded. units: for each stage but the last, (boxes, units).
+
+    lines: for each stage; sound: (boxes,) False where a sum may overflow, or is no number.
+    """
+
+    units: list[Interval]
+    lines: list[Lines]
+    sound: NDArray[np.bool_]
+
+
+def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None) -> Bounded:
+    """Bound the hidden units of boxes, shape (boxes, columns); `known` holds bounds for each stage but the last."""
+    count = len(boxes.lower)
+    lines: list[Lines] = []
+    units: list[Interval] = []
+    sound = np.ones(count, dtype=np.bool_)
+    largest = np.maximum(np.abs(boxes.lower), np.abs(boxes.upper))
+    for place, stage in enumerate(chain.stages):
+        sums = (largest @ stage.size + np.abs(stage.bias)) * (1 + 2.0**-40)
+        shift = sums * stage.rounding + stage.tiny
+        sound &= (sums + shift < chain.largest).all(axis=1)
+        if place == len(chain.stages) - 1:
+            none = np.zeros_like(shift)
+            lines.append(Lines(none, none, none, shift))
+            break
+        lower, upper = -(sums + shift), sums + shift
+        if known is not None:
+            lower, upper = np.maximum(lower, known[place].lower), np.minimum(upper, known[place].upper)
+        if place == 0 or stage.relu:
+            lower, upper = _tightened(chain, boxes, [*lines, Lines(shift, shift, shift, shift)], lower, upper)
+        units.append(Interval(lower, upper))
+        lines.append(_lines(stage, lower, upper, shift))
+        largest = np.maximum(upper, 0.0) if stage.relu else np.maximum(np.abs(lower), np.abs(upper))
+    return Bounded(units, lines, sound)
+
+
+def _tightened(
+    chain: Chain, boxes: Interval, lines: list[Lines], lower: Floats, upper: Floats
+) -> tuple[Floats, Floats]:
+    """Bounds of the units of the last of the given stages, where both phases are possible."""
+    box, unit = np.nonzero((lower < 0) & (upper > 0))
+    if not len(box):
+        return lower, upper
+    lower, upper = lower.copy(), upper.copy()
+    width = lower.shape[1]
+    for start in range(0, len(box), ROWS // 2):
+        b, i = box[start : start + ROWS // 2], unit[start : start + ROWS // 2]
+        ends = np.zeros((2 * len(b), width))
+        ends[np.arange(len(b)), i] = 1.0
+        ends[len(b) + np.arange(len(b)), i] = -1.0
+        twice = np.concatenate([b, b])
+        found = greatest(back(chain, lines, ends, twice), boxes, twice)
+        upper[b, i] = np.fmin(upper[b, i], found[: len(b)])
+        lower[b, i] = np.fmax(lower[b, i], -found[len(b) :])
+    return lower, upper
+
+
+def _lines(stage: Stage, lower: Floats, upper: Floats, shift: Floats) -> Lines:
+    if not stage.relu:
+        one = np.ones_like(lower)
+        return Lines(one, np.zeros_like(lower), one, shift)
+    opened = (lower < 0) & (upper > 0)
+    on = (lower >= 0).astype(np.float64)
+    width = np.where(opened, upper - lower, 1.0)
+    steep = np.where(opened, np.minimum(upper / width, 1.0), on)
+    # The line passes above both corners for this very `steep`; the rest is for rounding, here and where it is used.
+    size = np.maximum(-lower, upper)
+    over = np.maximum(-steep * lower, upper - steep * upper) + 16 * UNIT * size
+    flat = np.where(opened, (upper > -lower).astype(np.float64), on)
+    return Lines(steep, np.where(opened, over * (1 + 2.0**-40) + 1e-300, 0.0), flat, shift)
+
+
+def back(chain: Chain, lines: list[Lines], ends: Floats, box: NDArray[np.int64]) -> Forms:
+    """Linear functions of the inputs that are above linear forms of the sums of a stage.
+
+    lines: of every stage up to that one. ends: (rows, units of that stage), the forms. box: (rows,) which box each is
+    for. Where a form's coefficients are rounded, `chain`'s rounding allows for it.
+    """
+    constant, total, rounding = (np.zeros(len(ends)) for _ in range(3))
+
+    def add(term: Floats) -> None:
+        np.add(constant, term, out=constant)
+        np.add(total, np.abs(term), out=total)
+
+    for place in range(len(lines) - 1, -1, -1):
+        stage, line = chain.stages[place], lines[place]
+        add(ends @ stage.bias)
+        shift = np.einsum("ri,ri->r", np.abs(ends), line.shift[box]) * (1 + 2.0**-40)
+        add(shift)
+        rounding += shift
+        carried = ends @ stage.weights.T
+        if place == 0:
+            break
+        under = lines[place - 1]
+        up = np.maximum(carried, 0.0)
+        down = carried - up
+        add(np.einsum("ri,ri->r", up, under.above[box]) * (1 + 2.0**-40))
+        ends = up * under.steep[box] + down * under.flat[box]
+    return Forms(carried, constant + (8 * len(lines) + 16) * UNIT * total + LOST, rounding)
+
+
+def steepest(chain: Chain, lines: list[Lines], ends: Floats, box: NDArray[np.int64]) -> Floats:
+    """About the largest slope that a form has anywhere in its box, for each input; shape (rows, columns).
+
+    Where many units may be on or off this says more about an input than the slope of one linear function above all.
+    """
+    low = high = ends
+    for place in range(len(lines) - 1, -1, -1):
+        stage = chain.stages[place]
+        middle, reach = (low + high) / 2 @ stage.weights.T, (high - low) / 2 @ stage.size.T
+        low, high = middle - reach, middle + reach
+        if place:
+            under = lines[place - 1]
+            on = ((under.steep == 1) & (under.above == 0))[box]
+            opened = (under.above > 0)[box]
+            low = np.where(on, low, np.where(opened, np.minimum(low, 0), 0.0))
+            high = np.where(on, high, np.where(opened, np.maximum(high, 0), 0.0))
+    return np.maximum(np.abs(low), np.abs(high))
+
+
+def greatest(forms: Forms, boxes: Interval, box: NDArray[np.int64]) -> Floats:
+    """The largest value of each form in its box, rounded up; shape (rows,)."""
+    lower, upper = boxes.lower[box], boxes.upper[box]
+    up = np.maximum(forms.slope, 0.0)
+    reach = np.einsum("ri,ri->r", up, upper) + np.einsum("ri,ri->r", forms.slope - up, lower)
+    size = np.einsum("ri,ri->r", np.abs(forms.slope), np.maximum(np.abs(lower), np.abs(upper)))
+    terms = forms.slope.shape[1] + 8
+    found: Floats = forms.constant + reach + 4 * terms * UNIT * (size + np.abs(forms.constant)) + LOST
+    return found
+
+
+__all__ = ["Bounded", "Forms", "back", "bounded", "greatest", "steepest"]

@@ -1,0 +1,289 @@
+"""Whether some input of a box has outputs that reach given levels: branch and bound on the inputs.
+
+In:  a `Chain`, a box, what is wanted of the outputs: all rows of one part reach their levels, for some part.
+Out: `Settled`: a point that the deployed model confirmed, or that there is none, or how far the search came.
+Promise: "none" means that in every box of a cover of the whole one, each part has a row whose bound is below its level,
+for the deployed model and for the exact one (see `chain`). A box that is too narrow to be split leaves it open.
+How: boxes are bounded in batches (`bounds`), cut to where the linear bounds allow a part, and split along the input
+that moves the bounds most; points that the bounds lead to are climbed from, and given to the deployed model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.deadline import Deadline
+from mace.solve.splitting.bounds import UNIT, Bounded, back, bounded, steepest
+from mace.solve.splitting.chain import Chain, Interval
+from mace.solve.splitting.climb import Wanted, best_points, climbed, scores
+from mace.tables.table import Floats
+
+BATCH = 128  # boxes
+NARROWEST = 2.0**-27  # of an input's size: nothing lies between two neighbouring float32 numbers
+CUTS = 3  # of a box, by the same linear bounds
+LAST = 100  # batches after some box was given up: only a point can still settle the question
+CONFIRMED = 4  # points of a batch that the deployed model is asked about
+STARTS = 256  # random points that are climbed from at first
+Confirm = Callable[[Floats], bool]
+
+
+class Settled(NamedTuple):
+    """How a search ended.
+
+    boxes: how many were bounded. root: how far the bounds of the first were above each row's level; below 0: refuted.
+    """
+
+    status: Literal["found", "none", "open", "time"]
+    boxes: int
+    root: Floats
+
+
+@dataclass(eq=False)
+class Block:
+    """Open boxes: ends (boxes, columns), which parts are possible in each, what is known of its units."""
+
+    box: Interval
+    live: NDArray[np.bool_]
+    known: list[Interval] | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+    def take(self, which: NDArray[np.int64] | slice) -> Block:
+        """Some of the boxes."""
+        known = None if self.known is None else [_of(units, which) for units in self.known]
+        return Block(_of(self.box, which), self.live[which], known)
+
+
+def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadline: Deadline) -> Settled:
+    """Look for a point of the box, shape (columns,), for which some part's rows all reach their levels.
+
+    confirm: asked about values that the first stage is given; true ends the search.
+    """
+    entered = chain.enter(box)
+    root = Block(Interval(entered.lower[None, :], entered.upper[None, :]), np.ones((1, len(wanted.parts)), np.bool_))
+    small = max(float(np.abs(ends).max(initial=0.0)) for ends in (*box, *entered)) < chain.largest
+    if small and _sampled(chain, entered, wanted, confirm):
+        return Settled("found", 0, np.zeros(0))
+    if not wanted.forms.size:
+        return Settled("open", 0, np.zeros(0))
+    stack, boxes, left, first, last = [root], 0, not small, np.zeros(0), LAST
+    # Invariant: outside of the boxes on the stack no part is possible, unless some box was given up.
+    while stack and small and last:
+        if deadline.over:
+            return Settled("time", boxes, first)
+        block = _popped(stack)
+        step = _step(chain, block, wanted)
+        first = step.slack[0] if not boxes else first
+        boxes += len(block)
+        left = left or step.left
+        last -= left
+        if len(step.rest):
+            if _confirmed(chain, step, wanted, confirm):
+                return Settled("found", boxes, first)
+            stack.append(_split(step))
+    return Settled("open" if left else "none", boxes, first)
+
+
+def _of(interval: Interval, which: NDArray[np.int64] | slice) -> Interval:
+    return Interval(interval.lower[which], interval.upper[which])
+
+
+def _sampled(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm) -> bool:
+    """Whether climbing from random points leads to one that the deployed model confirms."""
+    rng = np.random.default_rng(0)
+    shares = rng.random((STARTS, len(box.lower)))
+    shares[: STARTS // 2] = np.round(shares[: STARTS // 2])
+    shares[0] = 0.5
+    points = box.lower + shares * (box.upper - box.lower)
+    for _ in range(3):
+        points = climbed(chain, points, box, wanted, 20)
+        for place in best_points(scores(chain, points, wanted), CONFIRMED):
+            if confirm(points[place]):
+                return True
+    return False
+
+
+def _popped(stack: list[Block]) -> Block:
+    """A batch from the top of the stack, of several blocks where one is small."""
+    taken: list[Block] = []
+    count = 0
+    while stack and count < BATCH and (not taken or (stack[-1].known is None) == (taken[0].known is None)):
+        block = stack.pop()
+        room = BATCH - count
+        if len(block) > room:
+            stack.append(block.take(slice(0, len(block) - room)))
+            block = block.take(slice(len(block) - room, len(block)))
+        taken.append(block)
+        count += len(block)
+    return _joined(taken)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+
+    def both(intervals: list[Interval]) -> Interval:
+        return Interval(
+            np.concatenate([one.lower for one in intervals]), np.concatenate([one.upper for one in intervals])
+        )
+
+    known = [one.known for one in blocks if one.known is not None]
+    return Block(
+        both([one.box for one in blocks]),
+        np.concatenate([one.live for one in blocks]),
+        [both(list(units)) for units in zip(*known, strict=True)] if known else None,
+    )
+
+
+class _Step(NamedTuple):
+    """A batch after its bounds.
+
+    rest: the boxes that are still open, cut. pull: (boxes, columns) how much splitting each input promises; toward:
+    (boxes, columns) the sign of the way to what is wanted. slack: (boxes, rows), of all boxes, see `Settled`. left:
+    whether some box was given up, for nothing but rounding is left to be gained there.
+    """
+
+    rest: Block
+    pull: Floats
+    toward: Floats
+    slack: Floats
+    left: bool
+
+
+class _Rows(NamedTuple):
+    """The forms of a batch, each in its box: slope (boxes, rows, columns), the rest (boxes, rows).
+
+    over: the constant, beyond the level; size: of the numbers that were added for it, at least.
+    """
+
+    slope: Floats
+    over: Floats
+    size: Floats
+
+    def slack(self, box: Interval) -> Floats:
+        """How far each form may be above its level in a box, rounded up; infinite where that is unknown."""
+        up = np.maximum(self.slope, 0.0)
+        lower, upper = box.lower[:, None, :], box.upper[:, None, :]
+        reach = (up * upper + (self.slope - up) * lower).sum(axis=2)
+        size = (np.abs(self.slope) * np.maximum(np.abs(lower), np.abs(upper))).sum(axis=2) + self.size
+        found = self.over + reach + 4 * (self.slope.shape[2] + 16) * UNIT * size
+        return np.where(np.isnan(found), np.inf, found)
+
+
+class _Given(NamedTuple):
+    """The forms of a batch, and of the rows alone: (boxes, rows) rounding, (boxes, rows, columns) `steepest`."""
+
+    rows: _Rows
+    rounding: Floats
+    steep: Floats
+
+
+def _given(chain: Chain, found: Bounded, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
+    """The forms of the rows that are asked for, and infinite ones in place of the others."""
+    box, row = np.nonzero(asked)
+    forms = back(chain, found.lines, wanted.forms[row], box)
+    columns = forms.slope.shape[1]
+    slope, steep = np.zeros((*asked.shape, columns)), np.zeros((*asked.shape, columns))
+    over, rounding, size = np.full(asked.shape, np.inf), np.zeros(asked.shape), np.zeros(asked.shape)
+    slope[box, row], rounding[box, row] = np.nan_to_num(forms.slope), forms.rounding
+    over[box, row] = forms.constant - wanted.least[row]
+    size[box, row] = np.abs(forms.constant) + np.abs(wanted.least[row])
+    steep[box, row] = steepest(chain, found.lines, wanted.forms[row], box)
+    over[~found.sound] = np.inf
+    return _Given(_Rows(slope, over, size), rounding, steep)
+
+
+def _step(chain: Chain, block: Block, wanted: Wanted) -> _Step:
+    """Bound a batch of boxes, drop what is settled, and cut the rest."""
+    found = bounded(chain, block.box, block.known)
+    given = _given(chain, found, block.live @ wanted.parts, wanted)
+    rows, parts = given.rows, wanted.parts
+    box, live = block.box, block.live
+    first = rows.slack(box)
+    for _ in range(CUTS):
+        slack = rows.slack(box)
+        live = live & ~((slack < 0)[:, None, :] & parts[None, :, :]).any(axis=2)
+        box = _cut(box, live, parts, rows.slope, slack)
+        live = live & np.all(box.lower <= box.upper, axis=1, keepdims=True)
+    asked = live @ parts
+    width = box.upper - box.lower
+    # The row that is nearest to being refuted says where the others are of use.
+    weakest = np.argmin(np.where(asked, slack, np.inf), axis=1)
+    toward = np.sign(rows.slope[np.arange(len(asked)), weakest])
+    size = np.maximum(np.maximum(np.abs(box.lower), np.abs(box.upper)), 1e-30)
+    wide = width > NARROWEST * size
+    pull = np.where(wide, _pull(given, asked, width) + 1e-9 * width / size, 0.0)
+    still = np.asarray(live.any(axis=1), dtype=np.bool_)
+    # Where a form hardly varies and is about as far above its level as rounding alone may put it, splits gain nothing.
+    least = 4 * given.rounding
+    hopeless = (slack <= least) & ((given.steep * width[:, None, :]).sum(axis=2) <= least)
+    given_up = still & (~wide.any(axis=1) | (hopeless | ~asked).all(axis=1))
+    still = still & ~given_up
+    rest = Block(box, live, found.units).take(np.flatnonzero(still))
+    return _Step(rest, pull[still], toward[still], first, bool(given_up.any()))
+
+
+def _pull(given: _Given, asked: NDArray[np.bool_], width: Floats) -> Floats:
+    """How much splitting each input promises: by the slopes of the bounds, and by the slopes that may occur."""
+    pull = np.zeros_like(width)
+    for slopes in (np.abs(given.rows.slope), given.steep):
+        moved = np.nan_to_num((slopes * asked[:, :, None]).sum(axis=1)) * width
+        pull += moved / np.maximum(moved.max(axis=1, keepdims=True), 1e-300)
+    return pull
+
+
+def _cut(box: Interval, live: NDArray[np.bool_], parts: NDArray[np.bool_], slope: Floats, slack: Floats) -> Interval:
+    """Boxes cut to where the bounds of all rows of their one possible part reach the levels.
+
+    A row's form is at most `slack` above its level in the box: an input may move away from where the form is greatest
+    only as far as that is used up.
+    """
+    lower, upper = box
+    single = live.sum(axis=1) == 1
+    used = (live @ parts) & single[:, None] & np.isfinite(slack)
+    rate = np.where(used[:, :, None], slope, 0.0)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        reach = np.where(rate != 0, np.maximum(slack, 0.0)[:, :, None] / np.abs(rate), np.inf)
+    size = np.maximum(np.abs(lower), np.abs(upper))[:, None, :]
+    reach = reach + 8 * UNIT * (size + reach) + 1e-300
+    reach = np.where(np.isnan(reach), np.inf, reach)
+    low = np.where(rate > 0, upper[:, None, :] - reach, -np.inf).max(axis=1, initial=-np.inf)
+    high = np.where(rate < 0, lower[:, None, :] + reach, np.inf).min(axis=1, initial=np.inf)
+    return Interval(np.maximum(lower, low), np.minimum(upper, high))
+
+
+def _confirmed(chain: Chain, step: _Step, wanted: Wanted, confirm: Confirm) -> bool:
+    """Whether the deployed model confirms one of the points that the bounds of a batch lead to."""
+    lower, upper = step.rest.box
+    middle = (lower + upper) / 2
+    corner = np.where(step.toward > 0, upper, np.where(step.toward < 0, lower, middle))
+    points = np.concatenate([middle, corner])
+    chosen = best_points(scores(chain, points, wanted), CONFIRMED)
+    both = np.concatenate([np.arange(len(middle)), np.arange(len(middle))])[chosen]
+    points = climbed(chain, points[chosen], _of(step.rest.box, both), wanted, 5)
+    reached = scores(chain, points, wanted)
+    return any(confirm(points[place]) for place in np.flatnonzero(reached > -wanted.near))
+
+
+def _split(step: _Step) -> Block:
+    """Both halves of every box, along the input that moves its bounds most; the likeliest boxes last."""
+    rest = step.rest
+    rows = np.arange(len(rest))
+    axis = np.argmax(step.pull, axis=1)
+    lower, upper = rest.box
+    middle = (lower[rows, axis] + upper[rows, axis]) / 2
+    left, right = upper.copy(), lower.copy()
+    left[rows, axis] = middle
+    right[rows, axis] = middle
+    return _joined(
+        [Block(Interval(lower, left), rest.live, rest.known), Block(Interval(right, upper), rest.live, rest.known)]
+    )
+
+
+__all__ = ["Settled", "search"]

@@ -1,0 +1,240 @@
+"""Answer a property in VNN-LIB about a network in ONNX: sat, unsat, unknown or timeout.
+
+In:  an `.onnx` file (or what `mace.explain` takes for ONNX) and a property.
+Out: an `Answer`.
+Promise, for inputs X that are real numbers in a case's box:
+* "unsat": for no such X do the outputs obey the case, neither as exact arithmetic gives them nor as a runtime may
+  compute them: each X rounded to the nearest number of the network's precision (float32 as a rule), every operation
+  rounded to nearest in that precision, sums in any order, with or without fused multiply-add.
+* "sat": `inputs` obeys the case exactly, as it is written, and so do `outputs`: the numbers that onnxruntime gave when
+  it was asked about that one input; without onnxruntime, mace's own evaluation in the same precision, which `why` says.
+What lies between the two, within rounding of the property's boundary, is "unknown".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.base.exact import above, below, exact, nearest
+from mace.compilers.load import load_model
+from mace.compilers.model_file import ModelFile
+from mace.compilers.onnx import reader as read_onnx
+from mace.errors import MaceError, ModelError
+from mace.solve.splitting.chain import Chain, Interval, chain_of
+from mace.solve.splitting.climb import Wanted
+from mace.solve.splitting.search import Settled, search
+from mace.tables.table import Floats, Network
+from mace.verify.vnnlib.formula import Variable
+from mace.verify.vnnlib.read import Case, Ends, Specification, read_property
+
+Status: TypeAlias = Literal["sat", "unsat", "unknown", "timeout"]
+Runtime: TypeAlias = Callable[[Floats], Floats]
+EMULATED = "onnxruntime is not installed: the outputs are mace's own evaluation"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found.
+
+    inputs, outputs: of "sat", one number each, exact. boxes: how many were bounded. root: of each case with outputs to
+    bound, how far the bounds of the whole box were from refuting it; 0 or more where it had to be split.
+    """
+
+    status: Status
+    why: str
+    inputs: tuple[Fraction, ...] = ()
+    outputs: tuple[Fraction, ...] = ()
+    boxes: int = 0
+    root: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; numbers of a counterexample as exact texts."""
+        return {
+            "status": self.status,
+            "why": self.why,
+            "inputs": [written(value) for value in self.inputs],
+            "outputs": [written(value) for value in self.outputs],
+            "boxes": self.boxes,
+        }
+
+    def __str__(self) -> str:
+        """As the tools of VNN-COMP print it: the word, and a counterexample after "sat"."""
+        if self.status != "sat":
+            return self.status
+        named = [
+            f"({letter}_{number} {written(value)})"
+            for letter, values in (("X", self.inputs), ("Y", self.outputs))
+            for number, value in enumerate(values)
+        ]
+        return "sat\n(" + "\n ".join(named) + ")"
+
+
+def answer_of(network: object, specification: Specification | str | Path, timeout: float | Deadline | None) -> Answer:
+    """See `mace.verify.vnnlib.verify_vnnlib`."""
+    deadline = Deadline.asked(timeout)
+    asked = specification if isinstance(specification, Specification) else read_property(specification)
+    table, run, note = _network(network)
+    if (asked.inputs, asked.outputs) != (table.columns, table.outputs):
+        raise MaceError(
+            f"{asked.name} has {asked.inputs} inputs and {asked.outputs} outputs, "
+            f"the network {table.columns} and {table.outputs}"
+        )
+    chain = chain_of(table)
+    boxes, root, unsettled = 0, list[float](), ""
+    for box, cases in _by_box(asked.cases).items():
+        asking = _Asking(chain, table.dtype, box, cases, run)
+        settled = asking.search(deadline)
+        boxes += settled.boxes
+        root += [float(slack) for slack in settled.root]
+        if asking.found is not None:
+            return Answer("sat", note, *asking.found, boxes, tuple(root))
+        if settled.status == "time":
+            return Answer("timeout", deadline.why, boxes=boxes, root=tuple(root))
+        if settled.status == "open":
+            unsettled = "within rounding of the property's boundary, or beyond the numbers that are bounded"
+    if unsettled:
+        return Answer("unknown", unsettled, boxes=boxes, root=tuple(root))
+    return Answer("unsat", "no case is possible", boxes=boxes, root=tuple(root))
+
+
+def _by_box(cases: tuple[Case, ...]) -> dict[Ends, list[Case]]:
+    """The cases that share a box: its bounds are found once for all of them."""
+    found: dict[Ends, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.box, []).append(case)
+    return found
+
+
+def _network(given: object) -> tuple[Network, Runtime, str]:
+    """The table of a network, what computes its outputs as a runtime does, and a note on that."""
+    if isinstance(given, (str, Path)):
+        given = load_model(given)
+    content = given.content if isinstance(given, ModelFile) else given
+    if isinstance(given, ModelFile) and given.format.package != "onnx":
+        raise ModelError(f"a property in VNN-LIB is about a network in ONNX, and {given.path.name} is none")
+    followed = read_onnx.follow(read_onnx.graph_of(content))
+    table = followed.table
+    if not isinstance(table, Network) or not followed.scores:
+        raise ModelError(
+            "a property in VNN-LIB is about the numbers that a ReLU network computes; this one is a "
+            f"{table.name} whose output is something else",
+            hint="Export the network up to its last linear layer.",
+        )
+    try:
+        import onnxruntime
+    except ImportError:
+        return table, lambda row: _emulated(table, row), EMULATED
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(followed.file, options, providers=["CPUExecutionProvider"])
+    name, dtype = session.get_inputs()[0].name, np.dtype(table.dtype)
+
+    def run(row: Floats) -> Floats:
+        return np.asarray(session.run(None, {name: row[None, :].astype(dtype)})[0], dtype=np.float64).ravel()
+
+    return table, run, "the outputs are onnxruntime's"
+
+
+def _emulated(table: Network, row: Floats) -> Floats:
+    """The outputs for a row, every operation in the network's precision."""
+    values: Any = row.astype(table.dtype)
+    for layer in table.layers:
+        values = values @ layer.weights.astype(table.dtype) + layer.bias.astype(table.dtype)
+        if layer.activation == "relu":
+            values = np.maximum(values, 0)
+    return np.asarray(values, dtype=np.float64)
+
+
+class _Asking:
+    """The search in one box; `found` are inputs and outputs that obey a case."""
+
+    def __init__(self, chain: Chain, dtype: str, box: Ends, cases: list[Case], run: Runtime) -> None:
+        self.chain, self.dtype, self.box, self.cases, self.run = chain, dtype, box, cases, run
+        self.found: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None
+
+    def search(self, deadline: Deadline) -> Settled:
+        """Look for a point of the box."""
+        ends = Interval(
+            np.array([below(end) for end in self.box.lower]), np.array([above(end) for end in self.box.upper])
+        )
+        return search(self.chain, ends, self._wanted(), self._confirm, deadline)
+
+    def _wanted(self) -> Wanted:
+        rows = [atom for case in self.cases for atom in case.outputs]
+        outputs = len(self.chain.stages[-1].bias)
+        forms = np.zeros((len(rows), outputs))
+        for row, atom in enumerate(rows):
+            for variable, factor in atom.coefficients.items():
+                forms[row, variable.number] = nearest(factor)
+        parts = np.zeros((len(self.cases), len(rows)), dtype=np.bool_)
+        place = 0
+        for part, case in enumerate(self.cases):
+            parts[part, place : place + len(case.outputs)] = True
+            place += len(case.outputs)
+        least = np.array([below(atom.least) for atom in rows])
+        size = float(np.abs(least).max(initial=0.0)) + float(np.abs(forms).max(initial=0.0))
+        return Wanted(forms, least, parts, 1e-5 * max(size, 1e-3))
+
+    def _confirm(self, entered: Floats) -> bool:
+        """Whether the runtime's outputs for the inputs near to a point obey a case, exactly."""
+        given = self.chain.leave(entered)
+        inputs = tuple(
+            _inside(float(value), low, high, self.dtype) for value, low, high in zip(given, *self.box, strict=True)
+        )
+        row = np.array([rounded(value, self.dtype) for value in inputs])
+        outputs = self.run(row)
+        if not np.isfinite(outputs).all():
+            return False
+        values = {Variable("X", k): value for k, value in enumerate(inputs)}
+        values |= {Variable("Y", k): exact(value) for k, value in enumerate(outputs)}
+        if any(all(atom.holds(values) for atom in case.atoms) for case in self.cases):
+            self.found = inputs, tuple(exact(value) for value in outputs)
+        return self.found is not None
+
+
+def _inside(value: float, low: Fraction, high: Fraction, dtype: str) -> Fraction:
+    """A number of the network's precision near to a value; where none near it lies in the interval, an end of that."""
+    found = exact(float(np.asarray(value if math.isfinite(value) else nearest(low), dtype=dtype)))
+    return min(max(found, low), high)
+
+
+def rounded(value: Fraction, dtype: str) -> float:
+    """The number of a precision that is nearest to an exact one, ties to even."""
+    double = nearest(value)
+    if dtype == "float64":
+        return double
+    near = np.float32(double)
+    # Rounded twice: a neighbour may be nearer to the exact number, or as near and even.
+    options = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
+    even = [bool(int(one.view(np.uint32)) & 1) for one in options]
+    finite = [
+        (abs(exact(float(one)) - value), odd, float(one))
+        for one, odd in zip(options, even, strict=True)
+        if np.isfinite(one)
+    ]
+    return min(finite)[2]
+
+
+def written(value: Fraction) -> str:
+    """A number as a decimal: exactly where that is possible, else the nearest double."""
+    double = nearest(value)
+    if exact(double) == value:
+        return repr(double)
+    with localcontext() as context:
+        context.prec = 2000
+        decimal = Decimal(value.numerator) / Decimal(value.denominator)
+        if exact(decimal) == value:
+            return str(decimal)
+    return repr(double)
+
+
+__all__ = ["Answer", "Status", "answer_of"]

@@ -1,0 +1,111 @@
+"""Bounds over boxes hold for every point of the box, however a runtime rounds and adds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mace.base.deadline import NEVER
+from mace.solve.splitting.bounds import back, bounded, greatest
+from mace.solve.splitting.chain import Interval, chain_of
+from mace.solve.splitting.climb import Wanted
+from mace.solve.splitting.search import search
+from mace.tables.table import Floats, Layer, Network
+
+
+def random_network(rng: np.random.Generator, dtype: str, scale: float = 1.0) -> Network:
+    """Dense layers with ReLUs or without, after a cast and a shift of every input, all weights in the dtype."""
+    sizes = [int(rng.integers(1, 5)), *rng.integers(1, 12, rng.integers(1, 5)).tolist(), 3]
+    n = sizes[0]
+    layers = [
+        Layer(np.eye(n), np.zeros(n), "identity"),
+        Layer(np.diag(rng.normal(size=n)), -rng.normal(size=n), "identity"),
+    ]
+    for k, (fan_in, units) in enumerate(itertools.pairwise(sizes)):
+        last = k == len(sizes) - 2
+        activation = "identity" if last or rng.random() < 0.2 else "relu"
+        layers.append(Layer(rng.normal(size=(fan_in, units)) * scale, rng.normal(size=units), activation))  # type: ignore[arg-type]
+    layers = [Layer(stored(one.weights, dtype), stored(one.bias, dtype), one.activation) for one in layers]
+    return Network(tuple(layers), n, "value", (), dtype=dtype)  # type: ignore[arg-type]
+
+
+def stored(values: Floats, dtype: str) -> Floats:
+    """What a file of this precision holds of numbers."""
+    return np.asarray(values.astype(dtype), dtype=np.float64)
+
+
+def computed(network: Network, rows: Floats, rng: np.random.Generator) -> Floats:
+    """The outputs, every product and sum rounded to the network's precision, the terms added in a random order."""
+    values = rows.astype(network.dtype)
+    for layer in network.layers:
+        weights, bias = layer.weights.astype(network.dtype), layer.bias.astype(network.dtype)
+        terms = np.concatenate(
+            [values[:, :, None] * weights[None], np.broadcast_to(bias, (len(rows), 1, len(bias)))], 1
+        )
+        total = np.zeros((len(rows), len(bias)), dtype=network.dtype)
+        for place in rng.permutation(terms.shape[1]):
+            total = (total + terms[:, place]).astype(network.dtype)
+        values = np.maximum(total, 0) if layer.activation == "relu" else total
+    return values.astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(15))
+def test_bounds_hold_for_every_order_of_summation(seed: int, dtype: str) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, dtype, scale=10.0 ** rng.integers(-2, 3))
+    chain = chain_of(network)
+    low = rng.normal(size=(4, network.columns)) * 10.0 ** rng.integers(-3, 3)
+    high = low + rng.random(low.shape) * np.array([[1e-9], [1e-3], [0.3], [3.0]]) * np.abs(low)
+    forms = rng.normal(size=(4, 3))
+    ends = [chain.enter(Interval(a, b)) for a, b in zip(low, high, strict=True)]
+    boxes = Interval(np.array([one.lower for one in ends]), np.array([one.upper for one in ends]))
+    found = bounded(chain, boxes, None)
+    assert found.sound.all()
+    which = np.arange(4)
+    most = greatest(back(chain, found.lines, forms, which), boxes, which)
+    again = bounded(chain, boxes, found.units)  # as for a child that is the same box
+    assert (greatest(back(chain, again.lines, forms, which), boxes, which) <= most + 1e-6 * np.abs(most) + 1e-9).all()
+    for k in range(4):
+        rows = low[k] + rng.random((200, network.columns)) * (high[k] - low[k])
+        rows[:64] = np.where(rng.random((64, network.columns)) < 0.5, low[k], high[k])
+        rows = np.clip(rows, low[k], high[k])
+        for _ in range(3):
+            reached = [np.dot(forms[k].astype(np.longdouble), y) for y in computed(network, rows, rng)]
+            assert max(reached) <= most[k]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_search_finds_what_a_fine_grid_finds(seed: int) -> None:
+    """Over two inputs: none is said only where a grid has none, and found points are points of the box."""
+    rng = np.random.default_rng(100 + seed)
+    parts = np.array([[True, True, False, False], [False, False, True, True]])
+    each = parts.astype(int).T  # how many rows of each part hold
+    over = np.zeros((1, 4))
+    while (np.ptp(over, axis=0) < 0.01).any():  # a level that all points reach alike is nobody's question
+        network, n = random_network(rng, "float64"), 3
+        while n > 2:
+            network = random_network(rng, "float64")
+            n = network.columns
+        forms = rng.normal(size=(4, 3))
+        grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 101)] * n), axis=-1).reshape(-1, n)
+        over = np.array([network.scores(row) for row in grid]) @ forms.T
+    chain, low, high = chain_of(network), -np.ones(n), np.ones(n)
+    for share in (0.5, 0.99, 1.05, 1.3):
+        least = np.quantile(over, 0.5, axis=0) + share * (over.max(axis=0) - np.quantile(over, 0.5, axis=0))
+        reached = (over >= least) @ each == 2
+        seen: list[Floats] = []
+
+        def confirm(entered: Floats, least: Floats = least, seen: list[Floats] = seen) -> bool:
+            row = chain.leave(entered)
+            over = network.scores(row) @ forms.T
+            if ((over >= least) @ each == 2).any() and (np.abs(row) <= 1 + 1e-9).all():
+                seen.append(row)
+            return bool(seen)
+
+        settled = search(chain, Interval(low, high), Wanted(forms, least, parts, 1e-9), confirm, NEVER)
+        assert settled.status in ("found", "none")
+        assert not reached.any() or settled.status == "found"
+        assert (settled.status == "found") == bool(seen)

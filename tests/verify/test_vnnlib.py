@@ -1,0 +1,312 @@
+"""Properties in VNN-LIB: what is read means what is written, what is answered is what sampling and runtimes say."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mace.errors import FileError, MaceError, ModelError, ProgramError
+from mace.verify import verify_vnnlib
+from mace.verify.vnnlib.formula import Variable
+from mace.verify.vnnlib.read import parse_property, read_property
+from mace.verify.vnnlib.run import rounded, written
+
+DECLARED = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n"
+BOX = "(assert (>= X_0 -1)) (assert (<= X_0 1)) (assert (>= X_1 -1)) (assert (<= X_1 1))\n"
+
+REFUSED = {
+    "cut off": ("(assert (<= X_0 1)", "5:1: a `\\(` without its `\\)`"),
+    "closed twice": ("(assert (<= X_0 1)))", "5:20: a `\\)` without its `\\(`"),
+    "a text without end": ('(set-info :x "abc)', "5:14: '\"' has no end"),
+    "too deep": ("(" * 300, "5:201: lists are nested more than 200 deep"),
+    "unknown variable": ("(assert (<= Z_0 1))", "5:13: `Z_0` is neither a number nor a declared variable"),
+    "not a number": ("(assert (<= X_0 nan))", "5:17: `nan` is neither"),
+    "a long exponent": ("(assert (<= X_0 1e999999999))", "5:17: `1e999999999` is neither"),
+    "a product": ("(assert (<= (* Y_0 Y_1) 1))", "5:13: a product of variables is not linear"),
+    "division by 0": ("(assert (<= (/ Y_0 0) 1))", "5:20: division by a variable or by 0"),
+    "two inputs": (BOX + "(assert (<= X_0 X_1))", "6:9: an inequality over several inputs together is not read"),
+    "input and output": (BOX + "(assert (<= X_0 Y_1))", "6:9: an inequality over inputs and outputs together"),
+    "no bound": ("(assert (<= X_0 1))", "5:9: X_0 has no lower bound in this case"),
+    "negation": ("(assert (not (<= X_0 1)))", "5:9: `not` is not read here"),
+    "three terms": ("(assert (<= X_0 X_1 1))", "5:9: `<=` compares two terms, and is given 3"),
+    "two formulae": ("(assert (<= X_0 1) (<= X_0 1))", "5:1: `assert` is given one formula"),
+    "another type": ("(declare-const X_2 Int)", "5:1: a declaration names a variable and its type, Real"),
+    "another name": ("(declare-const Z Real)", "5:16: `Z` is neither an input"),
+    "declared twice": ("(declare-const X_0 Real)", "5:16: `X_0` is declared twice"),
+    "a gap": ("(declare-const X_7 Real)", "1:1: X_2 is not declared, and X_7 is"),
+    "VNN-LIB 2": ("(vnnlib-version <2.0>)", "5:1: VNN-LIB 2 is not read"),
+    "another command": ("(push 1)", "5:1: `push` is not read"),
+    "an atom": ("assert", "5:1: `assert` is not read"),
+    "too many cases": ("(assert (or (<= Y_0 1) (<= Y_1 2)))" * 20, "5:9|multiplied out, this has 32,768 cases"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_is_not_read_is_an_error_with_its_place(name: str) -> None:
+    text, message = REFUSED[name]
+    with pytest.raises(ProgramError, match=message):
+        parse_property(DECLARED + text, "p.vnnlib")
+
+
+def test_nothing_declared_is_an_error() -> None:
+    with pytest.raises(ProgramError, match="no input is declared"):
+        parse_property("; nothing\n")
+
+
+def _formula(rng: np.random.Generator, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.3:
+        sign = rng.choice(["<=", ">=", "<", ">", "="])
+        number = rng.integers(-3, 4)
+        left = rng.choice(["Y_0", "Y_1", "(- Y_0 Y_1)", "(+ (* 2 Y_0) (/ Y_1 3) -0.5)", "(- Y_0)", "X_0", "2"])
+        right = "Y_1" if "Y" in left and rng.random() < 0.5 else str(number)
+        return f"({sign} {left} {right})"
+    parts = " ".join(_formula(rng, depth - 1) for _ in range(rng.integers(1, 4)))
+    return f"({rng.choice(['and', 'or'])} {parts})"
+
+
+def _meaning(text: str, values: dict[str, Fraction]) -> bool:
+    """The truth of a formula, by a reading of its own."""
+    words = text.replace("(", " ( ").replace(")", " ) ").split()
+
+    def read(place: int) -> tuple[Any, int]:
+        if words[place] != "(":
+            word = words[place]
+            return (values[word] if word in values else Fraction(word)), place + 1
+        head, place, parts = words[place + 1], place + 2, []
+        while words[place] != ")":
+            part, place = read(place)
+            parts.append(part)
+        one, other = parts[0], parts[1] if len(parts) > 1 else None
+        match head:
+            case "and":
+                found = all(parts)
+            case "or":
+                found = any(parts)
+            case "<=":
+                found = one <= other
+            case ">=":
+                found = one >= other
+            case "<":
+                found = one < other
+            case ">":
+                found = one > other
+            case "=":
+                found = one == other
+            case "+":
+                found = sum(parts)
+            case "-":
+                found = -one if other is None else one - sum(parts[1:])
+            case "*":
+                found = one * other
+            case _:
+                found = one / other
+        return found, place + 1
+
+    return bool(read(0)[0])  # fmt: skip
+
+
+def test_the_cases_mean_what_the_formula_says() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        texts = [_formula(rng, 3) for _ in range(rng.integers(1, 3))]
+        found = parse_property(DECLARED + BOX + "".join(f"(assert {text})\n" for text in texts))
+        for _ in range(20):
+            x, y = (Fraction(int(rng.integers(-4, 5)), 2) for _ in range(2)), rng.integers(-4, 5, 2) / 2
+            values = {Variable("X", k): value for k, value in enumerate(x)}
+            values |= {Variable("Y", k): Fraction(value) for k, value in enumerate(y)}
+            named = {f"{variable.letter}_{variable.number}": value for variable, value in values.items()}
+            inside = all(abs(named[f"X_{k}"]) <= 1 for k in range(2))
+            expected = inside and all(_meaning(text, named) for text in texts)
+            assert expected == any(all(atom.holds(values) for atom in case.atoms) for case in found.cases)
+
+
+def test_a_compressed_property_is_the_same(tmp_path: Path) -> None:
+    text = (DECLARED + BOX + "(assert (<= Y_0 Y_1))").encode()
+    packed = tmp_path / "p.vnnlib.gz"
+    packed.write_bytes(gzip.compress(text))
+    assert len(read_property(packed).cases) == 1
+    packed.write_bytes(gzip.compress(text)[:-9])
+    with pytest.raises(FileError, match="cannot be unpacked"):
+        read_property(packed)
+    packed.write_bytes(gzip.compress(b" " * (2**26 + 1)))
+    with pytest.raises(FileError, match="larger than 64 MB when it is unpacked"):
+        read_property(packed)
+
+
+def test_an_exact_number_is_rounded_once() -> None:
+    tie = Fraction(1) + Fraction(1, 2**24)  # between two float32: the even one
+    assert rounded(tie, "float32") == 1.0
+    assert rounded(tie + Fraction(1, 2**80), "float32") == 1 + 2.0**-23
+    assert rounded(tie - Fraction(1, 2**80), "float32") == 1.0
+    assert rounded(Fraction(1, 3), "float64") == 1 / 3
+    assert written(Fraction(1, 10)) == "0.1"
+    assert Fraction(written(Fraction("0.1234567890123456789"))) == Fraction("0.1234567890123456789")
+
+
+# ------------------------------------------------------------------------------------------------- networks
+
+
+def network(rng: np.random.Generator, sizes: list[int], *, images: bool = False, gemm: bool = False) -> Any:
+    """A random ONNX network of dense layers with ReLUs; `images`: rows of shape (1, 1, n), as in ACAS Xu's files."""
+    onnx = pytest.importorskip("onnx", reason="an extra that is not installed")
+    helper, numbers = onnx.helper, onnx.TensorProto.FLOAT
+    nodes, constants, at = [], {}, "x"
+    if images:
+        constants["mean"] = rng.normal(size=(1, 1, 1, sizes[0])) / 10
+        nodes += [helper.make_node("Sub", ["x", "mean"], ["s"]), helper.make_node("Flatten", ["s"], ["f"], axis=1)]
+        at = "f"
+    for k, (fan_in, units) in enumerate(itertools.pairwise(sizes)):
+        constants[f"w{k}"], constants[f"b{k}"] = rng.normal(size=(fan_in, units)), rng.normal(size=units) / 2
+        if gemm:
+            nodes.append(helper.make_node("Gemm", [at, f"w{k}", f"b{k}"], [f"a{k}"]))
+        else:
+            nodes.append(helper.make_node("MatMul", [at, f"w{k}"], [f"m{k}"]))
+            nodes.append(helper.make_node("Add", [f"m{k}", f"b{k}"], [f"a{k}"]))
+        at = f"a{k}"
+        if k < len(sizes) - 2:
+            nodes.append(helper.make_node("Relu", [at], [f"r{k}"]))
+            at = f"r{k}"
+    shape = [1, 1, 1, sizes[0]] if images else [1, sizes[0]]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", numbers, shape)],
+        [helper.make_tensor_value_info(at, numbers, [1, sizes[-1]])],
+        [onnx.numpy_helper.from_array(value.astype(np.float32), name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def outputs(model: Any, rows: np.ndarray) -> np.ndarray:
+    """What onnxruntime makes of the model's own bytes."""
+    runtime = pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    session = runtime.InferenceSession(model.SerializeToString())
+    given = session.get_inputs()[0]
+    shape = [1, *given.shape[1:]]
+    return np.array(
+        [session.run(None, {given.name: row.astype(np.float32).reshape(shape)})[0].ravel() for row in rows]
+    ).astype(np.float64)
+
+
+def box_of(low: np.ndarray, high: np.ndarray) -> str:
+    return "".join(
+        f"(assert (and (>= X_{k} {float(a)!r}) (<= X_{k} {float(b)!r})))\n"
+        for k, (a, b) in enumerate(zip(low, high, strict=True))
+    )
+
+
+def property_of(low: np.ndarray, high: np.ndarray, wanted: str, sizes: list[int]) -> Any:
+    declared = "".join(f"(declare-const X_{k} Real)\n" for k in range(sizes[0]))
+    declared += "".join(f"(declare-const Y_{k} Real)\n" for k in range(sizes[-1]))
+    return parse_property(declared + box_of(low, high) + f"(assert {wanted})")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_answer_agrees_with_sampling(seed: int) -> None:
+    """A level below what samples reach is sat; far above, unsat; in between the answer must not contradict them."""
+    rng = np.random.default_rng(seed)
+    sizes = [int(rng.integers(1, 4)), *rng.integers(2, 9, rng.integers(0, 4)).tolist(), int(rng.integers(2, 4))]
+    form = second = np.zeros(1)
+    while min(np.ptp(form), np.ptp(second)) < 0.01:  # a level that all points reach alike is nobody's question
+        model = network(rng, sizes, images=bool(seed % 2), gemm=seed % 3 == 0)
+        low = rng.normal(size=sizes[0])
+        high = low + rng.random(sizes[0])
+        rows = low + rng.random((1500, sizes[0])) * (high - low)
+        found = outputs(model, rows)
+        form, second = found[:, 0] - 2 * found[:, 1], found[:, 0]
+    top, spread = float(form.max()), float(np.ptp(form))
+    text = "(- Y_0 (* 2 Y_1))"
+    middle = float(np.median(second) + 0.01 * np.ptp(second))  # not the value of a plateau
+    for level, expected in [(top - 0.1 * spread, "sat"), (top + spread, "unsat"), (top + 0.01 * spread, None)]:
+        answer = verify_vnnlib(model, property_of(low, high, f"(>= {text} {level!r})", sizes), timeout=None)
+        assert answer.status == (expected or answer.status)
+        assert answer.status in ("sat", "unsat")
+    both = f"(or (and (>= {text} {top - 0.3 * spread!r}) (<= Y_0 {middle!r})) (>= Y_1 1e6))"
+    answer = verify_vnnlib(model, property_of(low, high, both, sizes), timeout=None)
+    if ((form >= top - 0.3 * spread) & (second <= middle)).any():
+        assert answer.status == "sat"
+
+
+def test_a_counterexample_is_confirmed_exactly() -> None:
+    rng = np.random.default_rng(3)
+    sizes = [3, 8, 8, 2]
+    model = network(rng, sizes, images=True)
+    low, high = np.full(3, -0.5), np.full(3, 0.5)
+    asked = property_of(low, high, "(<= Y_0 Y_1)", sizes)
+    answer = verify_vnnlib(model, asked)
+    assert answer.status == "sat"
+    said = outputs(model, np.array([[float(x) for x in answer.inputs]]))[0]
+    assert [Fraction(y) for y in said] == list(answer.outputs)
+    assert all(Fraction(-1, 2) <= x <= Fraction(1, 2) for x in answer.inputs)
+    lines = str(answer).splitlines()
+    assert lines[0] == "sat"
+    assert lines[1].startswith("((X_0 ")
+    assert lines[-1].startswith(" (Y_1 ")
+    assert lines[-1].endswith("))")
+
+
+def test_a_box_of_one_point_that_no_float_is() -> None:
+    """1/10 is no float32: the runtime is given the nearest one, and what is printed is 0.1."""
+    rng = np.random.default_rng(5)
+    model = network(rng, [1, 4, 2])
+    y = outputs(model, np.array([[0.1]]))[0]
+    declared = "".join(f"(declare-const {name} Real)" for name in ("X_0", "Y_0", "Y_1"))
+    box = "(assert (= X_0 0.1))"
+    sat = verify_vnnlib(model, parse_property(f"{declared}{box}(assert (<= Y_0 {y[0] + 1e-3}))"))
+    assert str(sat).splitlines()[1] == "((X_0 0.1)"
+    unsat = verify_vnnlib(model, parse_property(f"{declared}{box}(assert (<= Y_0 {y[0] - 1e-3}))"))
+    assert unsat.status == "unsat"
+    near = parse_property(f"{declared}{box}(assert (< Y_0 {float(y[0])!r}))")
+    assert verify_vnnlib(model, near).status == "unknown"  # another order of summation may reach it
+
+
+def test_cases_that_no_input_obeys_are_unsat() -> None:
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    for text in ("(assert (>= 1 2))", "(assert (<= X_0 -2))", "(assert (or))"):
+        assert verify_vnnlib(model, parse_property(DECLARED + BOX + text)).status == "unsat"
+    assert verify_vnnlib(model, parse_property(DECLARED + BOX)).status == "sat"
+
+
+def test_a_time_limit_is_an_answer() -> None:
+    rng = np.random.default_rng(1)
+    sizes = [5, 30, 30, 30, 2]
+    model = network(rng, sizes)
+    asked = property_of(np.full(5, -1.0), np.full(5, 1.0), "(>= Y_0 2000)", sizes)
+    assert verify_vnnlib(model, asked, timeout=1e-9).status == "timeout"
+
+
+def test_what_does_not_fit_is_an_error() -> None:
+    model = network(np.random.default_rng(0), [3, 3, 2])
+    with pytest.raises(MaceError, match="2 inputs and 2 outputs, the network 3 and 2"):
+        verify_vnnlib(model, parse_property(DECLARED + BOX))
+    onnx = pytest.importorskip("onnx")
+    last = model.graph.output[0].name
+    model.graph.node.append(onnx.helper.make_node("Softmax", [last], ["p"]))
+    model.graph.output[0].name = "p"
+    with pytest.raises(ModelError, match="whose output is something else"):
+        verify_vnnlib(model, parse_property(DECLARED + BOX))
+
+
+def test_the_command_line_answers_as_the_tools_of_the_competition(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from mace.cli import app
+
+    model, file = tmp_path / "n.onnx", tmp_path / "p.vnnlib"
+    model.write_bytes(network(np.random.default_rng(0), [2, 3, 2], images=True).SerializeToString())
+    file.write_text(DECLARED + BOX + "(assert (>= Y_0 1000))")
+    done = CliRunner().invoke(app, ["verify", str(model), str(file)])
+    assert (done.stdout, done.exit_code) == ("unsat\n", 0)
+    file.write_text(DECLARED + BOX + "(assert (<= Y_0 1000))")
+    done = CliRunner().invoke(app, ["verify", str(model), str(file)])
+    assert done.stdout.startswith("sat\n((X_0 ")
+    assert done.exit_code == 10
+    done = CliRunner().invoke(app, ["verify", str(model), str(file), "--format", "json"])
+    assert json.loads(done.stdout)["status"] == "sat"

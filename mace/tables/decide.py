@@ -17,8 +17,9 @@ from fractions import Fraction
 import numpy as np
 
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
+from mace.base.kept import Kept
 from mace.tables import leaves
-from mace.tables.margins import compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.margins import Slack, compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Network, decided, decision_of
 
 
@@ -29,10 +30,10 @@ def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool 
     """
     if isinstance(table, Ensemble) and table.certain:
         return decided(decision, leaves.one(table, row))
-    scores, around = exact_scores(table, row), _around(table, row)
+    reading = _READINGS.get(table, row.tobytes(), lambda: _Reading(table, row))
     doubtful = False
     for part in decision:
-        said = _conjunction(table, part, scores, around)
+        said = reading.conjunction(part)
         if said:
             return True
         doubtful = doubtful or said is None
@@ -48,36 +49,40 @@ def class_of(table: Ensemble | Network, row: Floats) -> int | None:
     return None
 
 
-def _conjunction(
-    table: Ensemble | Network,
-    part: Sequence[Compare],
-    scores: Sequence[Fraction],
-    around: tuple[tuple[Fraction, ...], tuple[Fraction, ...] | None] | tuple[()],
-) -> bool | None:
-    """Whether all comparisons hold, given the exact scores."""
-    said: bool | None = True
-    for compare in part:
-        margin, slack = exact_margin(table, compare, scores), compare_slack(table, compare, *around)
-        if not possible(compare, margin, slack):
-            return False
-        if not surely(compare, margin, slack):
-            said = None
-    return said
+class _Reading:
+    """What is known of a row's scores: their exact values, and how far the library's may lie from them."""
+
+    def __init__(self, table: Ensemble | Network, row: Floats) -> None:
+        self.table, self.scores = table, exact_scores(table, row)
+        self._around: tuple[tuple[float, ...], tuple[Fraction, ...] | None] | tuple[()] = ()
+        if isinstance(table, Network):  # the magnitudes of the row's numbers, and how far a cast moves them
+            size = tuple(map(abs, row.tolist()))
+            self._around = size, moved_by_cast(table, size)
+        self._slacks: dict[Compare, Slack] = {}
+
+    def conjunction(self, part: Sequence[Compare]) -> bool | None:
+        """Whether all comparisons hold; None if rounding decides."""
+        said: bool | None = True
+        for compare in part:
+            margin, slack = exact_margin(self.table, compare, self.scores), self._slack(compare)
+            if not possible(compare, margin, slack):
+                return False
+            if not surely(compare, margin, slack):
+                said = None
+        return said
+
+    def _slack(self, compare: Compare) -> Slack:
+        if compare not in self._slacks:
+            self._slacks[compare] = compare_slack(self.table, compare, *self._around)
+        return self._slacks[compare]
 
 
-def _around(
-    table: Ensemble | Network, row: Floats
-) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...] | None] | tuple[()]:
-    """For a network, the magnitudes of the row's numbers, and how far each moves when the library casts it."""
-    if isinstance(table, Ensemble):
-        return ()
-    size = tuple(abs(exact(value)) for value in row.tolist())
-    return size, moved_by_cast(table, size)
+_READINGS: Kept[_Reading] = Kept(8)  # of rows, by their bytes: a point is read several times before an answer
 
 
-def moved_by_cast(table: Ensemble | Network, size: Sequence[Fraction]) -> tuple[Fraction, ...] | None:
+def moved_by_cast(table: Ensemble | Network, size: Sequence[Fraction | float]) -> tuple[Fraction, ...] | None:
     """How far the cast to float32 moves numbers of at most these magnitudes; None for a model that casts nothing."""
-    return tuple(x * UNIT_ROUNDOFF_32 + SMALLEST_32 for x in size) if table.dtype == "float32" else None
+    return tuple(exact(x) * UNIT_ROUNDOFF_32 + SMALLEST_32 for x in size) if table.dtype == "float32" else None
 
 
 def settled(compares: Iterable[Compare], scores: Floats, error: Floats) -> Bools:

@@ -89,7 +89,7 @@ def surely(compare: Compare, margin: Fraction, slack: Slack) -> bool:
 def compare_slack(
     table: Ensemble | Network,
     compare: Compare,
-    magnitude: Sequence[Fraction] | None = None,
+    magnitude: Sequence[Fraction | float] | None = None,
     input_error: Sequence[Fraction] | None = None,
 ) -> Slack:
     """The slack of one comparison of float scores.
@@ -257,7 +257,7 @@ def _all_float32(table: Ensemble) -> bool:
 
 
 def network_error(
-    network: Network, magnitude: Sequence[Fraction], input_error: Sequence[Fraction] | None = None
+    network: Network, magnitude: Sequence[Fraction | float], input_error: Sequence[Fraction] | None = None
 ) -> tuple[Fraction, ...]:
     """For every output, a bound on |float score - exact score| over all inputs of bounded magnitude.
 
@@ -267,18 +267,22 @@ def network_error(
     Source: E(k+1) = |W| E(k) + g(n+1) (|W| (A(k) + E(k)) + |b|), A(k+1) = |W| A(k) + |b|, n the fan-in; ReLU is exact
     and cannot enlarge an error.
     """
-    errors = input_error if input_error is not None else [Fraction(0)] * network.columns
+    errors: Sequence[Fraction | float] = input_error if input_error is not None else [0.0] * network.columns
     if len(magnitude) != network.columns or len(errors) != network.columns:
         raise ModelError(f"{network.name} has {network.columns} columns, the margin was asked for {len(magnitude)}")
-    return _network_error(network, tuple(map(Fraction, magnitude)), tuple(map(Fraction, errors)))
+    return _network_error(network, tuple(map(_upper_end, magnitude)), tuple(map(_upper_end, errors)))
+
+
+def _upper_end(bound: Fraction | float) -> float:
+    """The least double that is no smaller."""
+    return bound if isinstance(bound, float) else above(bound)
 
 
 @lru_cache(maxsize=16)  # a decision asks once for every comparison; tables are compared by identity
 def _network_error(
-    network: Network, magnitude: tuple[Fraction, ...], input_error: tuple[Fraction, ...]
+    network: Network, magnitude: tuple[float, ...], input_error: tuple[float, ...]
 ) -> tuple[Fraction, ...]:
-    size = np.array([above(bound) for bound in magnitude])
-    error = np.array([above(bound) for bound in input_error])
+    size, error = np.array(magnitude), np.array(input_error)
     for layer in network.layers:
         weights, bias, fan_in = np.abs(layer.weights), np.abs(layer.bias), len(layer.weights)
         relative = above(gamma(fan_in + 1, _UNIT[network.dtype]))

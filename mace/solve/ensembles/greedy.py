@@ -8,7 +8,7 @@ feature only, gives the whole function.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,13 @@ from mace.solve.ensembles.walk import has_goal, leaf_of
 STUCK, GOING, REACHED = 0, 1, 2
 ROUNDS = 8  # steps of a climb between two looks at the clock
 POWERS = (1.0, 0.6, 0.2, None)  # of the cost against the gain; None: pull back from the given point
+
+
+class Cost(NamedTuple):
+    """What a cell adds to the sum, and its part of the largest change."""
+
+    part: Any
+    top: Any
 
 
 @compiled
@@ -89,14 +96,14 @@ def allowed(ground: Ground, axis: int, cell: int) -> bool:
 
 
 @compiled
-def cost(ground: Ground, axis: int, cell: int) -> tuple[Any, Any]:
-    """Scaled cost (sum part, linf part) of a cell or level."""
+def cost(ground: Ground, axis: int, cell: int) -> Cost:
+    """The scaled cost of a cell or level."""
     if not ground.grid[axis]:
-        return ground.level_part[axis, cell], ground.level_top[axis, cell]
+        return Cost(ground.level_part[axis, cell], ground.level_top[axis, cell])
     if cell == ground.start[axis]:
-        return np.int64(0), np.int64(0)
+        return Cost(np.int64(0), np.int64(0))
     g = ground.base[axis] + (cell - 1 if cell > ground.start[axis] else cell)
-    return ground.part[g], ground.top[g]
+    return Cost(ground.part[g], ground.top[g])
 
 
 @compiled
@@ -105,9 +112,9 @@ def cost_of(ground: Ground, point: Array) -> Any:
     total: Any = np.int64(0)
     largest: Any = np.int64(0)
     for j in range(len(point)):
-        part, top = cost(ground, j, point[j])
-        total += part
-        largest = max(largest, top)
+        one = cost(ground, j, point[j])
+        total += one.part
+        largest = max(largest, one.top)
     return total + largest
 
 

@@ -56,6 +56,13 @@ class Book(NamedTuple):
     count: Array  # type: ignore[assignment]
 
 
+class Place(NamedTuple):
+    """Where to split: an axis, and a cut of it; -1 for nowhere."""
+
+    axis: Any
+    cut: Any
+
+
 class Scratch(NamedTuple):
     """Room for one dive: leaves by tree, marks by cut."""
 
@@ -254,11 +261,12 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
 def choose(
     ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int,
     limit: int,
-) -> tuple[int, int]:  # fmt: skip
-    """The cut (axis, cut) that costs the far side most for the margin that it takes from the near side.
+) -> Place:  # fmt: skip
+    """The cut that costs the far side most for the margin that it takes from the near side.
 
     Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
-    of them takes away the best leaf of every tree whose leaf lies beyond it.
+    of them takes away the best leaf of every tree whose leaf lies beyond it. Long because the marks made in the first
+    half, and taken back in the second, are shared by all trees.
     """
     count = 0
     for t in range(len(best)):
@@ -320,11 +328,11 @@ def choose(
             if value > highest:
                 highest, chosen_axis, chosen_cut = value, axis, cut
         begin = end
-    return chosen_axis, chosen_cut
+    return Place(np.int64(chosen_axis), np.int64(chosen_cut))
 
 
 @compiled
-def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[int, int]:
+def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> Place:
     """A test of some tree on the nearest point's way that the box leaves open; axis -1 if there is none."""
     tight_low, tight_high = box.low.copy(), box.high.copy()
     for t in range(len(leaves)):
@@ -339,15 +347,15 @@ def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> tuple[i
             else:
                 inside = box.low[axis] & ground.at[ground.base[axis] + cut]
                 if inside != 0 and inside != box.low[axis]:
-                    return int(axis), int(cut)
+                    return Place(np.int64(axis), np.int64(cut))
             node = whole.up[node]
     for axis in range(len(ground.grid)):
         if ground.grid[axis]:
             if tight_high[axis] < box.high[axis]:
-                return axis, int(tight_high[axis])
+                return Place(np.int64(axis), np.int64(tight_high[axis]))
             if tight_low[axis] > box.low[axis]:
-                return axis, int(tight_low[axis] - 1)
-    return -1, -1
+                return Place(np.int64(axis), np.int64(tight_low[axis] - 1))
+    return Place(np.int64(-1), np.int64(-1))
 
 
 @compiled
@@ -390,6 +398,7 @@ def run(
     budget: about how many trees to walk.
     Invariant: every point below the limit that may have the goal lies in a box that is in the heap, pending, or handed
     to the caller.
+    Long because it is left in seven ways, each with the node in hand put where it is found again.
     """
     count = book.count
     trees, parts = len(forest.roots), len(aim.begin) - 1
@@ -436,16 +445,24 @@ def run(
                 open_part = True
                 for i in range(aim.begin[part], aim.begin[part + 1]):
                     c = aim.part_of[i]
+                    total = np.int64(0)
                     if scratch.fresh[c] != part + 1:
+                        scratch.fresh[c] = part + 1
                         for t in range(trees):
-                            scratch.best[c, t] = best_leaf(
+                            total += forest.gain[c, forest.roots[t]]
+                        for t in range(trees):  # Invariant: the best leaves add up to no more than `total`.
+                            best = best_leaf(
                                 ground, forest, forest.gain[c], forest.roots[t], box, limit, near[t], stack
                             )
-                        count[WORK] += trees
-                        scratch.fresh[c] = part + 1
-                    total = np.int64(0)
-                    for t in range(trees):
-                        total += forest.gain[c, scratch.best[c, t]]
+                            scratch.best[c, t] = best
+                            total += forest.gain[c, best] - forest.gain[c, forest.roots[t]]
+                            count[WORK] += 1
+                            if total < aim.need[c]:
+                                scratch.fresh[c] = 0
+                                break
+                    else:
+                        for t in range(trees):
+                            total += forest.gain[c, scratch.best[c, t]]
                     if total < aim.need[c]:
                         part += 1
                         open_part = False

@@ -33,8 +33,18 @@ class Box(NamedTuple):
     total: Array
 
 
+# Columns of the two arrays of a `Stack`.
+STEPS, AXIS, LOW, HIGH, PART, TOTAL, LARGEST, NODE, PARENT = 0, 1, 2, 3, 4, 5, 6, 7, 8
+OF_AXIS, OLD_LOW, OLD_HIGH, OLD_PART = 0, 1, 2, 3
+
+
 class Stack(NamedTuple):
-    """Room for one depth-first walk: `rows` for children put off, `trail` for intervals to restore."""
+    """Room for one depth-first walk.
+
+    rows:  a row for each child put off: how many narrowings stand above it (STEPS), the side of an AXIS that it has,
+           LOW and HIGH, with what that costs, PART, TOTAL and LARGEST, the NODE itself and, in `shrink`, its PARENT.
+    trail: a row for each narrowing: the axis and what its side and cost were before.
+    """
 
     rows: Array
     trail: Array
@@ -144,12 +154,20 @@ def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
 
 
 @compiled
+def remember(box: Box, trail: Array, steps: Any, axis: Any) -> None:
+    """Note an axis's side and cost before they are narrowed."""
+    trail[steps, OF_AXIS], trail[steps, OLD_PART] = axis, box.part[axis]
+    trail[steps, OLD_LOW], trail[steps, OLD_HIGH] = box.low[axis], box.high[axis]
+
+
+@compiled
 def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
     """Take narrowings back, the last one first, until so many are left; returns how many are."""
     while steps > kept:
         steps -= 1
-        axis = trail[steps, 0]
-        box.low[axis], box.high[axis], box.part[axis] = trail[steps, 1], trail[steps, 2], trail[steps, 3]
+        axis = trail[steps, OF_AXIS]
+        box.low[axis], box.high[axis] = trail[steps, OLD_LOW], trail[steps, OLD_HIGH]
+        box.part[axis] = trail[steps, OLD_PART]
     return steps
 
 
@@ -160,6 +178,7 @@ def best_leaf(
     """The leaf with the largest gain below `node`, in the box and at a cost < limit; `found` if none has more.
 
     Leaves `box` as it was. Invariant: `trail` undoes every narrowing above the current node.
+    Long because it is the innermost loop: what a test does to the box stays in registers from one node to the next.
     """
     best = gain[found]
     total, largest = box.total[0], box.total[1]
@@ -213,19 +232,19 @@ def best_leaf(
                 part, top = ground.level_part[axis, level], ground.level_top[axis, level]
             far_total = total - box.part[axis] + part
             far_largest = max(largest, top)
-            trail[steps, 0], trail[steps, 1], trail[steps, 2], trail[steps, 3] = axis, low, high, box.part[axis]
+            remember(box, trail, steps, axis)
             if far_total + far_largest < limit and gain[far] > best:
-                rows[waiting, 0], rows[waiting, 1], rows[waiting, 2], rows[waiting, 3] = steps, axis, 0, 0
+                rows[waiting, STEPS], rows[waiting, AXIS], rows[waiting, LOW], rows[waiting, HIGH] = steps, axis, 0, 0
                 if gain[far] > gain[close]:  # the more promising child first: it makes `best` large early
-                    rows[waiting, 2], rows[waiting, 3] = close_low, close_high
-                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = box.part[axis], total, largest
-                    rows[waiting, 7] = close
+                    rows[waiting, LOW], rows[waiting, HIGH] = close_low, close_high
+                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = box.part[axis], total, largest
+                    rows[waiting, NODE] = close
                     box.low[axis], box.high[axis], box.part[axis] = far_low, far_high, part
                     total, largest, node = far_total, far_largest, far
                 else:
-                    rows[waiting, 2], rows[waiting, 3] = far_low, far_high
-                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = part, far_total, far_largest
-                    rows[waiting, 7] = far
+                    rows[waiting, LOW], rows[waiting, HIGH] = far_low, far_high
+                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = part, far_total, far_largest
+                    rows[waiting, NODE] = far
                     box.low[axis], box.high[axis], node = close_low, close_high, close
                 waiting += 1
             else:
@@ -233,18 +252,17 @@ def best_leaf(
             steps += 1
             continue
         # This subtree is done: take the last child that was put off and still promises more.
-        while waiting > 0 and gain[rows[waiting - 1, 7]] <= best:
+        while waiting > 0 and gain[rows[waiting - 1, NODE]] <= best:
             waiting -= 1
         if waiting == 0:
             break
         waiting -= 1
-        steps = undo(box, trail, steps, rows[waiting, 0])
-        axis = rows[waiting, 1]
-        trail[steps, 0], trail[steps, 1], trail[steps, 2] = axis, box.low[axis], box.high[axis]
-        trail[steps, 3] = box.part[axis]
+        steps = undo(box, trail, steps, rows[waiting, STEPS])
+        axis = rows[waiting, AXIS]
+        remember(box, trail, steps, axis)
         steps += 1
-        box.low[axis], box.high[axis], box.part[axis] = rows[waiting, 2], rows[waiting, 3], rows[waiting, 4]
-        total, largest, node = rows[waiting, 5], rows[waiting, 6], rows[waiting, 7]
+        box.low[axis], box.high[axis], box.part[axis] = rows[waiting, LOW], rows[waiting, HIGH], rows[waiting, PART]
+        total, largest, node = rows[waiting, TOTAL], rows[waiting, LARGEST], rows[waiting, NODE]
     undo(box, trail, steps, 0)
     return found
 
@@ -255,6 +273,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
 
     A test with one side left is skipped, so that a leaf's path may be shorter than in the whole forest. The nearest
     point of any box inside reaches the same leaf as in the whole forest, as long as it costs less than limit.
+    Long for the same reason as `best_leaf`, whose walk it is, but that it writes down every node on the way.
     """
     size, compares = len(forest.up), len(forest.gain)
     test = np.empty((size, 4), np.int32)
@@ -306,7 +325,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
                 far_total = total - box.part[axis] + part
                 far_largest = max(largest, top)
                 if far_total + far_largest >= limit:  # narrow to the near side only
-                    trail[steps, 0], trail[steps, 1], trail[steps, 2], trail[steps, 3] = axis, low, high, box.part[axis]
+                    remember(box, trail, steps, axis)
                     steps += 1
                     if near_left:
                         box.low[axis], box.high[axis], node = left_low, left_high, left
@@ -323,15 +342,16 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
                 test[parent, side] = new
             if axis >= 0:
                 test[new, 0], test[new, 1] = axis, cut
-                rows[waiting, 0], rows[waiting, 1], rows[waiting, 7], rows[waiting, 8] = steps, axis, right, new
-                rows[waiting, 2], rows[waiting, 3] = right_low, right_high
-                trail[steps, 0], trail[steps, 1], trail[steps, 2], trail[steps, 3] = axis, low, high, box.part[axis]
+                rows[waiting, STEPS], rows[waiting, AXIS] = steps, axis
+                rows[waiting, NODE], rows[waiting, PARENT] = right, new
+                rows[waiting, LOW], rows[waiting, HIGH] = right_low, right_high
+                remember(box, trail, steps, axis)
                 steps += 1
                 box.low[axis], box.high[axis] = left_low, left_high
                 if near_left:
-                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = part, far_total, far_largest
+                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = part, far_total, far_largest
                 else:
-                    rows[waiting, 4], rows[waiting, 5], rows[waiting, 6] = box.part[axis], total, largest
+                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = box.part[axis], total, largest
                     box.part[axis], total, largest = part, far_total, far_largest
                 waiting += 1
                 parent, side, node = new, 2, left
@@ -339,14 +359,13 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
             if waiting == 0:
                 break
             waiting -= 1
-            steps = undo(box, trail, steps, rows[waiting, 0])
-            axis = rows[waiting, 1]
-            trail[steps, 0], trail[steps, 1], trail[steps, 2] = axis, box.low[axis], box.high[axis]
-            trail[steps, 3] = box.part[axis]
+            steps = undo(box, trail, steps, rows[waiting, STEPS])
+            axis = rows[waiting, AXIS]
+            remember(box, trail, steps, axis)
             steps += 1
-            box.low[axis], box.high[axis], box.part[axis] = rows[waiting, 2], rows[waiting, 3], rows[waiting, 4]
-            total, largest, node = rows[waiting, 5], rows[waiting, 6], rows[waiting, 7]
-            parent, side = rows[waiting, 8], 3
+            box.low[axis], box.high[axis], box.part[axis] = rows[waiting, LOW], rows[waiting, HIGH], rows[waiting, PART]
+            total, largest, node = rows[waiting, TOTAL], rows[waiting, LARGEST], rows[waiting, NODE]
+            parent, side = rows[waiting, PARENT], 3
         undo(box, trail, steps, 0)
     gain = np.empty((compares, count), np.int64)
     for c in range(compares):

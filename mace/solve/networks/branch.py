@@ -16,6 +16,7 @@ from mace.problem.proof import Phase, Split
 from mace.solve.conditions import ends
 from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
+from mace.solve.networks.model import FLOATS
 from mace.solve.networks.nodes import Frame, Node
 from mace.space.axes import Axis, Box, GridAxis, Side, holds
 
@@ -55,7 +56,7 @@ class Branching:
                 if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
                     at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
                     found.append((float(node.loss[first]), Split(j, at)))
-                floats = n.kind[j] == 0
+                floats = n.kind[j] == FLOATS
                 if change != 0.0 and (not floats or self.float_splits < FLOAT_SPLITS and coarse(axis)):
                     value = axis.start_value + exact(change) * axis.scale
                     low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
@@ -113,7 +114,7 @@ class Branching:
         if undecided.any():
             return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
         # Splitting fine floats gains nothing: the point's score lies within the rounding margin.
-        steps = [j for j in wide if self.frame.numbers.axes.kind[j] != 0]
+        steps = [j for j in wide if self.frame.numbers.axes.kind[j] != FLOATS]
         if not steps and self.float_splits < FLOAT_SPLITS:
             steps = [j for j in wide if coarse(question.axes[j])]
             self.float_splits += bool(steps)

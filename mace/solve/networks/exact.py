@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class Exact:
             self.columns[column.feature].append((place, column.values))
         self.forms = numbers.forms
         self.bits, self.integers = in_integers(question.model)
+        self._last_cut: tuple[Box, Fraction, Box | None] | None = None
 
     def accepts(self, point: Point) -> bool:
         """Whether the deployed model gives the goal at a point for certain, whatever its order of summation."""
@@ -76,6 +78,11 @@ class Exact:
 
     def cut(self, box: Box, q: Fraction) -> Box | None:
         """The box cut to the ball as FORMAT.md says; None if an axis keeps nothing."""
+        if self._last_cut is None or self._last_cut[:2] != (box, q):  # one leaf is cut several times in a row
+            self._last_cut = (box, q, self._cut(box, q))
+        return self._last_cut[2]
+
+    def _cut(self, box: Box, q: Fraction) -> Box | None:
         least = [self.least_index(j, side) for j, side in enumerate(box)]
         if any(index is None for index in least):
             return None
@@ -148,31 +155,8 @@ class Exact:
             extra = scale + self.bits - V
             v = [x >> extra for x in v]
             scale = V
-            z = [0] * len(v)
-            moved = 0  # times 2^-(V + ROOM)
-            low, high = lower[below].tolist(), upper[below].tolist()
-            for i, x in enumerate(v):
-                if high[i] <= 0:
-                    pass
-                elif low[i] >= 0 and (x < 0 or (below, i) not in multipliers.slopes):
-                    z[i] = x
-                elif x or (below, i) in multipliers.slopes:
-                    t = multipliers.slopes.get((below, i), Fraction(0))
-                    up = abs(x) * t.numerator // t.denominator  # the multiplier of a >= z
-                    z[i] = up
-                    over = up - x  # the multiplier of a <= chord(z)
-                    if over > 0 and low[i] >= 0:  # the chord is the line itself
-                        z[i] -= over
-                    elif x < 0 or over > 0:
-                        bottom, top = _down(low[i]), -_down(-high[i])
-                        # Rounded up: sound, because z >= l.
-                        steep = -(-over * top // (top - bottom))
-                        z[i] -= steep
-                        moved += steep * bottom
-                if phase[below, i]:
-                    mu = multipliers.phases.get((below, i))
-                    if mu is not None:
-                        z[i] -= int(phase[below, i]) * _scaled(mu)
+            bounds = (lower[below].tolist(), upper[below].tolist())
+            z, moved = _below_relus(below, v, multipliers, phase, *bounds)
             constant += Fraction(moved, 1 << (V + ROOM))
         weights, offsets = self.integers[0]
         constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
@@ -223,6 +207,43 @@ class Exact:
             best = value if best is None or value < best else best
         assert best is not None
         return best
+
+
+class Passed(NamedTuple):
+    """Coefficients below a layer of ReLUs, times 2^-V, and what their bounds add, times 2^-(V + ROOM)."""
+
+    z: list[int]
+    moved: int
+
+
+def _below_relus(
+    layer: int, v: list[int], multipliers: Multipliers, phase: Array, low: list[float], high: list[float]
+) -> Passed:
+    """Coefficients v of a layer's outputs as coefficients of its inputs, whose bounds are low and high."""
+    z, moved = [0] * len(v), 0
+    for i, x in enumerate(v):
+        if high[i] <= 0:
+            pass
+        elif low[i] >= 0 and (x < 0 or (layer, i) not in multipliers.slopes):
+            z[i] = x
+        elif x or (layer, i) in multipliers.slopes:
+            t = multipliers.slopes.get((layer, i), Fraction(0))
+            up = abs(x) * t.numerator // t.denominator  # the multiplier of a >= z
+            z[i] = up
+            over = up - x  # the multiplier of a <= chord(z)
+            if over > 0 and low[i] >= 0:  # the chord is the line itself
+                z[i] -= over
+            elif x < 0 or over > 0:
+                bottom, top = _down(low[i]), -_down(-high[i])
+                # Rounded up: sound, because z >= l.
+                steep = -(-over * top // (top - bottom))
+                z[i] -= steep
+                moved += steep * bottom
+        if phase[layer, i]:
+            mu = multipliers.phases.get((layer, i))
+            if mu is not None:
+                z[i] -= int(phase[layer, i]) * _scaled(mu)
+    return Passed(z, moved)
 
 
 def _margin(compare: Compare, scores: Array) -> float:

@@ -9,12 +9,12 @@ backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from mace.solve.compiled import compiled
-from mace.solve.networks.model import Array, Axes, Hull, Net, Units
+from mace.solve.networks.model import LEVELS, STEPS, Array, Axes, Hull, Net, Units
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -33,7 +33,7 @@ def axis_least(axes: Axes, hull: Hull, j: int) -> float:
     """The least l0 and l1 cost of an axis inside its box."""
     kind, first, count, jump, rate, _, change, _, _ = axes
     lo, hi, on = hull
-    if kind[j] < 2:
+    if kind[j] != LEVELS:
         if lo[j] <= 0.0 <= hi[j]:
             return 0.0
         return float(jump[j] + rate[j] * min(abs(lo[j]), abs(hi[j])))
@@ -60,7 +60,7 @@ def cut(q: float, axes: Axes, hull: Hull) -> bool:
         return False
     for j in range(J):
         budget = q - (total - least[j])
-        if kind[j] == 2:
+        if kind[j] == LEVELS:
             left = False
             for i in range(first[j], first[j] + count[j]):
                 if on[i] and change[i] > 0 and jump[j] + (rate[j] + peak[j]) * change[i] >= budget + 1e-13:
@@ -78,7 +78,7 @@ def cut(q: float, axes: Axes, hull: Hull) -> bool:
             reach = INFINITY
         inside = lo[j] <= 0.0 <= hi[j]
         high, low = min(hi[j], reach), max(lo[j], -reach)
-        if kind[j] == 1:
+        if kind[j] == STEPS:
             if high < hi[j]:
                 high = (np.floor(offset[j] + high * steps[j] + 1e-7) - offset[j]) / steps[j]
             if low > lo[j]:
@@ -99,15 +99,17 @@ def knapsack(
     k: Array, q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array,
     rate: Array, change: Array,
 ) -> float:  # fmt: skip
-    """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget)."""
-    # Called twice for every unit: tuples would be taken apart each time.
+    """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget).
+
+    Long because it is called twice for every unit: named tuples would be taken apart, and axes called, each time.
+    """
     J, most = len(kind), len(k) + len(kind)
     gains, costs, ratio = np.empty(most), np.empty(most), np.empty(most)
     n = 0
     value, left = 0.0, q
     for j in range(J):
         f = first[j]
-        if kind[j] < 2:
+        if kind[j] != LEVELS:
             near = 0.0
             if lo[j] > 0.0:
                 near = lo[j]
@@ -229,6 +231,7 @@ def dual_bound(
 
     y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
     share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
+    Long because it is one pass backwards through the layers, then over the axes, with one sum for all.
     """
     kind, first, count, jump, rate, _, change, _, _ = axes
     W0, W, B, relu, size = net
@@ -278,7 +281,7 @@ def dual_bound(
     for j in range(len(kind)):
         f = first[j]
         best = INFINITY
-        if kind[j] < 2:
+        if kind[j] != LEVELS:
             once, per = (jump[j], rate[j] + share[j]) if distance else (0.0, 0.0)
             if lo[j] <= 0.0 <= hi[j]:
                 best = 0.0
@@ -293,14 +296,33 @@ def dual_bound(
     return constant
 
 
+class Simplex(NamedTuple):
+    """Where the dual simplex ended.
+
+    status:      OPTIMAL, CUTOFF, EMPTY or STUCK.
+    objective:   the value reached.
+    basic, free: which variables are basic and which are not; the slack of row r is number n + r.
+    full:        whether a free variable stands at its upper end.
+    row, way:    of EMPTY: the row that proves it; -1 if its variable lies above its upper end, 1 if below 0.
+    violation:   by how much.
+    """
+
+    status: int
+    objective: float
+    basic: Array
+    free: Array
+    full: Array
+    row: int
+    way: float
+    violation: float
+
+
 @compiled
-def dual_simplex(
-    T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int
-) -> tuple[int, float, Array, Array, Array, float]:
+def dual_simplex(T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int) -> Simplex:
     """Minimise d . x over T x <= b, 0 <= x <= top, from the all-slack basis, which d >= 0 makes dual feasible.
 
-    x holds b on entry and the basic values on return. Returns status, objective, which variables are basic and which
-    are not (the slack of row r is number n + r), the ray's row (EMPTY), and by how much that row is violated.
+    x holds b on entry and the basic values on return. Long because a pivot changes T, x and d together, in place: as
+    functions of their own the steps would each take seven arrays.
     """
     m, n = T.shape
     basic = np.arange(n, n + m)
@@ -309,7 +331,7 @@ def dual_simplex(
     objective = start
     for _ in range(rounds):
         if objective >= cutoff:
-            return CUTOFF, objective, basic, free, full, 0.0
+            return Simplex(CUTOFF, objective, basic, free, full, -1, 0.0, 0.0)
         r, worst, above = -1, 1e-11, False
         for i in range(m):
             if -x[i] > worst:
@@ -317,7 +339,7 @@ def dual_simplex(
             if basic[i] < n and x[i] - top[basic[i]] > worst:
                 r, worst, above = i, x[i] - top[basic[i]], True
         if r < 0:
-            return OPTIMAL, objective, basic, free, full, 0.0
+            return Simplex(OPTIMAL, objective, basic, free, full, -1, 0.0, 0.0)
         # Two passes (Harris): the smallest ratio up to a tolerance, then the largest pivot among those within it.
         limit = INFINITY
         for c in range(n):
@@ -330,7 +352,7 @@ def dual_simplex(
             if ((a > 1e-10) if full[c] else (a < -1e-10)) and abs(d[c]) / abs(a) <= limit and abs(a) > pivot:
                 entering, pivot = c, abs(a)
         if entering < 0:
-            return EMPTY + 10 * (r + 1) * (-1 if above else 1), objective, basic, free, full, worst
+            return Simplex(EMPTY, objective, basic, free, full, r, -1.0 if above else 1.0, worst)
         c = entering
         a = T[r, c]
         target = top[basic[r]] if above else 0.0
@@ -357,4 +379,4 @@ def dual_simplex(
         d[c] = -g / a
         full[c] = above
         basic[r], free[c] = free[c], basic[r]
-    return STUCK, objective, basic, free, full, 0.0
+    return Simplex(STUCK, objective, basic, free, full, -1, 0.0, 0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import exact, nearest
+from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
@@ -26,6 +27,7 @@ from mace.tables.margins import compare_slack
 from mace.tables.table import Network
 
 Array = NDArray[Any]
+FLOATS, STEPS, LEVELS = 0, 1, 2  # kinds of axes
 # What a checker rounds in its own derivation of the margin is far smaller than this share of it.
 LOOSER = 1 + Fraction(1, 2**20)
 
@@ -52,7 +54,7 @@ class Part:
 class Axes(NamedTuple):
     """The axes of a question. J axes; I items: one per grid axis, which holds its change, and one per level.
 
-    kind:         (J,) 0 floats, 1 multiples of a step, 2 levels.
+    kind:         (J,) FLOATS, STEPS (multiples of a step) or LEVELS.
     first, count: (J,) an axis's items.
     jump, rate:   (J,) what a change costs in l0, and in l1 per unit; peak: its weight in linf.
     change:       (I,) a level's delta.
@@ -128,7 +130,7 @@ class Numbers:
         for first, count, kind, low, high in zip(
             self.axes.first, self.axes.count, self.axes.kind, hull.lo, hull.hi, strict=True
         ):
-            if kind < 2:
+            if kind != LEVELS:
                 point[first] = min(max(0.0, low), high)
             else:
                 point[first + int(np.argmax(hull.on[first : first + count]))] = 1.0
@@ -175,51 +177,87 @@ def numbers(question: Question) -> Numbers:
     model, norm = question.model, question.distance
     if not isinstance(model, Network) or not isinstance(norm, Norm):
         raise TypeError("the networks oracle takes a Network and a Norm")
-    axes, layers = question.axes, model.layers
-    J = len(axes)
-    N = max(len(layer.bias) for layer in layers)
-    kind, first, count = np.zeros(J, np.int64), np.zeros(J, np.int64), np.ones(J, np.int64)
+    forms = columns_of(question)
+    effects = _effects(question, model, forms)
+    layers = _LAYERS.get(model, None, lambda: _padded(model))
+    W0 = np.zeros((len(effects), layers.W.shape[1]))
+    W0[:, : model.layers[0].weights.shape[1]] = effects
+    B = layers.B.copy()
+    start = question.row(question.start).astype(np.longdouble)
+    shift = start @ model.layers[0].weights.astype(np.longdouble) + model.layers[0].bias.astype(np.longdouble)
+    B[0, : effects.shape[1]] = shift.astype(np.float64)
+    net = Net(W0, layers.W, B, layers.relu, layers.size)
+    return Numbers(_axes_of(question, norm), net, _parts_of(question, model, forms, B.shape[1]), tuple(forms))
+
+
+class Layers(NamedTuple):
+    """What of a `Net` is the model's alone: as there, but for the offsets of the first layer, which are 0."""
+
+    W: Array
+    B: Array
+    relu: Array
+    size: Array
+
+
+_LAYERS: Kept[Layers] = Kept(1)
+
+
+def _padded(model: Network) -> Layers:
+    layers, N = model.layers, max(len(layer.bias) for layer in model.layers)
+    W, B = np.zeros((len(layers), N, N)), np.zeros((len(layers), N))
+    for k, layer in enumerate(layers[1:], start=1):
+        W[k, : layer.weights.shape[0], : layer.weights.shape[1]] = layer.weights
+        B[k, : len(layer.bias)] = layer.bias
+    relu = np.array([layer.activation == "relu" for layer in layers[:-1]], dtype=np.bool_)
+    return Layers(W, B, relu, np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64))
+
+
+def _axes_of(question: Question, norm: Norm) -> Axes:
+    """The axes, with what their changes cost."""
+    J = len(question.axes)
+    kind, count = np.zeros(J, np.int64), np.ones(J, np.int64)
     offset, steps = np.zeros(J), np.ones(J)
-    columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in axes]
+    change: list[float] = []
+    for j, axis in enumerate(question.axes):
+        if not isinstance(axis, GridAxis):
+            kind[j], count[j] = LEVELS, axis.count
+            change += [float(axis.delta(level)) for level in range(axis.count)]
+            continue
+        change.append(0.0)
+        kind[j] = STEPS if axis.grid.kind == "step" else FLOATS
+        if axis.grid.kind == "step":
+            offset[j], steps[j] = nearest(axis.start_value / axis.grid.step), nearest(axis.scale / axis.grid.step)
+    jump, rate, peak = (
+        np.array([float(share * weight) for weight in norm.weights]) for share in (norm.alpha, norm.beta, norm.gamma)
+    )
+    return Axes(kind, np.cumsum(count) - count, count, jump, rate, peak, np.array(change), offset, steps)
+
+
+def _effects(question: Question, model: Network, forms: list[Affine | None]) -> Array:
+    """What each item does to the first layer's sums, shape (I, units): a change of 1, or a level for the start's."""
+    columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
     for place, column in enumerate(question.columns):
         columns[column.feature].append((place, column.values))
-    weights = layers[0].weights
-    forms = columns_of(question)
-    start_row = question.row(question.start).astype(np.longdouble)
+    weights = model.layers[0].weights
     effects: list[Array] = []
-    change: list[float] = []
-    for j, axis in enumerate(axes):
-        first[j] = len(effects)
-        if isinstance(axis, GridAxis):
-            kind[j] = 1 if axis.grid.kind == "step" else 0
-            if axis.grid.kind == "step":
-                offset[j], steps[j] = nearest(axis.start_value / axis.grid.step), nearest(axis.scale / axis.grid.step)
+    for axis, mine in zip(question.axes, columns, strict=True):
+        levels = [0] if isinstance(axis, GridAxis) else range(axis.count)
+        for level in levels:
             effect = np.zeros(weights.shape[1])
-            for place, _ in columns[j]:
+            for place, values in mine:
                 form = forms[place]
-                assert form is not None
-                effect = effect + float(axis.scale * form.factor) * weights[place]
-            effects.append(effect)
-            change.append(0.0)
-        else:
-            kind[j], count[j] = 2, axis.count
-            for level in range(axis.count):
-                effect = np.zeros(weights.shape[1])
-                for place, values in columns[j]:
+                if isinstance(axis, GridAxis):
+                    assert form is not None
+                    effect = effect + float(axis.scale * form.factor) * weights[place]
+                else:
                     assert values is not None
                     effect = effect + (values[level] - values[axis.start]) * weights[place]
-                effects.append(effect)
-                change.append(float(axis.delta(level)))
-    W0 = np.zeros((len(effects), N))
-    W0[:, : weights.shape[1]] = np.array(effects)
-    W = np.zeros((len(layers), N, N))
-    B = np.zeros((len(layers), N))
-    for k, layer in enumerate(layers):
-        if k:
-            W[k, : layer.weights.shape[0], : layer.weights.shape[1]] = layer.weights
-        B[k, : len(layer.bias)] = layer.bias
-    shift = start_row @ weights.astype(np.longdouble) + layers[0].bias.astype(np.longdouble)
-    B[0, : weights.shape[1]] = shift.astype(np.float64)
+            effects.append(effect)
+    return np.array(effects)
+
+
+def _parts_of(question: Question, model: Network, forms: list[Affine | None], N: int) -> tuple[Part, ...]:
+    """The parts of the goal, with their rounding margins."""
     magnitude, error = column_bounds(question, forms)
     parts = []
     for part in question.goal.decision:
@@ -233,26 +271,4 @@ def numbers(question: Question) -> Numbers:
             slack.append(max(found.possible, found.sure) * LOOSER)
             than[i] = float(exact(compare.than) - slack[-1])
         parts.append(Part(C, than, tuple(slack)))
-    weight = norm.weights
-    return Numbers(
-        Axes(
-            kind,
-            first,
-            count,
-            np.array([float(norm.alpha * w) for w in weight]),
-            np.array([float(norm.beta * w) for w in weight]),
-            np.array([float(norm.gamma * w) for w in weight]),
-            np.array(change),
-            offset,
-            steps,
-        ),
-        Net(
-            W0,
-            W,
-            B,
-            np.array([layer.activation == "relu" for layer in layers[:-1]], dtype=np.bool_),
-            np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64),
-        ),
-        tuple(parts),
-        tuple(forms),
-    )
+    return tuple(parts)

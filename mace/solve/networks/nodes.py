@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from mace.problem.question import Question
 from mace.solve.networks.exact import box_of
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import Array, Hull, Numbers, Units, narrowed, numbers
+from mace.solve.networks.relax import Relaxed
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, GridAxis, Point, Side
 
@@ -35,7 +35,7 @@ class Node:
     units: Units
     bound: float = 0.0
     radius: Fraction = Fraction(0)
-    duals: dict[int, Any] = field(default_factory=dict)
+    duals: dict[int, Relaxed] = field(default_factory=dict)
     point: Array | None = None
     loss: Array | None = None
     scores: Array | None = None
@@ -51,6 +51,8 @@ class Frame:
     def __init__(self, witnesses: Witnesses) -> None:
         self.witnesses = witnesses
         self.numbers: Numbers = numbers(witnesses.question)
+        self._root: Node | None = None
+        self._changes: dict[tuple[int, int], float] = {}
 
     @property
     def question(self) -> Question:
@@ -58,18 +60,17 @@ class Frame:
         return self.witnesses.question
 
     def first_node(self) -> Node:
-        """The box of all allowed points."""
-        n, axes = self.numbers, self.question.axes
-        H, N = n.net.B.shape[0] - 1, n.net.B.shape[1]
-        box = box_of(self.question)
-        node = Node(
-            box,
-            Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_)),
-            Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64)),
-        )
-        for j in range(len(axes)):
-            self.restrict(node, j, box[j])
-        return node
+        """The box of all allowed points; a copy that its taker may change."""
+        if self._root is None:
+            n, axes = self.numbers, self.question.axes
+            H, N = n.net.B.shape[0] - 1, n.net.B.shape[1]
+            hull = Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_))
+            units = Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64))
+            self._root = Node(box_of(self.question), hull, units)
+            for j, side in enumerate(self._root.box):
+                self.enclose(self._root, j, side)
+        root = self._root
+        return Node(root.box, Hull(*map(np.copy, root.hull)), Units(*map(np.copy, root.units)))
 
     def restrict(self, node: Node, j: int, side: Side) -> None:
         """Give one axis of a node another side, in the exact box and in the arrays."""
@@ -84,14 +85,16 @@ class Frame:
             node.hull.lo[j], node.hull.hi[j] = self.change(j, side[0]), self.change(j, side[1])
         else:
             assert isinstance(side, int)
-            for level in range(axis.count):
-                node.hull.on[first + level] = bool(side >> level & 1)
+            node.hull.on[first : first + axis.count] = [bool(side >> level & 1) for level in range(axis.count)]
 
     def change(self, j: int, index: int) -> float:
         """The signed scaled change of a grid axis."""
-        axis = self.question.axes[j]
-        assert isinstance(axis, GridAxis)
-        return nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
+        if (j, index) not in self._changes:
+            axis = self.question.axes[j]
+            assert isinstance(axis, GridAxis)
+            change = nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
+            self._changes[j, index] = change
+        return self._changes[j, index]
 
     def rounded(self, x: Array, outward: bool) -> Point:
         """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""

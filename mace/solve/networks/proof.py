@@ -19,7 +19,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
 from mace.solve.networks.kernels import dual_bound, plain
-from mace.solve.networks.model import Array, Units, narrowed
+from mace.solve.networks.model import FLOATS, Array, Units, narrowed
 
 if TYPE_CHECKING:
     from mace.solve.networks.nodes import Node
@@ -74,7 +74,7 @@ def _attempt(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
         q = search.distance - search.slack * Fraction(3, 4)
     if search.settled < q:
         q = exact(search.settled) - SMALL
-    elif search.best is not None and search.radius is None and not any(search.numbers.axes.kind == 0):
+    elif search.best is not None and search.radius is None and not any(search.numbers.axes.kind == FLOATS):
         proof = _exactly(search, until)
         if proof is not None:
             return search.distance, proof
@@ -189,8 +189,8 @@ def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proo
             return [Bounds(), dual]
     node.units = units
     node.duals = {k: search.solve(node, part) for k, part in enumerate(search.numbers.parts)}
-    weakest = min(node.duals.values(), key=lambda found: float(found[0]))
-    node.point, node.loss, node.scores = weakest[6], weakest[7], weakest[8]
+    weakest = min(node.duals.values(), key=lambda found: found.bound)
+    node.point, node.loss, node.scores = weakest.point, weakest.loss, weakest.scores
     dual = short(search, node, q, units)
     return [Bounds(), dual] if dual is not None else None
 
@@ -211,7 +211,8 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
     want = 0.0 if q is None else float(q)
     weight, none = np.zeros_like(units.L), np.full_like(units.L, -1.0)
     for bits in BITS:
-        numbers = [rounded(values, bits) for values in node.duals[k][2:6]]
+        dual = node.duals[k]
+        numbers = [rounded(values, bits) for values in (dual.goal, dual.slope, dual.mu, dual.share)]
         goal, slope, mu, share = numbers
         value = dual_bound(
             q is not None, goal, none, mu, share * n.axes.peak, part.C, part.than, *search.arrays, plain(node.hull),
@@ -220,7 +221,9 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
         if value < want + 1e-14:
             continue
         multipliers = packed(search, numbers, units)
-        if all(closes(search, node, k, multipliers, q, known) for known in (units, at_zero(units))):
+        zeroed = at_zero(units)
+        same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
+        if all(closes(search, node, k, multipliers, q, known) for known in ([units] if same else [units, zeroed])):
             return multipliers
     return None
 

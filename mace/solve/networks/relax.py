@@ -10,11 +10,34 @@ the box), a share of each level, the largest change, and the output of each ReLU
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mace.solve.compiled import compiled
 from mace.solve.networks.kernels import EMPTY, INFINITY, dual_bound, dual_simplex
-from mace.solve.networks.model import Array, Axes, Hull, Net, Units
+from mace.solve.networks.model import LEVELS, Array, Axes, Hull, Net, Units
+
+
+class Relaxed(NamedTuple):
+    """What the relaxation of a node says of one part of the goal.
+
+    bound:  the distance that the multipliers prove, in floats.    status: of the simplex.
+    goal, slope, mu, share: multipliers of the comparisons, the ReLUs (H, N), the phases (H, N), the axes (J,).
+    point:  (I,) the relaxed point.    loss, scores: of items (I,) and ReLUs (H, N), about how much is lost there.
+    weight: (H, N) each hidden unit's coefficient.
+    """
+
+    bound: float
+    status: int
+    goal: Array
+    slope: Array
+    mu: Array
+    share: Array
+    point: Array
+    loss: Array
+    scores: Array
+    weight: Array
 
 
 @compiled
@@ -28,8 +51,12 @@ def relax(
     net: Net,
     hull: Hull,
     units: Units,
-) -> tuple[float, int, Array, Array, Array, Array, Array, Array, Array, Array]:
-    """Solve one node. Returns bound, status, goal, slope, mu, share, x (I,), losses of x and of ReLUs, weights."""
+) -> Relaxed:
+    """Solve one node.
+
+    Long because it is one linear program: its variables, rows and multipliers are numbered as they are made, and what
+    is read off the last basis needs all of these numbers. Split up, each part would hand a dozen arrays to the next.
+    """
     kind, first, count, jump, rate, peak, change, _, _ = axes
     W0, W, B, relu, size = net
     lo, hi, on = hull
@@ -57,7 +84,7 @@ def relax(
     n, start = 0, 0.0
     for j in range(J):
         f = first[j]
-        if kind[j] < 2:
+        if kind[j] != LEVELS:
             if lo[j] <= 0.0 <= hi[j]:
                 for side in range(2):
                     reach = hi[j] if side == 0 else -lo[j]
@@ -111,7 +138,7 @@ def relax(
             z, o = np.zeros((N, columns)), B[0] + base @ W0
             for c in range(inputs):
                 chosen = -1
-                if kind[axis[c]] == 2:
+                if kind[axis[c]] == LEVELS:
                     for i in range(first[axis[c]], first[axis[c]] + count[axis[c]]):
                         if base[i] == 1.0:
                             chosen = i
@@ -157,7 +184,7 @@ def relax(
     for j in range(J):
         several = 0
         for c in range(inputs):
-            if axis[c] == j and kind[j] == 2:
+            if axis[c] == j and kind[j] == LEVELS:
                 several += 1
         if several > 1:  # shares of levels sum to at most 1; the base has the rest
             for c in range(inputs):
@@ -169,7 +196,7 @@ def relax(
             ends[j] = m
             for c in range(inputs):
                 if axis[c] == j:
-                    T[m, c] = peak[j] * (1.0 if kind[j] < 2 else change[item[c]] - least[j])
+                    T[m, c] = peak[j] * (1.0 if kind[j] != LEVELS else change[item[c]] - least[j])
             T[m, largest] = -1.0
             b[m] = -peak[j] * least[j]
             m += 1
@@ -182,25 +209,22 @@ def relax(
             scale[r] = 1.0 / biggest
             T[r] *= scale[r]
     x, d = b[:m] * scale, cost[:n].copy()
-    code, objective, basic, free, full, violation = dual_simplex(T, x, d, top[:n], start, cutoff + 1e-12, rounds)
-    status = code
+    ended = dual_simplex(T, x, d, top[:n], start, cutoff + 1e-12, rounds)
+    status, basic, free, full = ended.status, ended.basic, ended.free, ended.full
     y = np.zeros(m)
     for c in range(n):
         if free[c] >= n:
             y[free[c] - n] = max(d[c], 0.0)
     ray = np.zeros(m)
-    if abs(code) >= 10 or code < 0:
-        status = EMPTY
-        # The code holds the ray's row, 10 (r + 1) with the sign of the side that is violated, shifted by EMPTY.
-        way = 1.0 if code > 0 else -1.0
-        r = abs(code - 2) // 10 - 1
+    if status == EMPTY:
+        r, way = ended.row, ended.way
         if basic[r] >= n:
             ray[basic[r] - n] = 1.0
         for c in range(n):
             if free[c] >= n:
                 ray[free[c] - n] = max(way * T[r, c], 0.0)
         if distance:
-            y += ray * (max(2.0 * cutoff - objective, 1.0) / violation)
+            y += ray * (max(2.0 * cutoff - ended.objective, 1.0) / ended.violation)
         else:
             y = ray
     y *= scale
@@ -234,7 +258,7 @@ def relax(
     loss = np.zeros(items)
     for c in range(inputs):
         j, v = axis[c], min(max(values[c], 0.0), top[c])
-        if kind[j] < 2:
+        if kind[j] != LEVELS:
             point[item[c]] += sign[c] * v
             if v > 1e-9 * top[c] and jump[j] > 0.0 and lo[j] <= 0.0 <= hi[j]:  # the rest of an l0 jump that was spread
                 loss[item[c]] = max(loss[item[c]], jump[j] * (1.0 - v / top[c]))
@@ -252,4 +276,4 @@ def relax(
                 if wrong > 1e-9 * (U[layer, i] - L[layer, i]):
                     # The small share counts where the goal costs nothing yet, so that no multiplier is positive.
                     scores[layer, i] = (abs(weight[layer, i]) + 1e-9) * wrong
-    return bound, status, goal, slope, mu, share, point, loss, scores, weight
+    return Relaxed(bound, status, goal, slope, mu, share, point, loss, scores, weight)

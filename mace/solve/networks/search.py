@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from mace.problem.distance import Norm
 from mace.solve.conditions import broken, inside
 from mace.solve.networks.branch import TRIED, Branching
 from mace.solve.networks.exact import Exact, single
-from mace.solve.networks.kernels import INFINITY, STUCK, cut, derive, plain
-from mace.solve.networks.model import Array, Part, Units
+from mace.solve.networks.kernels import INFINITY, OPTIMAL, STUCK, cut, derive, plain
+from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
-from mace.solve.networks.relax import relax
+from mace.solve.networks.relax import Relaxed, relax
 from mace.solve.networks.start import greedy
 from mace.solve.protocol import Gap, Limits
 from mace.solve.witnesses import Witnesses
@@ -178,9 +177,9 @@ class Search(Frame):
         for k, part in enumerate(self.numbers.parts):
             found = self.solve(node, part)
             node.duals[k] = found
-            if found[0] < node.bound:
-                node.bound = found[0]
-                node.point, node.loss, node.scores = found[6], found[7], found[8]
+            if found.bound < node.bound:
+                node.bound = found.bound
+                node.point, node.loss, node.scores = found.point, found.loss, found.scores
         if node.bound >= self.target:
             node.closed = "dual"
 
@@ -201,17 +200,18 @@ class Search(Frame):
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
         return bool(derive(q, *self.arrays, plain(node.hull), plain(units)))
 
-    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Any:
+    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Relaxed:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
         than = part.than if than is None else than
         nodes = (plain(node.hull), plain(node.units))
-        found = relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
-        if np.isfinite(found[0]) and all(np.isfinite(values).all() for values in found[2:]):
+        found: Relaxed = relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
+        if all(np.isfinite(value).all() for value in found):
             return found
         # Numbers too far apart for doubles: any multipliers are sound, and these prove nothing.
-        bound = 0.0 if not self.anywhere else -INFINITY
-        point = self.numbers.around(node.hull)
-        return (bound, STUCK, *(np.zeros_like(values) for values in found[2:6]), point, *map(np.nan_to_num, found[7:]))
+        goal, slope, mu, share = map(np.zeros_like, (found.goal, found.slope, found.mu, found.share))
+        loss, scores, weight = map(np.nan_to_num, (found.loss, found.scores, found.weight))
+        bound, point = 0.0 if not self.anywhere else -INFINITY, self.numbers.around(node.hull)
+        return Relaxed(bound, STUCK, goal, slope, mu, share, point, loss, scores, weight)
 
     def ruled_out(self, node: Node) -> bool:
         """Close a node by the number of changes, an exclusion or a rule, if one of them does."""
@@ -291,7 +291,7 @@ class Search(Frame):
         for _ in range(5):
             node = self.first_node()
             for j, axis in enumerate(self.question.axes):
-                if n.axes.kind[j] != 0:
+                if n.axes.kind[j] != FLOATS:
                     self.restrict(node, j, (point[j], point[j]) if isinstance(axis, GridAxis) else 1 << point[j])
                 elif n.axes.jump[j] > 0.0 and isinstance(axis, GridAxis):
                     # What a change costs at once is charged in full only where the start is left out.
@@ -302,11 +302,11 @@ class Search(Frame):
             found = None
             for part, than in zip(n.parts, self.certain, strict=True):
                 solved = self.solve(node, part, than, rounds=500)
-                if solved[1] == 0 and (found is None or solved[0] < found[0]):
+                if solved.status == OPTIMAL and (found is None or solved.bound < found.bound):
                     found = solved
             if found is None:
                 return
-            moved = self.rounded(found[6], outward=False)
+            moved = self.rounded(found.point, outward=False)
             if not self.offer(moved):
                 return
             point = moved

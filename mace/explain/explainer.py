@@ -29,7 +29,8 @@ from mace.explain.answer import Answer
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
 from mace.explain.judge import Judge, of_probability
-from mace.explain.reading import DistanceSpec, read_distance, read_encoded, read_model, read_pipeline
+from mace.explain.reading import DistanceSpec, read_distance, read_model
+from mace.explain.recall import read
 from mace.explain.search import Search, Searched, exclusion
 from mace.explain.settings import GoalSpec, Settings
 from mace.problem import missing
@@ -83,11 +84,7 @@ class Explainer:
     def _read(self, space: Space) -> None:
         """Read the model over a space."""
         self.space = space
-        self.pipeline = read_pipeline(self.model, space)
-        if self.pipeline is None:
-            table = read_model(self.model, space)
-            self.pipeline = read_encoded(self.model, table, space)
-        self.table = table if self.pipeline is None else self.pipeline.table
+        self.table, self.pipeline = read(self.model, space)
 
     @cached_property
     def filling(self) -> Explainer:

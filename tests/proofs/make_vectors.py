@@ -1,0 +1,319 @@
+"""Certificates for whoever writes a checker: accepted, refused or unusable, with the rule that each is about.
+
+    python -m tests.proofs.make_vectors      writes proofs/vectors/ anew
+
+False claims stand beside true twins that differ by a hair. Everything here is made from what the tests hold; only what
+format 2 adds (cuts, `near`, `prune`, prices) and how files look is written in this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mace.certify.writer import canonical
+from mace.proofs.check import check
+from mace.proofs.convert import converted
+from mace.proofs.kernel.proof import read_model
+from mace.proofs.reader import MODEL, Unusable, load
+from tests.proofs.by_hand import AT_LEAST_0, at_least, certificate, dual, forest, grid, network, number
+from tests.proofs.test_false_claims import CLAIMS
+from tests.proofs.test_false_witnesses import CASES
+from tests.proofs.test_missing import PAIRS
+
+FOLDER = Path(__file__).parent.parent.parent / "proofs" / "vectors"
+
+
+class Vector(NamedTuple):
+    """The rule or section that a file is about, what it shows, its verdict, and its text."""
+
+    about: str
+    shows: str
+    verdict: str
+    raw: bytes
+
+
+AT_3 = forest([[0.0], [1.0]], at=[3.0])
+GOAL = at_least(1.0)
+LEFT = [["split", 0, 3], ["trees", [0, 2]], ["rule", 0]]
+UP_TO_3 = [["<=", ["x", 0], ["c", "3"]]]
+UP_TO_4 = [["<=", ["x", 0], ["c", "4"]]]
+TWO = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
+LEVELS = {"name": "l", "weight": "1", "kind": "levels", "count": 3, "allowed": 7, "start": 0, "ordered": True}
+BY_LEVEL = {"features": [LEVELS], "columns": [[0, [number(x) for x in (0, 1, 2)], []]]}
+LINE = network([[[1.0]]], [[-4.0]])  # x >= 4
+TENT = network([[[1.0]], [[1.0]]], [[-4.0], [-5.2]])
+PRICE = number(1.0)
+FREE = number(0.0)
+
+
+def two(model: Any, goal: Any, closer: str | None, proof: Any, cuts: Any, witness: Any = None, **more: Any) -> Any:
+    """A certificate of format 2."""
+    return {**certificate(model, goal, closer, proof, witness, **more), "mace_certificate": 2, "cuts": cuts}
+
+
+def tree(proof: Any, closer: str | None = None, cuts: Any = (3,), **more: Any) -> Any:
+    """About a tree that says 1 from 4 on, where nothing above 3 is allowed."""
+    return two(AT_3, GOAL, closer, proof, list(cuts), **{"rules": UP_TO_3, **more})
+
+
+def line(proof: Any, closer: str | None = "3", **more: Any) -> Any:
+    """About a linear model that is positive from 4 on, with something to spare."""
+    return two(LINE, AT_LEAST_0, closer, proof, [], **more)
+
+
+def tent(proof: Any, closer: str = "9", **more: Any) -> Any:
+    """About max(x - 4, 0), which is 5.2 or more from x = 9.2 on."""
+    return two(TENT, AT_LEAST_0, closer, proof, [], **more)
+
+
+HAIR = "4000000001/1000000000"
+FAR_Y = [["split", 1, 1], ["split", 0, 3], ["trees", [0, 2]], ["rule", 0], ["trees", [0, 2]]]
+NOT_BOTH = {"rules": [["or", ["<=", ["x", 0], ["c", "3"]], ["<=", ["c", "2"], ["x", 1]]]]}
+ROOT = ["bounds", [0, 0, FREE, PRICE]]
+
+# What it is about -> what it shows -> the certificate; the verdict is the checker's, and reviewed by hand.
+BY_HAND: dict[str, dict[str, Any]] = {
+    "cuts": {
+        "a cut between the two neighbours": tree(LEFT),
+        "a cut one index too low": tree(LEFT, cuts=[2]),
+        "a cut one index too high": tree([["split", 0, 4], ["trees", [0, 2]], ["rule", 0]], cuts=[4], rules=UP_TO_4),
+        "a cut above the axis": tree(LEFT, cuts=[11]),
+        "a cut below the axis": tree(LEFT, cuts=[-2]),
+        "a test that is always passed is cut at the end": two(
+            forest([[0.0], [1.0]], at=[10.0]), GOAL, None, [["trees"]], [10]
+        ),
+        "a test that is never passed is cut before the axis": two(
+            forest([[1.0], [0.0]], at=[-1.0]), GOAL, None, [["trees"]], [-1]
+        ),
+        "a test without a cut narrows nothing": tree(LEFT, cuts=[None]),
+        "a test without a cut that nothing needs": tree([["distance"]], "1", [None], features=[grid(1, 3, 0)]),
+        "too few cuts": tree(LEFT, cuts=[]),
+        "too many cuts": tree(LEFT, cuts=[3, 3]),
+        "true is no index": tree(LEFT, cuts=[True]),
+        "levels are not cut": two(AT_3, GOAL, None, [["trees"]], [1], **BY_LEVEL),
+        "levels are tested one by one": two(AT_3, GOAL, None, [["trees"]], [None], **BY_LEVEL),
+        "one threshold in two spellings is one test": two(
+            {**AT_3, "trees": [AT_3["trees"][0], {**AT_3["trees"][0], "threshold": ["0x1.8p+1", 0, 0]}]},
+            at_least(2.0), None, [["split", 0, 3], ["trees", [0, 2], [1, 2]], ["rule", 0]], [3], rules=UP_TO_3,
+        ),
+        "two tests in the order in which they come": two(
+            forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 5.0]), at_least(2.0), None,
+            [["split", 0, 4], ["trees", [1, 2]], ["rule", 0]], [3, 5], rules=UP_TO_4,
+        ),
+        "two tests in another order": two(
+            forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 5.0]), at_least(2.0), None,
+            [["split", 0, 4], ["trees", [1, 2]], ["rule", 0]], [5, 3], rules=UP_TO_4,
+        ),
+        "a falling column goes left above the cut": two(
+            forest([[0.0], [1.0]], at=[-7.0]), GOAL, None, [["split", 0, 6], ["rule", 0], ["trees", [0, 2]]], [6],
+            columns=[[0, None, [["mul", number(-1.0)]]]], rules=[["<", ["c", "6"], ["x", 0]]],
+        ),
+        "a network has none": line([["split", 0, 2], dual("100"), ["distance"]]) | {"cuts": [1]},
+    },
+    "prune": {
+        "a leaf that the box misses": tree([["split", 0, 3], ["prune", [0, 2]], ["trees"], ["rule", 0]]),
+        "a leaf that one index of the box reaches": tree(
+            [["split", 0, 4], ["prune", [0, 2]], ["trees"], ["rule", 0]], rules=UP_TO_4
+        ),
+        "a leaf that is at the distance of the claim": two(AT_3, GOAL, "6", FAR_Y, [3], **TWO, **NOT_BOTH),
+        "a leaf that is nearer than the claim by a hair": two(
+            AT_3, GOAL, "6000000001/1000000000", FAR_Y, [3], **TWO, **NOT_BOTH
+        ),
+        "a leaf that the root does not reach": tree([["prune", [0, 2]], ["trees"]], "4"),
+        "a leaf that the root does not reach, without a word": tree([["trees"]], "4"),
+        "a leaf that the root reaches by a hair": tree([["trees"]], HAIR, rules=[]),
+        "an inner node": tree([["prune", [0, 0]], ["trees"]]),
+        "a leaf for the second time": tree([["split", 0, 3], ["prune", [0, 2]], ["trees", [0, 2]], ["rule", 0]]),
+        "a tree that there is not": tree([["prune", [1, 1]], ["trees"]]),
+        "true is no leaf": tree([["split", 0, 3], ["prune", [0, True]], ["trees"], ["rule", 0]]),
+        "a number for a list": tree([["prune", 0], ["trees"]]),
+        "nothing": tree([["prune"], *LEFT]),
+        "in a model without trees": line([["prune"], ["split", 0, 2], dual("100"), ["distance"]]),
+    },
+    "near": {
+        "indices at the distance of the claim go": line([["near", [0, [0, 2]]], dual("100")]),
+        "an index that is nearer by a hair": line([["near", [0, [0, 2]]], dual("100")], "3000000001/1000000000"),
+        "one index too many": line([["near", [0, [0, 1]]], dual("100")]),
+        "the start among those that go": line([["near", [0, [0, 2]]], dual("100")], features=[grid(0, 10, 9)]),
+        "below and above the start": two(
+            network([[[1.0]]], [[-5.5]]), AT_LEAST_0, "2", [["near", [0, [3, 5]]], dual("100")], [],
+            features=[grid(0, 10, 4)],
+        ),
+        "a span beyond the axis": line([["near", [0, [-5, 2]]], dual("100")]),
+        "nothing stays": line([["split", 0, 2], dual("100"), ["near", [0, [1, 0]]], ["dual"]]),
+        "nothing stays of what is near": line([["near", [0, [1, 0]]], ["dual"]]),
+        "levels that are too far": two(
+            network([[[1.0]]], [[-1.5]]), AT_LEAST_0, "1", [["near", [0, 3]], dual("100")], [], **BY_LEVEL
+        ),
+        "a level that is near enough": two(
+            network([[[1.0]]], [[-0.25]]), AT_LEAST_0, "1", [["near", [0, 1]], dual("100")], [], **BY_LEVEL
+        ),
+        "a mask of levels that there are not": two(
+            network([[[1.0]]], [[-1.5]]), AT_LEAST_0, "1", [["near", [0, 8]], dual("100")], [], **BY_LEVEL
+        ),
+        "the other axis adds its least": two(
+            network([[[1.0], [0.0]]], [[-1.5]]), AT_LEAST_0, "3",
+            [["split", 1, 1], ["rule", 0], ["near", [0, [0, 0]]], dual("100")], [], **TWO,
+            rules=[["<=", ["c", "2"], ["x", 1]]],
+        ),
+        "not about distance": line([["near", [0, [0, 2]]], dual("100")], None),
+        "not about distance, and nothing goes": two(
+            network([[[1.0]]], [[-11.0]]), AT_LEAST_0, None, [["near", [0, [0, 10]]], dual("1")], []
+        ),
+    },
+    "bounds": {
+        "a price of distance": tent([ROOT, dual("9/5")]),
+        "a price that is too low": tent([["bounds", [0, 0, FREE, number(0.5)]], dual("9/5")]),
+        "no price": tent([["bounds", [0, 0, FREE, FREE]], dual("9/5")]),
+        "a price that is too high": tent([["bounds", [0, 0, FREE, number(2.0)]], dual("9/5")]),
+        "no price where the box is small": tent([["near", [0, [0, 8]]], ["bounds", [0, 0, FREE, FREE]], dual("2")]),
+        "a claim that is false by a hair": tent([ROOT, dual("9/5")], "10000000001/1000000000"),
+        "a negative price": tent([["bounds", [0, 0, number(-1.0), PRICE]], dual("9/5")]),
+        "a rational price": tent([["bounds", [0, 0, "0", PRICE]], dual("9/5")]),
+        "the lower end alone": tent([["bounds", [0, 0, FREE, None]], dual("9/5")]),
+        "one end after the other": tent(
+            [["bounds", [0, 0, FREE, None]], ["bounds", [0, 0, None, PRICE]], dual("9/5")]
+        ),
+        "a unit that there is not": tent([["bounds", [0, 1, FREE, PRICE]], dual("9/5")]),
+        "a layer without ReLUs": tent([["bounds", [1, 0, FREE, PRICE]], dual("9/5")]),
+        "three fields": tent([["bounds", [0, 0, PRICE]], dual("9/5")]),
+    },
+    "split": {
+        "a mask of levels": two(AT_3, GOAL, None, [["split", 0, 1], ["trees"], ["trees"]], [None], **BY_LEVEL),
+        "levels that there are not": two(
+            AT_3, GOAL, None, [["split", 0, 8], ["trees"], ["trees"]], [None], **BY_LEVEL
+        ),
+        "an axis that there is not": tree([["split", 1, 3], ["trees", [0, 2]], ["rule", 0]]),
+        "an index as text": tree([["split", 0, "3"], ["trees", [0, 2]], ["rule", 0]]),
+        "three fields": tree([["split", 0, 3, 3], ["trees", [0, 2]], ["rule", 0]]),
+        "before the box: one side is empty": tree([["split", 0, -1], ["cell"], *LEFT]),
+    },
+    "phase": {
+        "both sides": tent([ROOT, ["phase", 0, 0], dual("100"), dual("1")]),
+        "the sides exchanged": tent([ROOT, ["phase", 0, 0], dual("1"), dual("100")]),
+        "a side alone": tent([ROOT, ["phase", 0, 0], dual("100")]),
+        "a unit that there is not": tent([ROOT, ["phase", 0, 1], dual("100"), dual("1")]),
+    },
+    "empty": {
+        "a box with points": tree([["empty"]]),
+        "an empty box": tree([["split", 0, -1], ["empty"], *LEFT]),
+    },
+    "distance": {
+        "at the distance of the claim": tree([["split", 0, 3], ["trees"], ["distance"]], "4", rules=[]),
+        "a hair nearer": tree([["split", 0, 3], ["trees", [0, 2]], ["distance"]], HAIR, rules=[]),
+        "not about distance": tree([["split", 0, 3], ["trees", [0, 2]], ["distance"]]),
+    },
+    "proof": {
+        "no node": tree([]),
+        "a node too many": tree([*LEFT, ["rule", 0]]),
+        "a node too few": tree(LEFT[:-1]),
+        "a rule that there is not": tree([["prices"]]),
+        "an empty node": tree([[]]),
+        "a node that is no list": tree(["trees"]),
+        "fields of a node of an empty box": tree([["split", 0, -1], ["rule", 99], *LEFT]),
+        "a rule of networks in an empty box": tree([["split", 0, -1], ["dual"], *LEFT]),
+        "an object for the list": tree({}),
+    },
+    "statement": {
+        "words for people": {**tree(LEFT), "about": {"model": "m"}},
+        "a field too many": {**tree(LEFT), "note": ""},
+        "a field too few": {k: v for k, v in tree(LEFT).items() if k != "cuts"},
+        "format 3": {**tree(LEFT), "mace_certificate": 3},
+        "true is no format": {**tree(LEFT), "mace_certificate": True},
+        "format 1": certificate(AT_3, GOAL, "4", [["split", 0, 3], ["trees"], ["distance"]]),
+        "a rational with a point": tree(LEFT, "4.0"),
+        "a rational that divides by zero": tree(LEFT, "4/0"),
+        "a rational that is not in lowest terms": tree([["trees"]], "8/2"),
+        "a negative claim": tree(LEFT, "-4"),
+        "both claims": tree(LEFT, claim={"closer_than": "4", "anywhere": True}),
+        "no claim": tree(LEFT, claim={}),
+        "lower above upper": tree(LEFT, features=[grid(5, 4, 0)]),
+        "a scale of 0": tree(LEFT, features=[grid(0, 10, 0, scale="0")]),
+        "a goal without scores": two(AT_3, [[[None, None, FREE, False]]], "4", LEFT, [3]),
+        "a goal without parts": two(AT_3, [], None, [["trees"]], [3]),
+        "a part without comparisons": two(AT_3, [[]], "4", [["trees"]], [3]),
+        "a float beyond the doubles": two(forest([[0.0], [1.0]], at=[3.0], error="0x1p+1024"), GOAL, "4", LEFT, [3]),
+        "a decimal for a float": two(forest([[0.0], [1.0]], at=[3.0], error="0.0"), GOAL, "4", LEFT, [3]),
+    },
+}  # fmt: skip
+
+SOUND = canonical(tree(LEFT))
+UNUSABLE = {
+    "no JSON": b"{",
+    "nothing": b"",
+    "a number with a point": SOUND.replace(b'"cuts":[3]', b'"cuts":[3.0]'),
+    "a number with an exponent": SOUND.replace(b'"cuts":[3]', b'"cuts":[3e0]'),
+    "not a number": SOUND.replace(b'"cuts":[3]', b'"cuts":[NaN]'),
+    "a field twice": SOUND.replace(b'{"cuts":[3]', b'{"cuts":[3],"cuts":[3]'),
+    "more than 4000 digits": SOUND.replace(b'"cuts":[3]', b'"cuts":[%s]' % (b"3" * 4001)),
+    "nested without end": b"[" * 20_000 + b"]" * 20_000,
+    "a model that is not there": SOUND.replace(canonical(AT_3), canonical({"sha256": "0" * 64})),
+    "a model by a path": SOUND.replace(canonical(AT_3), canonical({"sha256": "../" + "0" * 61})),
+    "something after the end": SOUND + b"{}",
+}
+
+
+def in_format_2(data: Any) -> Any:
+    """A certificate of the tests, which are of format 1."""
+    data = json.loads(json.dumps(data))
+    return converted(data, read_model(data["statement"]["model"]))
+
+
+def section(reason: str) -> str:
+    """The rule, or the part of the file, that a refusal is about."""
+    found = re.match(r"node \d+: (\w+): ", reason) or re.match(r"(witness|cuts|statement)", reason)
+    return found[1] if found else "proof"
+
+
+def vectors() -> Iterator[Vector]:
+    """Every certificate, in the order of the files."""
+    pairs = {**CLAIMS, **{name: (false, true) for name, (_, false, true) in CASES.items()}, **PAIRS}
+    for name, pair in pairs.items():
+        false, true = (in_format_2(data) for data in pair)
+        about = section(check(false).reason)
+        yield Vector(about, name, "refused", canonical(false))
+        yield Vector(about, f"its true twin: {name}", "accepted", canonical(true))
+    for about, cases in BY_HAND.items():
+        for name, data in cases.items():
+            yield Vector(about, name, "accepted" if check(data).accepted else "refused", canonical(data))
+    for name, raw in UNUSABLE.items():
+        yield Vector("text", name, "unusable", raw)
+    shared = SOUND.replace(canonical(AT_3), canonical({"sha256": hashlib.sha256(canonical(AT_3)).hexdigest()}))
+    yield Vector("text", "a model in a file of its own", "accepted", shared)
+
+
+def files() -> dict[str, bytes]:
+    """The folder: name -> bytes."""
+    found, index = {}, []
+    for number_, vector in enumerate(vectors()):
+        name = f"{number_:03}.json"
+        found[name] = vector.raw
+        index.append({"file": name, "about": vector.about, "shows": vector.shows, "verdict": vector.verdict})
+    found["index.json"] = (json.dumps(index, indent=0, ensure_ascii=False) + "\n").encode()
+    model = canonical(AT_3)
+    found[hashlib.sha256(model).hexdigest() + MODEL] = model
+    return found
+
+
+def verdict_on(path: Path) -> tuple[str, str]:
+    """What the checker says of a file, and why."""
+    try:
+        verdict = check(load(path))
+    except Unusable as error:
+        return "unusable", str(error)
+    return ("accepted" if verdict.accepted else "unusable" if verdict.unusable else "refused"), verdict.reason
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for path in FOLDER.iterdir():
+        path.unlink()
+    for name, raw in files().items():
+        (FOLDER / name).write_bytes(raw)
+    for entry in json.loads((FOLDER / "index.json").read_text()):
+        print(entry["file"], entry["about"], "|", entry["shows"], "|", *verdict_on(FOLDER / entry["file"]))

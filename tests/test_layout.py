@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -150,3 +151,12 @@ def test_every_view_is_there_and_every_view_that_is_wanted_has_a_name() -> None:
     assert sorted(set(re.findall(r'(?<![\w.])view\("([^"]+)"\)', text))) == views.names()
     for name in views.names():
         assert callable(views.view(name))
+
+
+def test_a_function_fits_on_a_screen_or_is_compiled_and_says_why() -> None:
+    for path in house.MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 60:
+                where = f"{path}:{node.lineno}: {node.name}"
+                assert any("compiled" in ast.unparse(one) for one in node.decorator_list), where
+                assert "Long " in (ast.get_docstring(node) or ""), f"{where}: why is it so long?"

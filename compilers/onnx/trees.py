@@ -15,7 +15,7 @@ import numpy as np
 from mace.compilers.onnx.branches import LEAF, Branch, Comparison, comparison, tree_of
 from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
-from mace.tables.table import Compare, Decision, Ensemble, Floats, Rule, Tree
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Rule, Tree
 
 _TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX")
 
@@ -37,6 +37,8 @@ def read_tree_ensemble(kind: str, given: dict[str, Any], columns: int, dtype: st
     refuse_size("the ONNX model", len(given.get("nodes_treeids", ())), scores)
     test = comparison(kind, set(given.get("nodes_modes", ())))
     trees = _trees(given, word, columns, scores, {label: 0 if one else label for label in used}, test)
+    if classifier:
+        _refuse_other_choices(kind, given, labels, used, trees)
     rule: Rule = "argmax" if classifier else "value"
     decisions: tuple[Decision, ...] | None = None
     if one:
@@ -59,6 +61,42 @@ def _refuse_options(kind: str, given: Mapping[str, Any], dtype: str, *, classifi
         raise ModelError(f"{kind} with {given.get('aggregate_function', 'SUM')} and {transform} is not supported")
     if any(key.endswith("_as_tensor") and len(np.atleast_1d(value)) for key, value in given.items()):
         raise ModelError(f"{kind} with numbers in float64 is not supported", hint="Export it for float32 inputs.")
+
+
+def _refuse_other_choices(
+    kind: str, given: Mapping[str, Any], labels: tuple[Label, ...], used: list[int], trees: tuple[Tree, ...]
+) -> None:
+    """Raise where onnxruntime does not choose the first of the largest scores, or the one score with its base value.
+
+    A class counts only where some leaf that a row reaches has a weight for it. Of two classes with weights for both
+    the second is chosen where its own score is > 0, under the names 1 and 0 whatever the labels; base values are then
+    added crosswise, and with weights for the second class only they are not added at all.
+    """
+    based = len(given.get("base_values", ())) > 0
+    if len(labels) != 2:
+        wrong = not based and not all(_always_there(given, label) for label in range(len(labels)))
+        what = "classes that have no weight in some leaves"
+    elif len(used) == 1:
+        wrong = based and (used == [1] or not _always_there(given, 0))
+        what = "a base value that counts in some rows only"
+    else:
+        opposite = all(np.array_equal(tree.value[:, 0], -tree.value[:, 1]) for tree in trees)
+        wrong = based or not used or not opposite or labels != (0, 1) and not isinstance(labels[0], str)
+        what = "weights for both of two classes, other than s and -s of the classes 0 and 1 without base values,"
+    if wrong:
+        raise ModelError(
+            f"{kind} with {what} is not supported",
+            hint="Runtimes choose other classes there than the largest score: export it with weights for one class.",
+        )
+
+
+def _always_there(given: Mapping[str, Any], label: int) -> bool:
+    """Whether some tree has a weight for a class in each of its leaves."""
+    nodes = zip(given["nodes_treeids"], given["nodes_nodeids"], given["nodes_modes"], strict=True)
+    leaves = {(tree, node) for tree, node, mode in nodes if mode == LEAF}
+    weights = zip(given["class_treeids"], given["class_nodeids"], given["class_ids"], strict=True)
+    lacking = leaves - {(tree, node) for tree, node, of in weights if of == label}
+    return bool({tree for tree, _ in leaves} - {tree for tree, _ in lacking})
 
 
 def _start(kind: str, given: Mapping[str, Any], scores: int, outputs: int, *, one: bool) -> Floats:

@@ -121,6 +121,68 @@ def test_what_a_flat_ensemble_may_not_hold_is_refused_by_name(change: Any, messa
         read(model)
 
 
+BOTH = [(1, 0, 0.9), (1, 1, -0.9), (2, 0, -0.2), (2, 1, 0.2)]
+SECOND = [(1, 1, -0.9), (2, 1, 0.2)]
+FIRST = [(1, 0, -0.9), (2, 0, 0.2)]
+
+
+def of_two_leaves(labels: list[Any], weights: list[tuple[int, int, float]], base: list[float]) -> Any:
+    """A classifier of one test; weights: leaf (1 or 2), class, what it adds."""
+    onnx = pytest.importorskip("onnx", reason="an extra that is not installed")
+    model = classifier(one_node("BRANCH_LEQ", 0.0))
+    node, kept = model.graph.node[0], []
+    for one in node.attribute:
+        if not one.name.startswith("class"):
+            kept.append(one)
+    del node.attribute[:]
+    texts = isinstance(labels[0], str)
+    given: dict[str, Any] = {
+        "classlabels_strings" if texts else "classlabels_int64s": labels,
+        "class_treeids": [0] * len(weights), "class_nodeids": [leaf for leaf, _, _ in weights],
+        "class_ids": [of for _, of, _ in weights], "class_weights": [added for *_, added in weights],
+        **({"base_values": base} if base else {}),
+    }  # fmt: skip
+    node.attribute.extend([*kept, *(onnx.helper.make_attribute(name, value) for name, value in given.items())])
+    model.graph.output[0].type.tensor_type.elem_type = 8 if texts else 7
+    model.graph.output[1].type.tensor_type.shape.dim[1].dim_value = len(labels)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "base"),
+    [
+        ([0, 1], BOTH, []), (["a", "b"], BOTH, []), ([3, 7], SECOND, []), ([3, 7], FIRST, []), ([3, 7], FIRST, [0.5]),
+        (["a", "b"], SECOND, []), ([5, 6, 7], [*BOTH, (1, 2, 0.5), (2, 2, 0.1)], []),
+        ([5, 6, 7], SECOND, [0.1, 0.0, 0.0]),
+    ],
+)  # fmt: skip
+def test_a_choice_that_is_read_is_the_runtime_s(labels: Any, weights: Any, base: Any) -> None:
+    pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    model = of_two_leaves(labels, weights, base)
+    table = read(model)
+    assert isinstance(table, Ensemble)
+    rows = np.array([[-1, 0, 0], [1, 0, 0]], dtype=np.float32)
+    scores = families.scores(table, rows.astype(np.float64))
+    assert families.decisions(table, scores) == said_by_runtime(model, rows)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "base", "message"),
+    [
+        ([0, 1], [(1, 0, 0.9), (1, 1, 0.1), (2, 0, 0.2), (2, 1, 0.8)], [], "both of two classes"),
+        ([3, 7], BOTH, [], "both of two classes"),
+        ([0, 1], BOTH, [0.5, -0.5], "both of two classes"),
+        ([0, 1], SECOND, [0.5], "a base value that counts in some rows only"),
+        ([0, 1], FIRST[:1], [0.5], "a base value that counts in some rows only"),
+        ([5, 6, 7], [(1, 1, -0.9), (2, 2, -0.2)], [], "no weight in some leaves"),
+    ],
+)
+def test_a_choice_that_runtimes_make_otherwise_is_refused(labels: Any, weights: Any, base: Any, message: str) -> None:
+    # onnxruntime says 1 where the largest of two probabilities is that of class 0, and 1 for a label 7.
+    with pytest.raises(ModelError, match=message):
+        read(of_two_leaves(labels, weights, base))
+
+
 def test_an_operator_of_another_version_is_refused_by_name() -> None:
     pytest.importorskip("onnx", reason="an extra that is not installed")
     for model, version in ((flat(one_node()), 3), (regressor(one_node()), 5)):

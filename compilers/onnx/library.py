@@ -54,6 +54,24 @@ def _session(session: Any, _: Given, table: Any) -> Deployed:
     return Deployed(predict)
 
 
+def _small(frame: Any, labels: Any) -> Any:
+    """One test of the first column, as CatBoost writes trees."""
+    from onnx import helper
+
+    nodes = {"treeids": [0] * 3, "nodeids": [0, 1, 2], "featureids": [0] * 3, "truenodeids": [2, 0, 0],
+             "falsenodeids": [1, 0, 0], "modes": ["BRANCH_GT", "LEAF", "LEAF"],
+             "values": [float(frame.iloc[:, 0][labels == 0].max()), 0.0, 0.0]}  # fmt: skip
+    leaves = {"treeids": [0] * 2, "nodeids": [1, 2], "ids": [1, 1], "weights": [-1.0, 1.0]}
+    node = helper.make_node(
+        "TreeEnsembleClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", classlabels_int64s=[0, 1],
+        **{f"nodes_{key}": value for key, value in nodes.items()},
+        **{f"class_{key}": value for key, value in leaves.items()},
+    )  # fmt: skip
+    outputs = [helper.make_tensor_value_info("label", 7, [None]), helper.make_tensor_value_info("p", 1, [None, 2])]
+    graph = helper.make_graph([node], "small", [helper.make_tensor_value_info("x", 1, [None, frame.shape[1]])], outputs)
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("ai.onnx.ml", 2)])
+
+
 FORMAT = Format("onnx", read_proto, _made, _session)
 LIBRARY = Library(
     name="ONNX",
@@ -70,4 +88,5 @@ LIBRARY = Library(
         ),
     },
     files=(FileType((".onnx",), lambda path, _: ModelFile(path, FORMAT, load(path))),),
+    small=_small,
 )

@@ -210,6 +210,20 @@ def on_boundary(model: Any, rows: NDArray[Any], count: int, seed: int = 0) -> ND
     return np.array(found[:count])
 
 
+def many_on_boundary(model: Any, rows: NDArray[Any], count: int, seed: int = 0) -> NDArray[Any]:
+    """As `on_boundary`, all pairs at once: many rows, decided in batches."""
+    rng = np.random.default_rng(seed)
+    decisions = model.predict(rows)
+    pairs = rng.integers(0, len(rows), (20 * count, 2))
+    pairs = pairs[decisions[pairs[:, 0]] != decisions[pairs[:, 1]]][: count // 2]
+    low, high, said = rows[pairs[:, 0]], rows[pairs[:, 1]], decisions[pairs[:, 0]]
+    for _ in range(70):
+        middle = (low + (high - low) / 2).astype(rows.dtype)
+        same = (model.predict(middle) == said)[:, None]
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return np.concatenate([low, high])
+
+
 def classes_decided(table: Ensemble | Network, scores: Floats) -> list[Any]:
     """Every class whose decision holds for these scores: exactly one."""
     return [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
@@ -15,11 +16,44 @@ from sklearn.tree import DecisionTreeClassifier
 from mace.compilers import read
 from mace.errors import ModelError
 from mace.tables.decide import decides
-from mace.tables.table import Ensemble, Network, decision_of
+from mace.tables.table import Ensemble, Network, decided, decision_of
+from tests.compilers import cases
 
 rng = np.random.default_rng(0)
 COUNTS = rng.integers(0, 5, size=(120, 4)).astype(float)
 KINDS = np.digitize(COUNTS[:, 0] + COUNTS[:, 1] / 2, [2, 4])
+
+
+def thresholded(classes: int) -> Any:
+    return FixedThresholdClassifier(LogisticRegression(), threshold=0.3)
+
+
+@pytest.mark.parametrize(
+    ("make", "classes"),
+    [
+        *((make, classes) for make in cases.NETWORKS[-4:] for classes in (2, 3)),
+        (thresholded, 2),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_linear_scores_decide_11_000_rows_as_the_library(make: Any, classes: int) -> None:
+    model, (rows, _) = cases.fitted(make, classes), cases.sample(classes)
+    table: Any = read(model)
+    assert isinstance(table, Network)
+    plain = rows[rng.integers(len(rows), size=10_000)] + rng.normal(size=(10_000, rows.shape[1])) * rows.std(axis=0)
+    asked = np.concatenate([plain, cases.many_on_boundary(model, plain, 1000)])
+    assert len(asked) == 11_000
+    said, bound = model.predict(asked), cases.bounds(asked)
+    scores, open_ = table.scores(asked), 0
+    every = [decision_of(table, index) for index in range(classes)]
+    for row, label, score in zip(asked, said, scores, strict=True):
+        if decided(every[table.classes.index(label)], score):
+            continue
+        open_ += 1  # Only the order of summation may explain it.
+        held = [cases.enclosure(table, decision, row, bound) for decision in every]
+        for index, (possible, sure) in enumerate(held):
+            assert possible if table.classes[index] == label else not sure
+    assert open_ <= 1000
 
 
 @pytest.mark.parametrize("threshold", [0.0, 2.0, 0.1, float(np.float32(0.1))])

@@ -14,7 +14,12 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
@@ -159,6 +164,35 @@ def test_probabilities_of_naive_bayes_are_refused_by_name() -> None:
     model = fitted(FixedThresholdClassifier(ComplementNB()), np.abs(X))
     with pytest.raises(ModelError, match="probabilities of a ComplementNB"):
         read(model)
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting", "logistic", "isotonic"])
+def test_a_threshold_that_is_a_probability_of_the_model_itself_is_decided_as_the_library_does(name: str) -> None:
+    inner: Any = {
+        **SMOOTH,
+        "forest": RandomForestClassifier(5, max_depth=3, random_state=0),
+        "boosting": GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0),
+    }[name]
+    grid = np.array([(a, b) for a in range(13) for b in range(9)], dtype=float)
+    space = Space([Feature("a", "integer", 0, 12), Feature("b", "integer", 0, 8)])
+    rows = grid[rng.integers(len(grid), size=150)]
+    fitted(inner, rows, (rows.sum(axis=1) + rng.normal(size=150) * 3 > 10).astype(int))
+    for positive in (0, 1):
+        exactly = float(inner.predict_proba(grid)[int(rng.integers(len(grid))), positive])
+        model = FixedThresholdClassifier(FrozenEstimator(inner), threshold=exactly, pos_label=positive)
+        said = np.array([fitted(model, rows, Y[:150]).predict(row[None])[0] for row in grid])
+        start = int(rng.integers(len(grid)))
+        away = np.abs(grid - grid[start]) / [12, 8]
+        nearest = away.sum(axis=1)[said != said[start]].min(initial=np.inf)
+        answer = mace.explain(model, space, grid[start].tolist(), distance={"l1": 1}, goal=int(1 - said[start]))
+        if nearest == np.inf:
+            assert answer.status == "infeasible"
+            continue
+        assert answer.status == "optimal"
+        values = answer.counterfactuals[0].values
+        found = np.abs(np.array([values["a"], values["b"]]) - grid[start]) / [12, 8]
+        assert found.sum() == pytest.approx(nearest)
+        assert answer.certificate.check().accepted
 
 
 # ---------------------------------------------------------------------------------------------- over pipelines

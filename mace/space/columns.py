@@ -144,20 +144,23 @@ def usable_axes(columns: Sequence[Column], axes: Sequence[Axis]) -> tuple[Axis, 
     for column in columns:
         axis = usable[column.feature]
         if isinstance(axis, GridAxis):
-            axis = usable[column.feature] = replace(axis, grid=replace(axis.grid, rounded_to=column.rounded_to))
+            if axis.grid.rounded_to != column.rounded_to:
+                axis = usable[column.feature] = replace(axis, grid=replace(axis.grid, rounded_to=column.rounded_to))
             takes, stuck = axis.missing is None or column.missing is not None, axis.lacks
-            without: Axis = replace(axis.present, missing=None)
         else:
             known = len(column.values) if column.values is not None else 0 if column.missing is None else 1
             takes, stuck = axis.count <= known, axis.start >= known
-            without = replace(axis, count=known, allowed=axis.allowed & (1 << known) - 1, missing=None)
         if stuck and not takes:
             raise RowError(
                 f"column `{axis.name}`: the value is missing, and the model does not take that",
                 hint="Fill it in, or give a Pipeline with a step for what is missing (SimpleImputer, for instance).",
             )
-        if not takes:
-            usable[column.feature] = without
+        if takes:
+            continue
+        if isinstance(axis, GridAxis):
+            usable[column.feature] = replace(axis.present, missing=None)
+        else:
+            usable[column.feature] = replace(axis, count=known, allowed=axis.allowed & (1 << known) - 1, missing=None)
     return tuple(usable)
 
 

@@ -201,7 +201,18 @@ class Feature:
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The exact range of a numeric feature."""
+        return self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[Fraction, Fraction]:
         return self._number("lower"), self._number("upper")
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last index of a numeric feature's whole range, for a start on its grid."""
+        lower, upper = self.bounds()
+        grid = self._grid(None, None)
+        return grid.ceil(lower), grid.floor(upper)
 
     def read(self, value: object) -> Fraction | int | None:
         """The exact number, or the index of the level, that a cell of a row holds; None for a missing number.
@@ -264,7 +275,7 @@ class Feature:
         number = None if start is None else Fraction(start)
         grid = self._grid(number, value)
         lower, upper = self.bounds()
-        low, high = grid.ceil(lower), grid.floor(upper)
+        low, high = self.ends if grid.extra is None else (grid.ceil(lower), grid.floor(upper))
         missing = high + 1
         scale = upper - lower if upper > lower else Fraction(1)
         if number is None:

@@ -29,7 +29,7 @@ def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool 
     Raises ModelError where a score may overflow.
     """
     if isinstance(table, Ensemble) and table.certain:
-        return decided(decision, leaves.one(table, row))
+        return decided(decision, _SCORES.get(table, row.tobytes(), lambda: leaves.one(table, row)))
     reading = _READINGS.get(table, row.tobytes(), lambda: _Reading(table, row))
     doubtful = False
     for part in decision:
@@ -77,7 +77,9 @@ class _Reading:
         return self._slacks[compare]
 
 
-_READINGS: Kept[_Reading] = Kept(8)  # of rows, by their bytes: a point is read several times before an answer
+# Of rows, by their bytes: a point is read several times before an answer.
+_READINGS: Kept[_Reading] = Kept(8)
+_SCORES: Kept[Floats] = Kept(8)
 
 
 def moved_by_cast(table: Ensemble | Network, size: Sequence[Fraction | float]) -> tuple[Fraction, ...] | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,9 +21,8 @@ from mace.base.exact import first_holding_each, nearest
 from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.problem.question import Question
-from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
+from mace.space.axes import Axis, GridAxis, LevelAxis
 from mace.space.columns import Column
-from mace.space.feature import Feature
 from mace.tables.members import Members, among
 from mace.tables.table import Ensemble, Tree
 
@@ -160,7 +158,7 @@ def _key(question: Question, j: int, columns: Sequence[tuple[int, Column]]) -> t
     # Cuts are looked for on the whole range of the feature, of which a row may allow a part.
     ends = (axis.lower, axis.last)
     if feature.numeric and axis.grid.extra is None:
-        lower, upper = _range(feature, axis.grid)
+        lower, upper = feature.ends
         ends = (min(axis.lower, lower), max(axis.last, upper))
     return (j, *columns, axis.grid, *ends, axis.missing is not None)
 
@@ -172,13 +170,6 @@ def _widened(axis: Axis, key: tuple[object, ...]) -> Axis:
     lower, upper, lacking = key[-3:]
     assert isinstance(lower, int) and isinstance(upper, int)
     return replace(axis, lower=lower, upper=upper, missing=upper + 1 if lacking else None)
-
-
-@lru_cache(maxsize=4096)
-def _range(feature: Feature, grid: Grid) -> tuple[int, int]:
-    """The first and the last index of a numeric feature's whole range."""
-    lower, upper = feature.bounds()
-    return grid.ceil(lower), grid.floor(upper)
 
 
 def _on_axis(model: Ensemble, trees: Trees, axis: Axis, columns: Sequence[tuple[int, Column]]) -> OnAxis:

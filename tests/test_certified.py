@@ -100,8 +100,8 @@ def test_a_search_that_ends_early_keeps_the_proof_of_what_it_refuted(monkeypatch
     question, _ = mace.Explainer(model, space).question(X.iloc[int(X.sum(axis=1).argmin())])
     oracle, bounded = EnsembleOracle(question), 0
     monkeypatch.setattr(oracle, "_first", lambda *_: None)  # no witness before the search
-    monkeypatch.setattr(ensembles, "_FIRST_BUDGET", 300)
-    monkeypatch.setattr(ensembles, "_LARGEST_BUDGET", 300)
+    monkeypatch.setattr(ensembles, "_FIRST_BUDGET", 50)
+    monkeypatch.setattr(ensembles, "_LARGEST_BUDGET", 50)
     for looks in range(0, 80, 4):
         clock = itertools.count()
         reply = oracle.ask(None, Limits(Deadline(1.0, looks, lambda ticks=clock: next(ticks))))

@@ -49,8 +49,15 @@ class Asking:
             if isinstance(question.goal.wanted, (Classes, Value)) and not isinstance(question.model, Formula):
                 known = question.has_goal(point)
             if known is None:
-                self._confirmed.add(point)
-            self._said[point] = self.judge.confirms(question, point) if known is None else known
+                return self.ask(question, point)
+            self._said[point] = known
+        return self._said[point]
+
+    def ask(self, question: Question, point: Point) -> bool:
+        """The same, asked of the model at once, about the row alone."""
+        if point not in self._confirmed:
+            self._said[point] = self.judge.confirms(question, point)
+            self._confirmed.add(point)
         return self._said[point]
 
     def settle(self, question: Question, points: Iterable[Point]) -> None:

@@ -66,7 +66,7 @@ class Search:
             return Searched(done, question, "none (the row has the goal already)", "")
         oracle, note = choose(question, self.oracle)
         try:
-            best = self._first(question, oracle, confirm, limits.deadline.share(HEAD_START))
+            best = self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
             bracket = bracket_optimum(
                 question,
                 oracle,
@@ -84,9 +84,7 @@ class Search:
         recheck(bracket, answered, limits.deadline)
         return Searched(bracket, answered, oracle.name, note)
 
-    def _first(
-        self, question: Question, oracle: Oracle, confirm: Callable[[Point], bool], deadline: Deadline
-    ) -> Point | None:
+    def _first(self, question: Question, oracle: Oracle, asking: Asking, deadline: Deadline) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
         goal = question.goal.wanted
         # A margin in score is judged by scores, which rows do not carry: the class leads there, at least.
@@ -95,13 +93,17 @@ class Search:
         if known is None or rough is None:
             return None
 
+        def confirm(point: Point) -> bool:
+            return asking.confirms(question, point)
+
         def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
             return self.judge.met(rough, said)
 
         for point in known.read(deadline).nearest(question, has_goal):
             if deadline.over:
                 break
-            if confirm(point):
+            # The model said that this row has the goal: where its numbers deny that, it is asked again, alone.
+            if confirm(point) or asking.ask(question, point):
                 return point if oracle.optimises else pull_back(question, point, confirm, deadline)
         return None
 

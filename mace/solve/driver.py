@@ -21,6 +21,7 @@ from mace.base.exact import first_holding
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
+from mace.solve.lattice import attainable
 from mace.solve.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
 from mace.space.axes import GridAxis, Point
 
@@ -171,7 +172,9 @@ def _bisect(
     reply = _ask(bracket, oracle, radius, gap, limits, confirm, question, strict=finish)
     match reply:
         case Refuted():
-            bracket.lower = max(bracket.lower, radius)
+            # Between two distances that points can have there is nothing to be found.
+            lower = attainable(question.axes, question.distance, radius, beyond=not finish)
+            bracket.lower = max(bracket.lower, lower)
         case Unknown():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
             bracket.why = reply.why

@@ -19,6 +19,7 @@ import numpy as np
 from mace.base.exact import nearest, rank_to_float
 from mace.problem.distance import Norm
 from mace.solve.ensembles.cuts import Array, values_of
+from mace.solve.lattice import denominator
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 LARGEST_SUM = 2**60
@@ -52,9 +53,9 @@ def scale_of(axes: Sequence[Axis], norm: Norm) -> Scale:
     """The coarsest scale on which every cost is whole, if there is one that fits; else a fine one."""
     reaches = tuple(max(1, math.ceil(reach(axis))) for axis in axes)
     total = _total(norm, reaches)
-    denominator = _denominator(norm, tuple(map(_units, axes)))
-    if denominator is not None and denominator * total < LARGEST_SUM:
-        return Scale(denominator, 0)
+    whole = denominator(axes, norm)
+    if whole is not None and whole * total < LARGEST_SUM:
+        return Scale(whole, 0)
     return _fine(norm, reaches)
 
 
@@ -74,41 +75,6 @@ def _fine(norm: Norm, reaches: tuple[int, ...]) -> Scale:
     for charge, one in zip(charges_of(norm, scale), reaches, strict=True):
         width += math.ceil((charge.once + (charge.slope + charge.peak) * one) / 2**46) + 4
     return Scale(scale, width)
-
-
-Units = tuple[Fraction, ...]
-
-
-def _units(axis: Axis) -> Units | None:
-    """Numbers of which every change on the axis is a multiple; None if there are no such few."""
-    if axis.fixed and axis.allows(axis.start):
-        return ()
-    if isinstance(axis, LevelAxis):
-        return _level_units(axis)
-    lost = () if axis.missing is None else (axis.missing_cost,)
-    if axis.grid.kind == "step" and axis.grid.extra is None:
-        return (*lost, axis.grid.step / axis.scale)
-    return lost if axis.lacks else None
-
-
-@lru_cache(maxsize=1024)
-def _level_units(axis: LevelAxis) -> Units:
-    lost = () if axis.missing is None else (axis.missing_cost,)
-    return (*lost, Fraction(1, max(axis.count - 1 - len(lost), 1)) if axis.ordered else Fraction(1))
-
-
-@lru_cache(maxsize=64)
-def _denominator(norm: Norm, units: tuple[Units | None, ...]) -> int | None:
-    """The scale on which all costs are whole; None if there is none."""
-    found = 1
-    for weight, some in zip(norm.weights, units, strict=True):
-        slopes = [weight * norm.beta, weight * norm.gamma]
-        found = math.lcm(found, (weight * norm.alpha).denominator)
-        if any(slopes):
-            if some is None:
-                return None
-            found = math.lcm(found, *((slope * unit).denominator for slope in slopes for unit in some))
-    return found
 
 
 def largest_delta(axis: Axis) -> Fraction:

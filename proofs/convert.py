@@ -221,6 +221,13 @@ class Forest:
                     nodes = self.prunes.setdefault(step.node, {}).setdefault(t, [])
                     nodes += [n for _, n, _ in self.order[k][t][began:ended] if n not in nodes]
 
+    def look_up(self, parts: Any) -> None:
+        """Find the cuts of all tests of the trees that have prices."""
+        for t in {entry[0] for part in parts for entry in part["prices"]}:
+            for test in self.reach.model.trees[t].test:
+                if test >= 0:
+                    self.cuts[test]
+
     def remaining(self, state: State) -> list[list[int]]:
         """For a leaf `cell`: of each tree the leaves that the box does not reach."""
         found = []
@@ -247,6 +254,8 @@ def of_trees(
                 continue
             if node == ["cell"]:
                 node += forest.remaining(state)
+            if node[0] == "prices":
+                forest.look_up(node[1:])
             if node[0] not in ("split", "trees"):
                 continue
             at = forest.opened(state, parent, number)

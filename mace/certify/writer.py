@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -31,7 +31,7 @@ from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Te
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Phase, Priced, Prices, Proof, Split
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
@@ -166,7 +166,7 @@ def certificate(
     """
     said = statement(question, lower, model, deadline)
     deadline.look(WRITING)
-    cuts, nodes = elaborated(said, [_node(node) for node in proof], known, lambda: deadline.look(WRITING))
+    cuts, nodes = elaborated(said, _nodes(proof, question.model), known, lambda: deadline.look(WRITING))
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return Certificate(
         {
@@ -419,13 +419,7 @@ def _tree(tree: Tree, deadline: Deadline) -> dict[str, list[Any]]:
     """A tree with its nodes in preorder, as a checker wants them: children after their parents."""
     deadline.look("writing the certificate")
     column, left, right = tree.column.tolist(), tree.left.tolist(), tree.right.tolist()
-    order: list[int] = []
-    todo = [0]
-    while todo:
-        node = todo.pop()
-        order.append(node)
-        if column[node] >= 0:
-            todo += [right[node], left[node]]
+    order = _preorder(tree)
     place = {node: index for index, node in enumerate(order)}
     threshold, value = tree.threshold.tolist(), tree.value.tolist()
     inner = [column[node] >= 0 for node in order]
@@ -440,6 +434,19 @@ def _tree(tree: Tree, deadline: Deadline) -> dict[str, list[Any]]:
         "right": [place[right[node]] if test else 0 for node, test in pairs],
         "value": [None if test else _floats(value[node]) for node, test in pairs],
     }
+
+
+def _preorder(tree: Tree) -> list[int]:
+    """The nodes of a tree in the order in which they are written."""
+    column, left, right = tree.column.tolist(), tree.left.tolist(), tree.right.tolist()
+    order: list[int] = []
+    todo = [0]
+    while todo:
+        node = todo.pop()
+        order.append(node)
+        if column[node] >= 0:
+            todo += [right[node], left[node]]
+    return order
 
 
 def _compare(compare: Compare) -> list[Any]:
@@ -460,7 +467,28 @@ def _avoid(avoid: Avoid) -> dict[str, Any]:
             assert_never(avoid)
 
 
-def _node(node: Node) -> list[Any]:
+def _nodes(proof: Proof, model: Ensemble | Network | Formula) -> list[list[Any]]:
+    places: dict[int, dict[int, int]] = {}  # by tree, where the writing puts its nodes
+
+    def place(t: int) -> dict[int, int]:
+        assert isinstance(model, Ensemble)
+        if t not in places:
+            places[t] = {node: index for index, node in enumerate(_preorder(model.trees[t]))}
+        return places[t]
+
+    return [["prices", *(_prices(p, place) for p in n.parts)] if isinstance(n, Priced) else _node(n) for n in proof]
+
+
+def _prices(part: Prices, place: Callable[[int], dict[int, int]]) -> dict[str, Any]:
+    return {
+        "goal": [text(q) for q in part.goal],
+        "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
+        "unit": text(part.unit),
+        "prices": sorted([t, place(t)[node], price] for t, node, price in part.prices),
+    }
+
+
+def _node(node: Split | Phase | Bounds | Leaf | Dual) -> list[Any]:
     match node:
         case Split(axis=axis, at=at):
             return ["split", int(axis), int(at)]

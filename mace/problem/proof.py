@@ -66,5 +66,29 @@ class Dual:
     parts: tuple[Multipliers, ...]
 
 
-Node: TypeAlias = Split | Phase | Bounds | Leaf | Dual
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Dual multipliers of the linear relaxation of trees, against one part of the goal's disjunction.
+
+    goal:    one per comparison of the part, >= 0: distance per unit of the score times `divide`.
+    largest: feature -> share of the linf part, >= 0, summing to at most 1.
+    unit:    the distance that a price of 1 stands for.
+    prices:  (tree, node, price): what a point pays that takes the side of the test leading to the node; whole numbers
+             > 0, each node once.
+    """
+
+    goal: tuple[Fraction, ...]
+    largest: dict[int, Fraction]
+    unit: Fraction
+    prices: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A leaf closed by prices, one set for each part of the goal's disjunction."""
+
+    parts: tuple[Prices, ...]
+
+
+Node: TypeAlias = Split | Phase | Bounds | Leaf | Dual | Priced
 Proof: TypeAlias = list[Node]

@@ -16,6 +16,7 @@ from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import anything, integer, read
 from mace.proofs.kernel.floats import Refused, need, rational
 from mace.proofs.kernel.networks import Network, Relaxation
+from mace.proofs.kernel.prices import prices
 from mace.proofs.kernel.statement import Statement
 
 MODELS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
@@ -186,6 +187,7 @@ RULES = {
     "trees": Rule(0, None, Reach, Reach.trees),
     "cell": Rule(0, None, Reach, Reach.cell),
     "dual": Rule(0, None, Relaxation, Relaxation.dual),
+    "prices": Rule(0, None, Reach, prices),
 }
 
 

@@ -380,6 +380,90 @@ claim(
 )
 
 
+# Prices of the sides of tests: what a part says, for one comparison.
+def prices(goal: str, *nodes: tuple[int, int, int], unit: str = "1", largest: Any = ()) -> dict[str, Any]:
+    return {"goal": [goal], "largest": list(largest), "unit": unit, "prices": [list(node) for node in nodes]}
+
+
+claim(
+    "prices that are higher than the way",
+    certificate(AT_3, at_least(1.0), "5", [["prices", prices("5", (0, 2, 5))]]),
+    certificate(AT_3, at_least(1.0), "4", [["prices", prices("4", (0, 2, 4))]]),
+)
+claim(
+    "prices that nobody pays",
+    certificate(AT_3, at_least(1.0), "5", [["prices", prices("4", (0, 1, 4))]]),
+    certificate(AT_3, at_least(1.0), "4", [["prices", prices("4", (0, 1, 4))]]),
+)
+# y <= 0.5 is enough, and costs nothing; else x > 3 is.
+EITHER = forest([[0.0], [1.0]])
+EITHER["trees"][0] = {
+    "column": [0, -1, 1, -1, -1], "threshold": [number(0.5), 0, number(3), 0, 0], "left": [1, 0, 3, 0, 0],
+    "right": [2, 0, 4, 0, 0], "value": [None, [number(1)], None, [number(0)], [number(1)]],
+}  # fmt: skip
+TWO = {"features": [grid(0, 1, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
+claim(
+    "a leaf that is paid for a side that it crosses",
+    certificate(EITHER, at_least(1.0), "4", [["prices", prices("4", (0, 4, 4))]], **TWO),
+    certificate(EITHER, at_least(1.0), "4", [["split", 0, 0], *[["prices", prices("4", (0, 4, 4))]] * 2], **{
+        **TWO, "features": [{**TWO["features"][0], "start": 1, "weight": "5"}, TWO["features"][1]],
+    }),
+)  # fmt: skip
+# Two trees ask for the same change: one pays.
+SAME = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 3.0])
+claim(
+    "one way that two trees pay for",
+    certificate(SAME, at_least(2.0), "8", [["prices", prices("4", (0, 2, 4), (1, 2, 4))]]),
+    certificate(SAME, at_least(2.0), "4", [["prices", prices("2", (0, 2, 2), (1, 2, 2))]]),
+)
+claim(
+    "prices without the rounding of sums",
+    certificate(THREE, at_least(SUM), None, [["prices", prices(HUGE)]]),
+    certificate(THREE, at_least(SUM + 2**-40), None, [["prices", prices(HUGE)]]),
+)
+claim(
+    "prices for one of two parts of the goal",
+    certificate(AT_3, [*at_least(1.0), *at_least(0.0)], "4", [["prices", *[prices("4", (0, 2, 4))] * 2]]),
+    certificate(AT_3, [*at_least(1.0), *at_least(2.0)], "4", [["prices", *[prices("4", (0, 2, 4))] * 2]]),
+)
+BY_LARGEST = {"distance": {"alpha": "0", "beta": "0", "gamma": "1"}}
+claim(
+    "prices with more than the largest change",
+    certificate(AT_3, at_least(1.0), "8", [["prices", prices("8", (0, 2, 8), largest=[[0, "2"]])]], **BY_LARGEST),
+    certificate(AT_3, at_least(1.0), "4", [["prices", prices("4", (0, 2, 4), largest=[[0, "1"]])]], **BY_LARGEST),
+)
+# Steps of 1/2, and a distance of 1 a unit: 3.5 is attained, and 3.25 is not.
+HALVES = {"features": [grid(0, 20, 0, "1/2", scale="1")]}
+claim(
+    "a distance between those that there are",
+    certificate(AT_3, at_least(1.0), "4", [["prices", prices("13/4", (0, 2, 13), unit="1/4")]], **HALVES),
+    certificate(AT_3, at_least(1.0), "7/2", [["prices", prices("13/4", (0, 2, 13), unit="1/4")]], **HALVES),
+)
+claim(
+    "a distance that has a step of its own",
+    certificate(
+        AT_3, at_least(1.0), "7/2", [["prices", prices("13/4", (0, 2, 13), unit="1/4")]],
+        features=[grid(0, 20, 0, "1/2", scale="1", extra="10/3")],
+    ),
+    certificate(
+        AT_3, at_least(1.0), "10/3", [["prices", prices("13/4", (0, 2, 13), unit="1/4")]],
+        features=[grid(0, 20, 0, "1/2", scale="1", extra="10/3")],
+    ),
+)  # fmt: skip
+# Four levels in order, with 0, 9, 0, 9 for the model: from level 0 one of the next, from level 2 either neighbour.
+RANKS = {
+    "features": [
+        {"name": "x", "weight": "3", "kind": "levels", "count": 4, "allowed": 15, "start": 0, "ordered": True}
+    ],
+    "columns": [[0, [number(0), number(9), number(0), number(9)], []]],
+}  # fmt: skip
+claim(
+    "a level that is farther than the next",
+    certificate(AT_3, at_least(1.0), "2", [["prices", prices("2", (0, 2, 2))]], **RANKS),
+    certificate(AT_3, at_least(1.0), "1", [["prices", prices("1", (0, 2, 1))]], **RANKS),
+)
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])
@@ -447,6 +531,16 @@ def test_a_network_ends_without_a_relu() -> None:
         (["dual", {}], "dual is not about this kind of model"),
         (["dual"], "dual is not about this kind of model"),
         (["nothing"], "no rule 'nothing'"),
+        (["prices"], "expected prices for 1 parts"),
+        (["prices", prices("-1")], "at least 0"),
+        (["prices", prices("1", (0, 0, 1))], "leads to node 0 of tree 0"),
+        (["prices", prices("1", (0, 1, -1))], "a price is not negative"),
+        (["prices", prices("1", (0, 1, 1), (0, 1, 1))], "not in order"),
+        (["prices", prices("1", (1, 1, 1))], "not a tree"),
+        (["prices", prices("1", (0, 3, 1))], "leads to node 3 of tree 0"),
+        (["prices", prices("1", unit="-1")], "at least 0"),
+        (["prices", prices("1", largest=[[0, "1/2"], [0, "1/2"]])], "not a feature, or twice"),
+        (["prices", prices("1", largest=[[0, "-1"]])], "at least 0"),
     ],
 )
 def test_a_node_that_the_format_does_not_know_is_refused_by_name(node: list[Any], words: str) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -98,6 +98,7 @@ class Aim(NamedTuple):
     single: whether sums are float32; divide: by how much sums are divided.
     fuzzy:  whether the library's last bits are not known (trees added in any order, a squashed score): then sums within
             the slack of a comparison are in doubt.
+    exponent: scaled sums are in units of 2^-exponent.
     """
 
     need: Array
@@ -111,6 +112,7 @@ class Aim(NamedTuple):
     single: bool
     divide: float
     fuzzy: bool
+    exponent: int
 
 
 @dataclass
@@ -143,11 +145,18 @@ class Grounded:
 
     def interval(self, axis: int, low: int, high: int) -> tuple[int, int]:
         """The first and last index of the cells low..high of a grid axis."""
-        one, ground = self.axes[axis], self.ground
+        one, cuts = self.axes[axis], self.cuts(axis)
         assert isinstance(one, GridAxis)
         # The first and the last cell of what is allowed may be parts of cells.
-        first = one.lower if low <= ground.low[axis] else int(self.cuts(axis)[low - 1]) + 1
-        return first, one.upper if high >= ground.high[axis] else int(self.cuts(axis)[high])
+        first = one.lower if low <= 0 else max(one.lower, int(cuts[low - 1]) + 1)
+        return first, one.upper if high >= len(cuts) else min(one.upper, int(cuts[high]))
+
+    def inside(self, low: Array, high: Array) -> Grounded:
+        """The same arrays for a box of cells and masks alone."""
+        ground = self.ground
+        # Without its last cell an axis has no "missing".
+        turn = np.where(ground.grid & (high < ground.high), NO_TURN, ground.turn)
+        return replace(self, ground=ground._replace(low=low, high=high, turn=turn))
 
     def cells(self, point: Point) -> Array:
         """The cell or level of every coordinate of a point."""
@@ -318,6 +327,7 @@ def _aim(model: Ensemble, decision: Decision, trees: Trees) -> Aimed:
         model.dtype == "float32",
         float(model.divide),
         is_fuzzy(model, decision),
+        exponent,
     )
     return Aimed(aim, gain)
 

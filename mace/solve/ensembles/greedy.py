@@ -216,10 +216,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
     Returns cells; None if no point was found before the deadline.
     """
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
-    ends = [*ground.base[1:].tolist(), len(ground.at)]
-    widest = max([ground.order.shape[1] + 2, 4, *(end - base + 3 for base, end in zip(ground.base, ends, strict=True))])
-    total = np.zeros((len(aim.need), widest), np.int64)
-    rows = np.zeros((grounded.depth + 4, 3), np.int64)
+    rows, total = _room(grounded)
     best: Array | None = None
 
     def reach(part: int, power: float) -> Array | None:
@@ -244,3 +241,32 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
             if best is None or cost_of(ground, point) < cost_of(ground, best):
                 best = point
     return best
+
+
+def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Deadline) -> Array | None:
+    """The cheapest point found by climbing from given cells and pulling back; None if that leads to none."""
+    ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
+    rows, total = _room(grounded)
+    leaves = np.zeros(len(forest.roots), np.int64)
+    best: Array | None = None
+    for part in range(len(aim.begin) - 1):
+        point, ended = given.copy(), GOING
+        if accepted(ground, forest, aim, point, leaves):
+            ended = REACHED
+        while ended == GOING and not deadline.over:
+            ended = climb(ground, forest, aim, part, 1.0, most_changes, rows, total, point, ROUNDS)
+        if ended != REACHED:
+            continue
+        while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total):
+            pass
+        if best is None or cost_of(ground, point) < cost_of(ground, best):
+            best = point
+    return best
+
+
+def _room(grounded: Grounded) -> tuple[Array, Array]:
+    """Room for the walks of a sweep, and for its sums by cell."""
+    ground = grounded.ground
+    ends = [*ground.base[1:].tolist(), len(ground.at)]
+    widest = max([ground.order.shape[1] + 2, 4, *(end - base + 3 for base, end in zip(ground.base, ends, strict=True))])
+    return np.zeros((grounded.depth + 4, 3), np.int64), np.zeros((len(grounded.aim.need), widest), np.int64)

@@ -9,7 +9,9 @@ How: a node is a box of cells; its key, the exact distance of the box rounded do
 first box whose nearest point has the goal holds the optimum. A box is refuted when the best leaves that the trees can
 reach, inside the box and nearer than the best point known, cannot add up to the goal. Keys that lie within their own
 rounding of the best distance are settled in exact rationals. Rules and exclusions are looked at where a nearest point
-breaks them: the box is closed by them or split along an axis that they read.
+breaks them: the box is closed by them or split along an axis that they read. There every tree may spend the whole
+distance by itself; where that is too weak and the search stalls, boxes are bounded by a linear relaxation in which all
+trees share one distance (`mace.solve.ensembles.branching`), and this search closes the small ones.
 The compiled parts are imported on the first question: `import mace` does not pay for numba.
 """
 
@@ -39,6 +41,7 @@ from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point
 
 if TYPE_CHECKING:
+    from mace.solve.ensembles.branching import Closing
     from mace.solve.ensembles.search import Book, Scratch
 
 _NO_LIMIT = 2**62
@@ -47,6 +50,7 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 _FIRST_ROOM = 4096  # nodes
 _BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 _MEMORY = 3 * 2**30
+PATIENCE = 100_000  # walks through trees, after which the relaxation is asked whether it knows more
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
 
@@ -191,7 +195,11 @@ class _Search:
         question = self.question
         self.bound = bound if point is None else _Bound(question.distance_of(point))
         self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
-        self.why = ""
+        self.why, self.stalled = "", False
+        self.relaxations, self.work = (
+            0,
+            np.zeros(8, np.int64),
+        )  # of the relaxation, and of the plain search in its nodes
         self.box = self.walk.new_box(len(question.axes))
         self.stack = self.walk.new_stack(grounded.depth)
         self.book: Book = self.kernel.new_book(_FIRST_ROOM)
@@ -212,29 +220,38 @@ class _Search:
 
     def statistics(self) -> dict[str, int]:
         """How much work it was: nodes written, boxes evaluated, trees walked."""
-        count = self.book.count
+        count = self.book.count + self.work
         names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
         leaves = int((self.forest.test[:, 0] < 0).sum())
-        return {name: int(count[place]) for name, place in names.items()} | {"leaves": leaves}
+        found = {name: int(count[place]) for name, place in names.items()}
+        return found | {"leaves": leaves, "relaxations": self.relaxations}
 
     # ------------------------------------------------------------------------------------------ the loop
 
     def reply(self) -> Reply:
         """Search to the end, a limit or the gap, and say what was found."""
-        finished = self._search()
-        doubtful = self._doubtful()
-        if finished and doubtful is None:
-            if self.point is None:
-                return Refuted(self.proof())
-            return Found(self.point, self.bound.distance, self.proof())
-        open_, why = [] if finished else [self._lower()], self.why
+        finished = self.search(PATIENCE)
+        if self.stalled:
+            reply = self._relaxed()
+            if reply is not None:
+                return reply
+            finished = self.search()
+        return self._said(self._doubtful(), None if finished else self._lower(), self.proof())
+
+    def _said(self, doubtful: Fraction | None, lower: Fraction | None, proof: Proof) -> Reply:
+        """The reply of a search.
+
+        doubtful, lower: the least distance of a doubtful cell, and of an open box; None where there is none.
+        """
+        if lower is None and doubtful is None:
+            return Refuted(proof) if self.point is None else Found(self.point, self.bound.distance, proof)
+        open_, why = [one for one in (lower, doubtful) if one is not None], self.why
         if doubtful is not None:
-            open_.append(doubtful)
             why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
         if self.point is None:
-            return Unknown(why, min(open_), self.proof())
+            return Unknown(why, min(open_), proof)
         assert self.bound.distance is not None
-        return Found(self.point, min(self.bound.distance, *open_), self.proof(), why)
+        return Found(self.point, min(self.bound.distance, *open_), proof, why)
 
     def _doubtful(self) -> Fraction | None:
         """The least distance of a cell that may or may not have the goal, if it is nearer than the point found."""
@@ -243,8 +260,11 @@ class _Search:
         distances = [self.question.distance_of(self._load(node)) for node in nodes]
         return min((d for d in distances if not self.bound.excludes(d)), default=None)
 
-    def _search(self) -> bool:
-        """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met)."""
+    def search(self, walks: int | None = None) -> bool:
+        """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met).
+
+        walks: through trees, after which the search pauses; then it is `stalled`.
+        """
         kernel, count = self.kernel, self.book.count
         most = -1 if self.question.most_changes is None else self.question.most_changes
         budget = _FIRST_BUDGET
@@ -253,6 +273,11 @@ class _Search:
             if self.deadline.over:
                 self.why = self.deadline.why
                 return False
+            self.stalled = walks is not None and int(count[kernel.WORK]) >= walks
+            if self.stalled:
+                return False
+            if walks is not None:
+                budget = min(budget, walks - int(count[kernel.WORK]))
             began = time.perf_counter()
             limit = bound_key(self.bound, self.grounded)
             ended = kernel.run(
@@ -277,6 +302,65 @@ class _Search:
                 return True
             elif ended == kernel.GAP:
                 return False
+
+    # ------------------------------------------------------------------------------------------ the relaxation
+
+    def _relaxed(self) -> Reply | None:
+        """Go on by the linear relaxation; None where that knows no more than the plain search."""
+        axes = self.grounded.ground
+        if not self.bound.distance or not (axes.part.any() or axes.level_part.any()):
+            return None  # without a radius there is nothing to spend; the largest change alone is no sum
+        from mace.solve.ensembles.branching import Branching
+
+        branching = Branching(self.grounded, self.forest, self)
+        root = branching.start()
+        if root is None or root <= self._lower() * self.grounded.scale:
+            return None
+        finished = branching.run()
+        self.why = "" if finished else self.why or (self.deadline.why if self.deadline.over else "")
+        self.relaxations = branching.nodes
+        lower = None if finished else Fraction(branching.key, self.grounded.scale)
+        return self._said(branching.doubtful, lower, branching.proof())
+
+    @property
+    def limit(self) -> int:
+        """The scaled distance from which on nothing is of interest."""
+        return bound_key(self.bound, self.grounded)
+
+    def near_enough(self, key: int) -> bool:
+        """Whether a lower bound meets the gap."""
+        return key >= self._enough(self.limit)
+
+    def key_of(self, low: Array, high: Array) -> int:
+        """The scaled distance of a box."""
+        self.box.low[:], self.box.high[:] = low, high
+        self.walk.measure(self.grounded.ground, self.box)
+        return int(self.box.total.sum())
+
+    def offer(self, cells: Array) -> None:
+        """Look for a nearer point with the goal around these cells."""
+        from mace.solve.ensembles.greedy import from_near
+
+        most = -1 if self.question.most_changes is None else self.question.most_changes
+        found = from_near(self.grounded, most, cells, self.deadline)
+        if found is None:
+            return
+        grid = self.grounded.ground.grid
+        point = self.grounded.nearest(np.where(grid, found, np.int64(1) << np.where(grid, 0, found)), found)
+        near = self.question.obeys(point) and not self.bound.excludes(self.question.distance_of(point))
+        if near and self.question.has_goal(point) is not False and self.witnesses.counts(point):
+            self.point, self.bound = point, _Bound(self.question.distance_of(point))
+
+    def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
+        """Search a box by the plain search."""
+        from mace.solve.ensembles.branching import Closing
+
+        grounded = self.grounded.inside(low, high)
+        part = _Search(self.witnesses, grounded, self.bound, self.point, Gap(), self.deadline, self.room)
+        finished = part.search(walks)
+        self.point, self.bound = part.point, part.bound
+        self.work += part.book.count
+        return Closing(part.proof(), part._doubtful()) if finished else Closing(None, None)
 
     def _enough(self, limit: int) -> int:
         """The smallest open key that meets the gap."""

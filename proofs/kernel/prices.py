@@ -1,0 +1,164 @@
+"""Trees that share one distance: a bound by prices for taking sides of their tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any, TypeAlias
+
+from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
+from mace.proofs.kernel.ensembles import Reach, Sides
+from mace.proofs.kernel.fields import index, least_0, read
+from mace.proofs.kernel.floats import ONE, need
+from mace.proofs.kernel.statement import Statement
+
+PRICES = {"largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)]}
+Entered: TypeAlias = tuple[Span, int]  # a side of a test, and the price of taking it, in units
+
+
+def prices(reach: Reach, state: Any, *parts: Any) -> None:
+    """No point against the claim is in the state: for each part of the goal a bound on its distance is too large.
+
+    Lemma: prices >= 0 are given for nodes of trees. A point pays the price of each node on whose side it lies, the side
+    of the parent's test that leads there, whether it comes that way or not. Its payments, counted by axes and by trees,
+    are the same; on each axis it lies in a cell, and of each tree it reaches a leaf, whose path's box, met with the
+    state's, may lie on sides whole: for those it pays. So with multipliers and shares >= 0 its distance is at least
+
+        sum over axes of the least (cost - payments) of a cell
+        + sum over trees of the least (payments for its box - multipliers * margins) of a leaf
+        + multipliers * what the margins of a point with the goal reach.
+    """
+    statement = reach.statement
+    need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
+    attained = below(statement)
+    for k, part in enumerate(parts):
+        bound = Prices(reach, part, k).bound(state)
+        need(bound is None or bound > attained, f"part {k}: the prices allow a point with the goal")
+
+
+def below(statement: Statement) -> Fraction:
+    """A number such that no distance lies between it and the claim, and that is below the claim; 0 for `anywhere`.
+
+    Lemma: each part of each cost is a multiple of the axis's `grain`, and so every distance is one of their divisor.
+    """
+    if not statement.limit:
+        return Fraction(-1 if statement.limit == 0 else 0)
+    common = gcd(*map(grain, statement.axes))
+    return Fraction((statement.limit - 1) // common * common if common else 0, statement.common)
+
+
+def grain(axis: Axis) -> int:
+    """A number that divides both parts of the cost of every allowed index; 0 where all cost nothing."""
+    if axis.ends(axis.full) == [axis.start] or axis.full == (axis.start, axis.start):
+        return 0
+    lost = gcd(axis.lost, axis.lost_top)
+    if axis.start == axis.missing:
+        return lost
+    stride = gcd(axis.step, axis.extra or 0)
+    return gcd(axis.jump, axis.slope * stride, axis.steep * stride, lost)
+
+
+class Prices:
+    """The prices of part k of the goal; `entered`: for each tree and axis the sides that have one."""
+
+    def __init__(self, reach: Reach, data: Any, k: int) -> None:
+        self.reach, self.statement, where = reach, reach.statement, f"part {k}"
+        goal = self.statement.goal[k]
+        found = read(data, {**PRICES, "goal": (least_0,) * len(goal)}, where)
+        self.goal, self.unit, self.compares = found.goal, found.unit, [reach.compares.index(c) for c in goal]
+        self.shares: dict[int, Fraction] = {}
+        for j, share in found.largest:
+            need(
+                0 <= j < len(self.statement.axes) and j not in self.shares, f"{where}: largest: not a feature, or twice"
+            )
+            self.shares[j] = share
+        need(sum(self.shares.values()) <= 1, f"{where}: largest: the shares are more than 1")
+        trees = reach.model.trees
+        self.entered: list[dict[int, list[Entered]]] = [{} for _ in trees]
+        leading: dict[int, dict[int, Entered]] = {}
+        before = (-1, 0)
+        for t, n, price in found.prices:
+            need(0 <= t < len(trees) and before < (t, n), f"{where}: prices: not a tree, or not in order")
+            need(price >= 0, f"{where}: prices: a price is not negative")
+            before = (t, n)
+            if t not in leading:
+                leading[t] = dict(self._leading(t))
+            need(n in leading[t], f"{where}: prices: no test whose cut is known leads to node {n} of tree {t}")
+            j, side = leading[t][n]
+            self.entered[t].setdefault(j, []).append((side, price))
+
+    def _leading(self, t: int) -> Iterator[tuple[int, tuple[int, Span]]]:
+        """For each node of a tree the axis and the side of the test that leads there."""
+        tree = self.reach.model.trees[t]
+        for n, test in enumerate(tree.test):
+            sides = self.reach.sides[test] if test >= 0 else None
+            if sides is not None:
+                yield tree.left[n], (sides[0], sides[1])
+                yield tree.right[n], (sides[0], sides[2])
+
+    def bound(self, state: Any) -> Fraction | None:
+        """No point of the state with this part of the goal is nearer; None if some tree has no leaf for one."""
+        reach, common = self.reach, self.statement.common
+        # Leaves count in units of 1 / fine, cells of 1 / small: whole numbers both.
+        fine = self.unit.denominator * lcm(*(factor.denominator for factor in self.goal)) * ONE
+        factors = [
+            (int(factor * fine / ONE), reach.compares[c]) for factor, c in zip(self.goal, self.compares, strict=True)
+        ]
+        total = sum(
+            factor * (reach.needed[c] - compare.margin(reach.model.start))
+            for (factor, compare), c in zip(factors, self.compares, strict=True)
+        )
+        price = int(self.unit * fine)
+        for t, leaves in enumerate(reach.leaves):
+            value = reach.model.trees[t].value
+            worth = [
+                price * self._paid(t, sides, state)
+                - sum(factor * compare.margin(value[n]) for factor, compare in factors)
+                for n, (bit, sides) in leaves.items()
+                if bit & state.alive[t] and not reach.unreached(state, sides)
+            ]
+            if not worth:
+                return None
+            total += min(worth)
+        small = common * self.unit.denominator * lcm(*(share.denominator for share in self.shares.values()))
+        least = sum(self._axis(j, span, small) for j, span in enumerate(state.box))
+        return Fraction(total, fine) + Fraction(least, small)
+
+    def _paid(self, t: int, sides: Sides, state: Any) -> int:
+        """What every point of a leaf's box pays for nodes of its tree."""
+        paid = 0
+        for j, entered in self.entered[t].items():
+            span = meet(sides[j], state.box[j]) if j in sides else state.box[j]
+            paid += sum(price for side, price in entered if meet(span, side) == span)
+        return paid
+
+    def _axis(self, j: int, span: Span, small: int) -> int:
+        """The least cost of a value of an axis without its payments, in units of 1 / small."""
+        axis, statement = self.statement.axes[j], self.statement
+        cost = 0 if statement.limit is None else small // statement.common
+        top, price = int(self.shares.get(j, Fraction(0)) * cost), int(self.unit * small)
+        found = []
+        for cell, paid in cells(axis, span, [entry for sides in self.entered for entry in sides.get(j, ())]):
+            own = axis.cost(cell)
+            found.append(cost * own[0] + top * own[1] - price * paid)
+        return min(found)
+
+
+def cells(axis: Axis, span: Span, entered: Sequence[Entered]) -> Iterator[tuple[Span, int]]:
+    """A span in pieces, each of them in a side or outside of it, and with the prices of the sides that hold it."""
+    if not axis.is_grid:
+        for level in levels(span):
+            yield axis.only(level), sum(price for side, price in entered if side >> level & 1)
+        return
+    change: dict[int, int] = {span[0]: 0}
+    for side, price in entered:
+        first, last = meet(span, side)
+        if not empty((first, last)):
+            change[first] = change.get(first, 0) + price
+            change[last + 1] = change.get(last + 1, 0) - price
+    firsts = sorted(first for first in change if first <= span[1])
+    paid = 0
+    for first, last in zip(firsts, [*(first - 1 for first in firsts[1:]), span[1]], strict=True):
+        paid += change[first]
+        yield (first, last), paid

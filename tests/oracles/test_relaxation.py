@@ -1,0 +1,181 @@
+"""The linear relaxation of trees: against enumeration, against the checker, and when it is stopped on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mace.base.deadline import Deadline
+from mace.certify.writer import certificate
+from mace.problem.distance import norm
+from mace.problem.proof import Priced
+from mace.problem.question import Question
+from mace.solve.ensembles import branching, highs, prover, walk
+from mace.solve.ensembles.branching import Branching
+from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.relaxation import Duals, Relaxation
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
+from tests.bench.ensembles import problem, question_of
+from tests.clocks import Hand
+from tests.oracles.small_ensembles import bounds, optimum, points_of, random_question
+from tests.oracles.test_ensembles import accepted
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relaxation from the first node on, without help of the plain search where it can do without."""
+    monkeypatch.setattr(prover, "PATIENCE", 0)
+    monkeypatch.setattr(branching, "WALKS", 0)
+
+
+def the_answer_is_that_of_enumeration(question: Question) -> dict[str, int]:
+    possible, certain = bounds(question)
+    reply = EnsembleOracle(question).ask(None, Limits())
+    if possible is None:
+        assert isinstance(reply, Refuted)
+    elif certain is None:
+        assert isinstance(reply, Unknown)
+        assert reply.lower == possible
+        return {}
+    else:
+        assert isinstance(reply, Found)
+        assert question.obeys(reply.point) and question.has_goal(reply.point)
+        assert (question.distance_of(reply.point), reply.lower) == (certain, possible)
+    return accepted(question, reply)
+
+
+@pytest.mark.parametrize("first", range(0, 200, 25))
+def test_the_answer_by_the_relaxation_is_that_of_enumeration(first: int, at_once: None) -> None:
+    fired: Counter[str] = Counter()
+    for seed in range(first, first + 25):
+        fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
+    assert fired["prices"]
+
+
+def test_a_version_of_scipy_without_its_binding_of_highs_says_the_same(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(highs, "_loaded", lambda program: None)
+    fired: Counter[str] = Counter()
+    for seed in range(25):
+        fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
+    assert fired["prices"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_too(seed: int) -> None:
+    question, rng = random_question(seed), np.random.default_rng(seed)
+    found = optimum(replace(question, avoid=(), most_changes=None))
+    if found is None or not question.model.certain:
+        return
+    grounded = ground(question)
+    low, high = grounded.ground.low, grounded.ground.high
+    box = walk.new_box(len(low))
+    box.low[:], box.high[:] = low, high
+    walk.measure(grounded.ground, box)
+    forest = walk.shrink(grounded.ground, grounded.forest, box, 2**62, walk.new_stack(grounded.depth))
+    parts, claims = [], []
+    for part in range(len(grounded.aim.begin) - 1):
+        relaxation = Relaxation(grounded, forest, part)
+        rows = len(relaxation.sides.tree)
+        prices = rng.random(rows) * rng.integers(0, 2, rows) / 4
+        duals = Duals(prices, rng.random(len(relaxation.compares)), rng.random(len(relaxation.columns)) / 9)
+        exact = relaxation.exact(duals, Fraction(1), 12)
+        claim = relaxation.bound(exact, low, high)
+        claims.append(claim)
+        parts.append(relaxation.prices(exact, low, high))
+    known = [claim for claim in claims if claim is not None]
+    if not known:
+        return
+    assert min(known) <= found
+    made = certificate(question, max(Fraction(0), min(known)), None, [Priced(tuple(parts))])
+    assert min(known) < 0 or made.check().accepted, made.check().reason
+
+
+def test_between_two_distances_that_there_are_a_bound_is_the_upper_one(at_once: None) -> None:
+    """By l0 each of 15 features counts 1/15: bounds of the relaxation lie between."""
+    task = problem("forest-10x6", 2)
+    for row in task.rows:
+        question = question_of(task, row, "l0")
+        reply = EnsembleOracle(question).ask(None, Limits())
+        assert isinstance(reply, Found)
+        assert reply.lower == question.distance_of(reply.point)
+        assert accepted(question, reply)["prices"]
+
+
+class Stopping(Branching):
+    """A clock that runs out after some nodes."""
+
+    clock: Hand
+    most = 3
+
+    def _push(self, node: branching.Node) -> None:
+        super()._push(node)
+        if self.nodes >= self.most:
+            self.clock.now += 1000
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_search_that_is_stopped_has_the_bound_of_its_open_boxes_with_a_proof(
+    most: int, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = problem("forest-10x6", 1)
+    question = question_of(task, task.rows[0], "l1")
+    whole = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(whole, Found)
+    clock = Hand()
+    monkeypatch.setattr(Stopping, "clock", clock, raising=False)
+    monkeypatch.setattr(Stopping, "most", most)
+    roots: list[int] = []
+    start = Branching.start
+
+    def noted(self: Branching) -> int | None:
+        key = start(self)
+        roots.append(key or 0)
+        return key
+
+    monkeypatch.setattr(Branching, "start", noted)
+    monkeypatch.setattr(branching, "Branching", Stopping)
+    oracle = EnsembleOracle(question)
+    reply = oracle.ask(None, Limits(Deadline.after(10, clock)))
+    assert isinstance(reply, Found)
+    assert reply.why.startswith("time limit")
+    assert reply.lower is not None and whole.lower is not None
+    scale = ground(question).scale
+    assert Fraction(roots[-1], scale) <= reply.lower <= whole.lower
+    assert reply.lower > 0
+    accepted(question, reply)
+
+
+def test_a_gap_that_was_asked_for_ends_the_search(at_once: None) -> None:
+    task = problem("forest-10x6", 1)
+    question = question_of(task, task.rows[0], "l1")
+    reply = EnsembleOracle(question).ask(None, Limits(), gap=Gap(relative=Fraction(1, 2)))
+    assert isinstance(reply, Found)
+    assert reply.lower is not None and 2 * reply.lower >= question.distance_of(reply.point)
+    accepted(question, reply)
+
+
+def _questions() -> Iterator[Question]:
+    for seed in range(300, 340):
+        question = random_question(seed)
+        yield replace(question, distance=norm("l1", len(question.axes)))
+
+
+def test_boxes_of_a_node_have_the_nearest_points_of_their_own(at_once: None) -> None:
+    """A box inside of all cells: its nearest point lies in it."""
+    rng = np.random.default_rng(0)
+    for question in _questions():
+        grounded = ground(question)
+        low, high = grounded.ground.low.copy(), grounded.ground.high.copy()
+        cells = grounded.cells(points_of(question)[int(rng.integers(len(points_of(question))))])
+        grid = grounded.ground.grid
+        low[grid], high[grid], low[~grid] = cells[grid], cells[grid], 1 << cells[~grid]
+        point = grounded.inside(low, high).nearest(low, high)
+        assert (grounded.cells(point) == cells).all()

@@ -50,9 +50,9 @@ check: $(STAMP)  ## ruff and mypy, strict
 bench: $(STAMP)  ## speed on this machine; prints a table, judges nothing
 	@$(BIN)/python -m tests.bench
 
-proofs:  ## the mechanised theorems (needs coqc; says so when it is absent)
+proofs:  ## the mechanised theorems, and the checker extracted from them (needs coqc, OCaml; says so when they are absent)
 	@if ! command -v coqc >/dev/null; then echo 'proofs: skipped, there is no coqc here (Debian: apt install coq)'; \
-	else $(MAKE) --no-print-directory -C proofs/theory; fi
+	else $(MAKE) --no-print-directory -C proofs/theory && $(MAKE) --no-print-directory -C proofs/verified; fi
 
 clean:  ## remove .venv and everything that can be made again
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

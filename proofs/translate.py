@@ -1,16 +1,13 @@
 """Write a certificate of a tree ensemble as a Coq file whose compilation proves the certificate's claim.
 
 In:  a certificate in the JSON of proofs/FORMAT.md (plain or gzip, with its model in it or beside it), about an
-     ensemble, closed by the leaves empty, distance, changes, trees and cell.
-Out: the text of a `.v` file: the statement and the proof as terms of Ensemble.v and Forest.v, and a theorem that
-     `check_sound` reduces to one computation.
+     ensemble.
+Out: the text of a `.v` file: the statement, the proof and the witness as terms of Ensemble.v and Forest.v, and a
+     theorem that `certificate_sound` reduces to one computation.
 Promise: nothing is rounded. What the theorem says is what the file's `the_statement` says; that this is the JSON's
      statement is the one thing that Coq does not see, so this file does nothing but copy numbers. The two things that
      it computes are checked by Coq and may be wrong without harm: where a threshold cuts the indices of a grid
      (`hint`), and the unit in which distances are counted (`cost_unit`).
-Rules and excluded regions are left out of the statement, and where scores are uncertain beyond the rounding of their
-sums (`error`, sigmoid, softmax) the goal is loosened by as much: both make the theorem stronger than the claim.
-
 Use: python proofs/translate.py certificate.json > claim.v; coqc -Q proofs/theory Mace claim.v
 """
 
@@ -32,6 +29,17 @@ from typing import Any
 # Scores this near to each other count as equal where the library squashes them first, in units of the dtype.
 SQUASHED = {"sigmoid": 16, "softmax": 32}
 LEAVES = {"empty": "Empty", "distance": "Distance", "changes": "Changes", "trees": "Trees", "cell": "Cell"}
+LEAVES_WITH_NUMBER = {"avoid": "Avoided", "rule": "Rule"}
+OPERATIONS = {"add": "Add", "sub": "Subtract", "mul": "Multiply", "div": "Divide"}
+# Operators of rules, with two or one part, and with any number of them: numbers are joined to a list of at least one.
+PARTS = {
+    "-": "Minus", "neg": "Opposite", "abs": "Absolute", "<": "Less", "<=": "AtMost", "==": "Equal", "!=": "Unequal",
+    "not": "Not", "true": "Always", "false": "Never",
+}  # fmt: skip
+LISTS = {
+    "+": ("Sum", "One", "More"), "min": ("Least", "One", "More"), "max": ("Greatest", "One", "More"),
+    "and": ("Both", "", "Also"), "or": ("Either", "", "Also"),
+}  # fmt: skip
 
 
 class TranslationError(ValueError):
@@ -45,20 +53,17 @@ def translate(certificate: dict[str, Any]) -> str:
     """
     statement = certificate["statement"]
     model = statement["model"]
-    refuse_uncovered(statement)
+    if model["kind"] != "ensemble":
+        raise TranslationError(f"only ensembles are covered by Forest.v, not a {model['kind']}")
     unit = leaf_unit(model)
-    hints = {}
-    for tree in model["trees"]:
-        for column, threshold in zip(tree["column"], tree["threshold"], strict=True):
-            if column >= 0 and (column, threshold) not in hints:
-                hints[column, threshold] = hint(statement, column, threshold)
+    hints = hints_of(statement)
     trees = [tree_term(tree, unit, hints) for tree in model["trees"]]
-    proof = proof_term(certificate["proof"])
+    proof = proof_term(certificate["proof"], statement["features"])
     claim = statement["claim"]
     lines = [
         "(* Written by translate.py. The theorem says what the_statement says; see Ensemble.v for its meaning. *)",
         "From Coq Require Import ZArith QArith List.",
-        "From Mace Require Import Ensemble Forest.",
+        "From Mace Require Import Ensemble Forest Witness.",
         "Import ListNotations.",
         "Open Scope Z_scope.",
         "",
@@ -66,17 +71,21 @@ def translate(certificate: dict[str, Any]) -> str:
         "",
         "Definition the_statement : statement := {|",
         f"  features := {sequence(map(feature_term, statement['features']))};",
-        f"  columns := {sequence(map(column_term, statement['columns']))};",
+        f"  columns := {sequence(column_term(c, statement) for c in statement['columns'])};",
         f"  cast_to_float32 := {boolean(model['cast'] == 'float32')};",
         f"  test_is_strict := {boolean(model['test'] == '<')};",
         f"  sums_in_float32 := {boolean(model['dtype'] == 'float32')};",
         f"  ordered := {boolean(model['ordered'])};",
+        f"  error := {pair(model['error'])};",
+        f"  squash := {SQUASHED.get(model['rule'], 0)};",
         f"  divide := {int(model['divide'])};",
         f"  unit := {unit};",
         f"  start_scores := {scores(model['start'], unit)};",
         f"  trees := {sequence(f'tree_{number}' for number in range(len(trees)))};",
-        f"  goal := {sequence(sequence(comparison_term(model, c) for c in part) for part in statement['goal'])};",
+        f"  goal := {sequence(sequence(map(comparison_term, part)) for part in statement['goal'])};",
         *(f"  {name} := {rational(statement['distance'][name])};" for name in ("alpha", "beta", "gamma")),
+        f"  rules := {sequence(map(rule_term, statement['rules']))};",
+        f"  avoid := {sequence(region_term(r, statement) for r in statement['avoid'])};",
         f"  most_changes := {option(statement['most_changes'], lambda k: f'{int(k)}%nat')};",
         f"  closer_than := {option(claim.get('closer_than'), rational)}",
         "|}.",
@@ -85,29 +94,17 @@ def translate(certificate: dict[str, Any]) -> str:
         f"  proof_of :=\n  {proof}",
         "|}.",
         "",
-        "Theorem the_claim : claim the_statement.",
-        "Proof. apply (check_sound the_statement the_certificate). vm_cast_no_check (eq_refl true). Qed.",
+        f"Definition the_witness : option (point * Q) := {option(certificate['witness'], witness_term)}.",
+        "",
+        "Theorem the_claim : claim the_statement /\\",
+        "  match the_witness with Some (x, d) => real the_statement x d | None => True end.",
+        "Proof.",
+        "  apply (certificate_sound the_statement the_certificate the_witness). vm_cast_no_check (eq_refl true).",
+        "Qed.",
         "Print Assumptions the_claim.",
         "",
     ]
     return "\n".join(lines)
-
-
-def refuse_uncovered(statement: dict[str, Any]) -> None:
-    """Raise TranslationError for what Ensemble.v has no words for."""
-    model = statement["model"]
-    if model["kind"] != "ensemble":
-        raise TranslationError(f"only ensembles are covered by Forest.v, not a {model['kind']}")
-    if any("missing" in feature for feature in statement["features"]):
-        raise TranslationError("not covered by Ensemble.v: features that may be missing")
-    uncovered = {
-        "numbers that are rounded once to float32": any(chain == "float32" for _, _, chain in statement["columns"]),
-        "columns that are computed by a chain": any(chain for _, _, chain in statement["columns"]),
-        "thresholds that are sets": any(isinstance(t, list) for tree in model["trees"] for t in tree["threshold"]),
-    }
-    for what, present in uncovered.items():
-        if present:
-            raise TranslationError(f"not covered by Ensemble.v: {what}")
 
 
 # ------------------------------------------------------------------------------------------------------ terms
@@ -165,7 +162,7 @@ def scores(row: list[str], unit: int) -> str:
 def feature_term(feature: dict[str, Any]) -> str:
     """A feature."""
     if feature["kind"] == "grid":
-        domain = f"(Between ({feature['lower']}) ({feature['upper']}))"
+        domain = f"(Between ({feature['lower']}) ({last_index(feature)}))"
         if feature["grid"] == "step":
             step, extra, denominator = step_numbers(feature)
             kind = f"(Step {step} {denominator} {option(extra, lambda e: f'({e})')})"
@@ -173,9 +170,25 @@ def feature_term(feature: dict[str, Any]) -> str:
             kind = {"float64": "Float64", "float32": "Float32"}[feature["grid"]]
     else:
         domain = f"(Among {feature['allowed']})"
-        kind = f"(Ordinal {max(feature['count'] - 1, 1)})" if feature["ordered"] else "Nominal"
+        kind = f"(Ordinal {steps_of(feature)})" if feature["ordered"] else "Nominal"
     scale = rational(feature.get("scale", "1"))
-    return f"Feature {kind} {domain} ({feature['start']}) {scale} {rational(feature['weight'])}"
+    absent = option(feature.get("missing"), lambda m: f"({missing_index(feature)}, {rational(m['cost'])})")
+    return f"Feature {kind} {domain} ({feature['start']}) {scale} {rational(feature['weight'])} {absent}"
+
+
+def missing_index(feature: dict[str, Any]) -> int:
+    """The index that stands for "missing", of a feature that has one."""
+    return int(feature["upper"]) + 1 if feature["kind"] == "grid" else int(feature["count"]) - 1
+
+
+def last_index(feature: dict[str, Any]) -> int:
+    """The last allowed index of a grid."""
+    return int(feature["upper"]) + ("missing" in feature and feature["missing"]["allowed"])
+
+
+def steps_of(feature: dict[str, Any]) -> int:
+    """How many ranks lie between the first and the last level, "missing" aside."""
+    return max(int(feature["count"]) - 1 - ("missing" in feature), 1)
 
 
 def step_numbers(feature: dict[str, Any]) -> tuple[int, int | None, int]:
@@ -186,22 +199,72 @@ def step_numbers(feature: dict[str, Any]) -> tuple[int, int | None, int]:
     return int(step * denominator), None if extra is None else int(extra * denominator), denominator
 
 
-def column_term(column: list[Any]) -> str:
+def column_term(column: list[Any], statement: dict[str, Any]) -> str:
     """A column of the model."""
-    feature, levels, _ = column
-    return f"({feature}%nat, {option(levels, lambda values: sequence(map(pair, values)))})"
+    feature, levels, chain, *absent = column
+    if statement["features"][feature]["kind"] != "grid":
+        return f"Table {feature}%nat {sequence(map(pair, levels))}"
+    if_absent = option(absent[0] if absent else None, pair)
+    if chain == "float32":
+        return f"Single {feature}%nat {if_absent}"
+    operations = sequence(f"{OPERATIONS[name]} {pair(operand)}" for name, operand in chain)
+    return f"Number {feature}%nat {operations} {if_absent}"
 
 
-def comparison_term(model: dict[str, Any], comparison: list[Any]) -> str:
-    """One comparison of the goal; where scores are uncertain beyond their rounding it is loosened by as much."""
+def comparison_term(comparison: list[Any]) -> str:
+    """One comparison of the goal."""
     plus, minus, than, strict = comparison
-    loose = Fraction(SQUASHED.get(model["rule"], 0), 2 ** (53 if model["dtype"] == "float64" else 24))
-    loose += sum(side is not None for side in (plus, minus)) * exact(model["error"]) / model["divide"]
-    bound = exact(than)
-    if loose:
-        bound, strict = Fraction(math.floor((bound - loose) * 2**1074), 2**1074), False
     sides = " ".join(option(side, lambda k: f"{k}%nat") for side in (plus, minus))
-    return f"Compare {sides} {dyadic(bound)} {boolean(strict)}"
+    return f"Compare {sides} {pair(than)} {boolean(strict)}"
+
+
+def rule_term(expression: list[Any]) -> str:
+    """A rule, or a part of one."""
+    name, *parts = expression
+    if name == "x":
+        return f"(Value {parts[0]}%nat)"
+    if name == "c":
+        return f"(Constant {rational(parts[0])})"
+    if name == "*":
+        return f"(Times {rational(parts[0])} {rule_term(parts[1])})"
+    terms = [rule_term(part) for part in parts]
+    if name in PARTS:
+        return f"({' '.join([PARTS[name], *terms])})"
+    outer, last, more = LISTS[name]
+    joined = f"({last} {terms.pop()})" if last else "NoMore"
+    for term in reversed(terms):
+        joined = f"({more} {term} {joined})"
+    return f"({outer} {joined})"
+
+
+def region_term(region: dict[str, Any], statement: dict[str, Any]) -> str:
+    """An excluded region."""
+    if "point" in region:
+        return f"Exactly {point_term(region['point'])}"
+    if "changes" in region:
+        return f"Changed {sequence(f'{j}%nat' for j in region['changes'])}"
+    if "near" in region:
+        return f"Near {point_term(region['near'])} {rational(region['radius'])}"
+    sides = (
+        f"Range ({side[0]}) ({side[1]})" if feature["kind"] == "grid" else f"Mask {side}"
+        for side, feature in zip(region["box"], statement["features"], strict=True)
+    )
+    return f"InBox {sequence(sides)}"
+
+
+def point_term(point: list[int]) -> str:
+    """A point."""
+    return sequence(f"({index})" for index in point)
+
+
+def witness_term(witness: dict[str, Any]) -> str:
+    """A witness and its distance."""
+    return f"({point_term(witness['point'])}, {rational(witness['distance'])})"
+
+
+def question_term(threshold: Any) -> str:
+    """What a node asks."""
+    return f"(Member {point_term(threshold)})" if isinstance(threshold, list) else f"(Below {pair(threshold)})"
 
 
 def tree_term(tree: dict[str, Any], unit: int, hints: dict[tuple[int, Any], int]) -> str:
@@ -219,13 +282,14 @@ def tree_term(tree: dict[str, Any], unit: int, hints: dict[tuple[int, Any], int]
         if children:
             column, threshold = tree["column"][node], tree["threshold"][node]
             left, right = (done.pop(child) for child in children)
-            done[node] = f"(Node {column}%nat {pair(threshold)} ({hints[column, threshold]}) {left} {right})"
+            cut = 0 if isinstance(threshold, list) else hints[column, threshold]
+            done[node] = f"(Node {column}%nat {question_term(threshold)} ({cut}) {left} {right})"
         else:
             done[node] = f"(Leaf {scores(tree['value'][node], unit)})"
     return done[0]
 
 
-def proof_term(nodes: list[Any]) -> str:
+def proof_term(nodes: list[Any], features: list[dict[str, Any]]) -> str:
     """The proof tree; the list is in preorder, so it is read from its end."""
     stack: list[str] = []
     for node in reversed(nodes):
@@ -235,8 +299,18 @@ def proof_term(nodes: list[Any]) -> str:
             stack.append(f"(Split {arguments[0]}%nat ({arguments[1]}) {first} {second})")
         elif name == "prune":  # Forest.v looks for the leaves that a box reaches
             continue
+        elif name == "near":  # what goes is split off, and closed by its distance
+            term = stack.pop()
+            for j, span in reversed(arguments):
+                at = span if features[j]["kind"] != "grid" else span[1]
+                term = f"(Split {j}%nat ({at}) {term} Distance)"
+                if features[j]["kind"] == "grid":
+                    term = f"(Split {j}%nat ({span[0] - 1}) Distance {term})"
+            stack.append(term)
         elif name in LEAVES:
             stack.append(LEAVES[name])
+        elif name in LEAVES_WITH_NUMBER:
+            stack.append(f"({LEAVES_WITH_NUMBER[name]} {int(arguments[0])}%nat)")
         else:
             raise TranslationError(f"the rule `{name}` is not covered by Forest.v")
     if len(stack) != 1:
@@ -275,30 +349,58 @@ def value_of(feature: dict[str, Any], index: int) -> Fraction:
     return size if index >= 0 else -size
 
 
-def given(feature: dict[str, Any], index: int) -> float:
-    """What the model is given: the float64 nearest to the value."""
+def given(feature: dict[str, Any], column: list[Any], index: int) -> float:
+    """What the model is given: the float64 nearest to the value, after the column's chain."""
+    if "missing" in feature and index == missing_index(feature):
+        return float(exact(column[3]))
     value = value_of(feature, index)
-    return value.numerator / value.denominator
+    if column[2] == "float32":
+        return nearest_float32(value)
+    x = value.numerator / value.denominator
+    for name, text in column[2]:
+        y = float(exact(text))
+        x = x + y if name == "add" else x - y if name == "sub" else x * y if name == "mul" else x / y
+    return x
+
+
+def nearest_float32(value: Fraction) -> float:
+    """The float32 nearest to a rational, ties to even, in one rounding."""
+    size = abs(value)
+    power = max(size.numerator.bit_length() - size.denominator.bit_length() - 24, -149)
+    power += size / Fraction(2) ** power >= 2**24
+    return math.copysign(float(round(size / Fraction(2) ** power) * Fraction(2) ** power), value)
+
+
+def hints_of(statement: dict[str, Any]) -> dict[tuple[int, Any], int]:
+    """The hint for each threshold of each column."""
+    hints = {}
+    for tree in statement["model"]["trees"]:
+        for column, threshold in zip(tree["column"], tree["threshold"], strict=True):
+            if column >= 0 and not isinstance(threshold, list) and (column, threshold) not in hints:
+                hints[column, threshold] = hint(statement, column, threshold)
+    return hints
 
 
 def hint(statement: dict[str, Any], column: int, threshold: Any) -> int:
-    """The last index that passes a threshold's test, lower - 1 if none does; 0 for levels, where it has no meaning."""
-    model = statement["model"]
-    feature = statement["features"][statement["columns"][column][0]]
+    """The last index before a threshold's test changes its answer, lower - 1 if none is; 0 for levels."""
+    model, described = statement["model"], statement["columns"][column]
+    feature = statement["features"][described[0]]
     if feature["kind"] != "grid":
         return 0
     limit = float(exact(threshold))
+    chain = described[2] if described[2] != "float32" else []
+    falls = sum(exact(x) < 0 for name, x in chain if name in ("mul", "div")) % 2 == 1
 
-    def passes(index: int) -> bool:
-        seen = given(feature, index)
+    def before(index: int) -> bool:
+        seen = given(feature, described, index)
         if model["cast"] == "float32":
             seen = to_float32(seen)
-        return seen < limit if model["test"] == "<" else seen <= limit
+        return (seen < limit if model["test"] == "<" else seen <= limit) != falls
 
-    low, high = feature["lower"] - 1, feature["upper"] + 1  # Invariant: low passes or is outside, high does not.
+    low, high = feature["lower"] - 1, last_index(feature) + 1  # Invariant: low is before it or outside, high is not.
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if passes(middle) else (low, middle)
+        low, high = (middle, high) if before(middle) else (low, middle)
     return int(low)
 
 
@@ -326,11 +428,15 @@ def cost_unit(certificate: dict[str, Any], hints: dict[tuple[int, Any], int]) ->
         deltas = {Fraction(1)}
         if feature["kind"] == "grid":
             lower, upper, scale = feature["lower"], feature["upper"], Fraction(feature["scale"])
-            origin = value_of(feature, feature["start"])
+            start = feature["start"]
+            start -= "missing" in feature and start == missing_index(feature)
+            origin = value_of(feature, start)
             inside = {index for index in indices if lower <= index <= upper} | {lower, upper}
             deltas = {abs(value_of(feature, index) - origin) / scale for index in inside}
         elif feature["ordered"]:
-            deltas = {Fraction(1, max(feature["count"] - 1, 1))}
+            deltas = {Fraction(1, steps_of(feature))}
+        if "missing" in feature:
+            deltas.add(Fraction(feature["missing"]["cost"]))
         parts = [alpha * weight, *(factor * weight * delta for delta in deltas for factor in (beta, gamma))]
         unit = math.lcm(unit, *(part.denominator for part in parts))
     return unit

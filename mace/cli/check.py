@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mace.certify.record import SolverCertificate
+    from mace.certify.verified import Verified
     from mace.problem.question import Question
+    from mace.proofs.check import Verdict
     from mace.space.axes import Point
 
 CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
@@ -54,16 +56,27 @@ def check(
         ),
     ] = 60.0,
     memory_mb: Annotated[int, typer.Option("--memory-mb", help="MB for each solver.")] = 4096,
+    verified: Annotated[
+        bool,
+        typer.Option(
+            "--verified", help="Ask the checker that is extracted from the mechanised theory too (`make proofs`)."
+        ),
+    ] = False,
     format: FormatOption = Format.text,
 ) -> None:
     """Check a certificate; with --model and --data also that it speaks of this model and this row.
 
     A record of solvers needs both. It is never accepted: where its text is the one of the model, space, row and claim,
     and both solvers refute it once more, the exit code is 7.
+
+    With --verified a certificate is accepted only where the extracted checker accepts it as well, and what it read of
+    the file, printed back, is what the file says; what it does not cover is undecided.
     """
     if file.is_dir():
         if given.model is not None:
             raise MaceError("a model is compared with one certificate at a time", hint=f"Give a file of {file}.")
+        if verified:
+            raise MaceError("--verified checks one certificate at a time", hint=f"Give a file of {file}.")
         _check_folder(file, format)
     data = _loaded(file, {})
     if _by_solvers(data):
@@ -72,25 +85,42 @@ def check(
         _check_solvers(from_dict(data), (given, measured, asked), (timeout or None, memory_mb), format)
     from mace.proofs.check import check as verdict_on
 
-    verdict = verdict_on(data)
-    differences = [] if given.model is None else _differences(data, (given, measured, asked))
+    differences = None if given.model is None else _differences(data, (given, measured, asked))
+    _tell(verdict_on(data), differences, _extracted(file, data) if verified else None, format)
+
+
+def _tell(verdict: Verdict, differences: list[str] | None, extracted: Verified | None, format: Format) -> None:
+    """Say what came of it; ends the command. differences: None where no model was compared."""
     accepted = verdict.accepted and not differences
+    code = DONE if accepted else NOT_FOUND
+    if extracted is not None and accepted and extracted.status != "accepted":
+        accepted, code = False, UNDECIDED if extracted.status == "not covered" else NOT_FOUND
     if format is Format.json:
         print_json(
             {
                 "accepted": accepted,
                 "verdict": str(verdict),
-                "compared_with_model": given.model is not None,
-                "differences": differences,
+                "compared_with_model": differences is not None,
+                "differences": differences or [],
+                **({} if extracted is None else {"verified": extracted._asdict()}),
             }
         )
     else:
         say(str(verdict))
-        for difference in differences:
+        if extracted is not None:
+            say(f"verified checker: {extracted.words}")
+        for difference in differences or ():
             say(f"not about this question: {difference}")
-        if given.model is not None and not differences:
+        if differences == []:
             say("the statement is the one of this model, space and row")
-    raise typer.Exit(DONE if accepted else NOT_FOUND)
+    raise typer.Exit(code)
+
+
+def _extracted(file: Path, data: Any) -> Verified:
+    """What the checker that is extracted from the theory says of a file."""
+    from mace.certify.verified import verified
+
+    return verified(file, data)
 
 
 def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:

@@ -2,7 +2,7 @@
 
     `make` prints this file's output and fails unless it is "Closed under the global context" for each of them. *)
 
-From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Margins Forest.
+From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Forest Witness.
 
 Print Assumptions formula_characterises.
 Print Assumptions formula_valid.
@@ -39,4 +39,11 @@ Print Assumptions round_error.
 Print Assumptions held_margin.
 Print Assumptions paid_below_distance.
 Print Assumptions best_sound.
+Print Assumptions cut_sound.
+Print Assumptions finite_column.
+Print Assumptions rule_is_broken.
+Print Assumptions region_holds.
+Print Assumptions well_formed_finite.
 Print Assumptions check_sound.
+Print Assumptions witness_sound.
+Print Assumptions certificate_sound.

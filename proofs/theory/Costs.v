@@ -91,12 +91,25 @@ Proof.
   apply Z.mul_le_mono_nonneg_r; [apply Z.pow_nonneg; lia | exact P].
 Qed.
 
-Lemma cast_monotone s v w : v <= w -> cast s v <= cast s w.
-Proof. intro L. unfold cast. destruct (cast_to_float32 s); auto. apply round_monotone; lia. Qed.
-
-Lemma passes_monotone s t v w : v <= w -> passes s t w = true -> passes s t v = true.
+Lemma saturate_monotone v w : v <= w -> saturate v <= saturate w.
 Proof.
-  intros L. pose proof (cast_monotone s v w L). unfold passes.
+  intro L. unfold saturate.
+  assert (largest_float32 < infinite) as X by (vm_compute; reflexivity).
+  assert (0 < largest_float32) as P by (vm_compute; reflexivity).
+  set (top := largest_float32) in *. set (inf := infinite) in *. clearbody top inf.
+  destruct (Z.sgn_spec v) as [[? ->] | [[? ->] | [? ->]]]; destruct (Z.sgn_spec w) as [[? ->] | [[? ->] | [? ->]]];
+    destruct (Z.ltb_spec (Z.abs v) top), (Z.ltb_spec (Z.abs w) top); lia.
+Qed.
+
+Lemma cast_monotone s v w : v <= w -> cast s v <= cast s w.
+Proof.
+  intro L. unfold cast. destruct (cast_to_float32 s); auto. apply saturate_monotone, round_monotone; lia.
+Qed.
+
+Lemma passes_monotone s threshold v w : v <= w ->
+  passes s (Below threshold) w = true -> passes s (Below threshold) v = true.
+Proof.
+  intros L. pose proof (cast_monotone s v w L). simpl.
   destruct (test_is_strict s); rewrite ?Z.ltb_lt, ?Z.leb_le; lia.
 Qed.
 
@@ -104,7 +117,11 @@ Qed.
 
 Definition sound_axis (a : axis) : bool :=
   (0 <=? change_cost a) && (0 <=? fst (slope a)) && (0 <=? fst (big_slope a)) &&
-  match domain_of (about a) with Between _ _ => grid_kind (kind_of (about a)) | Among mask => 0 <=? mask end.
+  match domain_of (about a) with
+  | Between _ upper =>
+      grid_kind (kind_of (about a)) && match absent (about a) with Some (m, _) => upper <=? m | None => true end
+  | Among mask => 0 <=? mask
+  end.
 
 Lemma shift_nonnegative k : 0 <= fine k <= shift k.
 Proof. destruct k; simpl; lia. Qed.
@@ -137,24 +154,49 @@ Qed.
 
 (** An axis that was made by [axis_of] from a sound grid. *)
 Definition sound_grid (a : axis) : Prop :=
-  sound_axis a = true /\ grid_kind (kind_of (about a)) = true /\
+  sound_axis a = true /\ (exists lower upper, domain_of (about a) = Between lower upper) /\
+  grid_kind (kind_of (about a)) = true /\
   origin a = place (kind_of (about a)) (start (about a)) (start (about a)).
 
-Lemma farther_costs_more a i j : sound_grid a ->
+Lemma farther_costs_more a i j : sound_grid a -> across (about a) i = None -> across (about a) j = None ->
   (start (about a) <= i <= j \/ j <= i <= start (about a)) -> below (cost a i) (cost a j).
 Proof.
-  intros (S & G & O) C. unfold cost. apply cost_monotone; auto; unfold movement; rewrite O; [lia |].
+  intros (S & _ & G & O) Ni Nj C. unfold cost. rewrite Ni, Nj. apply cost_monotone; auto; unfold movement; rewrite O; [lia |].
   destruct C as [[C D] | [C D]].
   - pose proof (place_monotone _ (start (about a)) _ _ G C). pose proof (place_monotone _ (start (about a)) _ _ G D). lia.
   - pose proof (place_monotone _ (start (about a)) _ _ G C). pose proof (place_monotone _ (start (about a)) _ _ G D). lia.
 Qed.
 
-Theorem interval_covers a lower upper i : sound_grid a -> lower <= i <= upper ->
+Theorem least_cost_below a lower upper i : sound_grid a -> allows (about a) i -> lower <= i <= upper ->
+  below (least_cost a lower upper) (cost a i).
+Proof.
+  intros G A I. unfold least_cost. destruct (absent (about a)) as [[m c] |] eqn:M.
+  2: { apply farther_costs_more; auto; [unfold across; rewrite M; reflexivity.. | lia]. }
+  assert (i <= m) as Im.
+  { destruct G as (S & (lo & hi & E) & _). unfold sound_axis in S. rewrite M, E in S. unfold allows in A. rewrite E in A.
+    rewrite !andb_true_iff, Z.leb_le in S. lia. }
+  set (near := Z.max lower (Z.min (Z.min upper (m - 1)) (start (about a)))).
+  assert (i <> m -> below (cost a near) (cost a i)) as Near.
+  { intro N. destruct (Z.eq_dec (start (about a)) m) as [E | E].
+    - assert (forall k, k <> m -> across (about a) k = Some c) as X.
+      { intros k K. unfold across. rewrite M, E. destruct (Z.eqb_spec k m); [contradiction |]. rewrite Z.eqb_refl.
+        reflexivity. }
+      unfold cost. rewrite !X by lia. split; lia.
+    - assert (forall k, k <> m -> across (about a) k = None) as X.
+      { intros k K. unfold across. rewrite M. destruct (Z.eqb_spec k m), (Z.eqb_spec (start (about a)) m); try contradiction.
+        rewrite andb_false_r. reflexivity. }
+      apply farther_costs_more; auto; [apply X |]; lia. }
+  destruct (Z.leb_spec lower m), (Z.leb_spec m upper); cbn [andb]; cbv zeta; [| apply Near; lia ..].
+  destruct (Z.eq_dec i m) as [-> | N].
+  - split; cbn [fst snd]; lia.
+  - destruct (Near N). split; cbn [fst snd]; lia.
+Qed.
+
+Theorem interval_covers a lower upper i : sound_grid a -> allows (about a) i -> lower <= i <= upper ->
   covers (interval_range a lower upper) (i, cost a i).
 Proof.
-  intros G I. unfold interval_range, covers. simpl fst at 1 2. simpl snd at 2.
-  assert (below (cost a (Z.max lower (Z.min upper (start (about a))))) (cost a i)) as [L B]; [| simpl; auto].
-  apply farther_costs_more; auto. lia.
+  intros G A I. unfold interval_range, covers. simpl fst at 1 2. simpl snd at 2.
+  pose proof (least_cost_below a lower upper i G A I) as [L B]. simpl. auto.
 Qed.
 
 Theorem levels_cover mask prices p : In p prices -> Z.testbit mask (fst p) = true ->
@@ -174,13 +216,18 @@ Proof.
   rewrite Z.bits_above_log2 in T by lia. discriminate.
 Qed.
 
+Lemma grid_of a lower upper : sound_axis a = true -> domain_of (about a) = Between lower upper ->
+  origin a = place (kind_of (about a)) (start (about a)) (start (about a)) -> sound_grid a.
+Proof.
+  intros S D O. repeat split; eauto. unfold sound_axis in S. rewrite D, !andb_true_iff in S. tauto.
+Qed.
+
 Theorem root_covers a i : sound_axis a = true ->
   origin a = place (kind_of (about a)) (start (about a)) (start (about a)) ->
   allows (about a) i -> covers (root_range a) (i, cost a i).
 Proof.
   intros S O A. unfold root_range. destruct (domain_of (about a)) as [lower upper | mask] eqn:D.
-  - apply interval_covers; [| unfold allows in A; rewrite D in A; auto].
-    repeat split; auto. unfold sound_axis in S. rewrite D, !andb_true_iff in S. tauto.
+  - apply interval_covers; [eapply grid_of; eauto | exact A |]. unfold allows in A. rewrite D in A. exact A.
   - apply levels_cover; [eapply priced; eauto |]. unfold allows in A. rewrite D in A. tauto.
 Qed.
 
@@ -224,7 +271,11 @@ Lemma cost_below f i : sound_axis (axis_of s D f) = true ->
 Proof.
   intro Sound. unfold sound_axis in Sound. rewrite !andb_true_iff, !Z.leb_le in Sound.
   destruct Sound as (((_ & S) & B) & _). unfold axis_of, fraction in S, B. cbn [slope big_slope fst] in S, B. fold unit in S, B.
-  unfold cost, movement, summed, biggest, changed, delta. simpl. fold (moved f i).
+  unfold axis_of, cost, movement, summed, biggest, changed, delta. cbn [about origin lost]. fold (moved f i).
+  destruct (across f i) as [c |] eqn:X.
+  { unfold across in X. destruct (absent f) as [[m known] |]; [| discriminate].
+    destruct (negb (i =? start f) && ((i =? m) || (start f =? m))); [| discriminate]. injection X as ->.
+    cbn [fst snd lost]. fold unit. split; apply Qfloor_le. }
   set (m := moved f i). unfold cost_of_movement. simpl.
   set (P := Z.to_pos (2 ^ shift (kind_of f))). set (d := denominator (kind_of f)).
   destruct (Z.eqb_spec m 0) as [-> | _]; simpl.
@@ -252,7 +303,7 @@ Theorem paid_below_distance x : forallb sound_axis (map (axis_of s D) (features 
   let paid := payments (map (axis_of s D) (features s)) x in
   (inject_Z (sum_paid paid + largest_paid paid) <= unit * distance s x)%Q.
 Proof.
-  intros Sound G. apply Qle_bool_iff in G. simpl. unfold distance.
+  intros Sound G. apply Qle_bool_iff in G. simpl. unfold distance, distance_by.
   assert (0 < unit)%Q as U by (unfold unit, Qlt; simpl; lia).
   assert (forall fs x, forallb sound_axis (map (axis_of s D) fs) = true -> inject_Z (sum_paid (payments (map (axis_of s D) fs) x)) <=
     unit * (alpha s * total (fun f i => weight f * changed f i) fs x +

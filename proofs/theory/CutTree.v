@@ -23,6 +23,7 @@ Record axis := Axis {
   change_cost : Z;           (** for any change *)
   slope : Z * positive;      (** by distance moved, the part that is summed *)
   big_slope : Z * positive;  (** by distance moved, the part of which the largest counts *)
+  lost : Z * Z;              (** for a change from or to "missing" *)
 }.
 
 (** Bits of a movement below 2^-[fine] are dropped first: floats that fine are rare, and long numbers are slow. *)
@@ -36,7 +37,8 @@ Definition cost_of_movement (a : axis) (m : Z) : Z * Z :=
   if m =? 0 then (0, 0)
   else (change_cost a + scaled m (kind_of (about a)) (slope a), scaled m (kind_of (about a)) (big_slope a)).
 
-Definition cost (a : axis) (i : Z) : Z * Z := cost_of_movement a (movement a i).
+Definition cost (a : axis) (i : Z) : Z * Z :=
+  match across (about a) i with Some _ => lost a | None => cost_of_movement a (movement a i) end.
 
 Definition fraction (q : Q) : Z * positive := let r := Qred q in (Qnum r, Qden r).
 
@@ -44,7 +46,14 @@ Definition axis_of (s : statement) (D : positive) (f : feature) : axis :=
   let per_move := (inject_Z (Zpos D) * weight f / (inject_Z (Zpos (denominator (kind_of f))) * scale f))%Q in
   Axis f (place (kind_of f) (start f) (start f))
     (Qfloor (inject_Z (Zpos D) * (alpha s * weight f)))
-    (fraction (beta s * per_move)) (fraction (gamma s * per_move)).
+    (fraction (beta s * per_move)) (fraction (gamma s * per_move))
+    (match absent f with
+     | Some (_, c) =>
+         let any := if Qeq_bool c 0 then 0%Q else 1%Q in
+         (Qfloor (inject_Z (Zpos D) * (alpha s * (weight f * any) + beta s * (weight f * c))),
+          Qfloor (inject_Z (Zpos D) * (gamma s * (weight f * c))))
+     | None => (0, 0)
+     end).
 
 (** ** Boxes: one range for each axis, with least costs that every point of the range pays *)
 
@@ -79,8 +88,19 @@ Definition least_price (mask : Z) (prices : list price) : option (Z * Z) :=
 Definition levels_range (mask : Z) (prices : list price) : range :=
   match least_price mask prices with Some (l, b) => Levels mask l b | None => Levels 0 0 0 end.
 
+(** The least that an index of an interval costs: that of the number nearest to the start, or of "missing". *)
+Definition least_cost (a : axis) (lower upper : Z) : Z * Z :=
+  match absent (about a) with
+  | None => cost a (Z.max lower (Z.min upper (start (about a))))
+  | Some (m, _) =>
+      let near := cost a (Z.max lower (Z.min (Z.min upper (m - 1)) (start (about a)))) in
+      if (lower <=? m) && (m <=? upper) then
+        let c := cost a m in (Z.min (fst near) (fst c), Z.min (snd near) (snd c))
+      else near
+  end.
+
 Definition interval_range (a : axis) (lower upper : Z) : range :=
-  let c := cost a (Z.max lower (Z.min upper (start (about a)))) in Interval lower upper (fst c) (snd c).
+  let c := least_cost a lower upper in Interval lower upper (fst c) (snd c).
 
 Definition prices_of (a : axis) : list price :=
   match domain_of (about a) with

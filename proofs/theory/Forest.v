@@ -1,18 +1,18 @@
 (** * An executable checker for the certificates of tree ensembles, proved sound
 
-    [check statement certificate] runs inside Coq; [check_sound] turns its answer "true" into a theorem about the
-    deployed floating-point model as Ensemble.v defines it: every allowed point with the goal is at least as far as the
-    claim says, or there is no such point at all. A certificate in the JSON of FORMAT.md becomes such a theorem through
-    proofs/translate.py.
+    [check statement certificate] runs inside Coq, and extracted (../verified); [check_sound] turns its answer "true" into
+    a theorem about the deployed floating-point model as Ensemble.v defines it: at every allowed point no sum and no column
+    overflows, and every one with the goal is at least as far as the claim says, or there is no such point at all.
+    [check_witness] does the same for a witness.
 
-    The proof tree has the nodes split, empty, distance, changes, trees and cell of FORMAT.md. The cuts that thresholds
-    make among the indices of a grid are hints of the translation: they are checked here against the rounding to
-    float64, the cast to float32 and the comparison itself.
+    The proof tree has the nodes split, empty, distance, changes, avoid, rule, trees and cell of FORMAT.md. The cuts that
+    thresholds make among the indices of a grid are hints of the reader: they are checked here against the rounding to
+    float64 or float32, the chain of the column, the cast to float32 and the comparison itself.
 
-    Main theorem: [check_sound]. *)
+    Main theorems: [check_sound], [witness_sound]. *)
 
 From Coq Require Import ZArith QArith Qround List Bool Permutation Lia Lqa.
-From Mace Require Import Rounding Ensemble CutTree Costs Margins.
+From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Margins.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -21,6 +21,8 @@ Inductive proof :=
 | Empty
 | Distance
 | Changes
+| Avoided (k : nat)
+| Rule (k : nat)
 | Trees
 | Cell.
 
@@ -29,47 +31,29 @@ Record certificate := Certificate { cost_unit : positive; proof_of : proof }.
 
 (** ** The model over indices *)
 
-Definition given_fast (k : kind) (i : Z) : Z :=
-  match k with
-  | Step _ d _ => round_fast 0 53 (Z.shiftl (place k 0 i) 1074) (Zpos d)
-  | Float64 | Float32 => place k 0 i
-  | Nominal | Ordinal _ => Z.shiftl i 1074
-  end.
+(** The levels that go left. *)
+Definition passing (s : statement) (t : test) (f : feature) (c : column) (l : list price) : Z :=
+  fold_right (fun (p : price) m => if passes_fast s t (column_fast f c (fst p)) then Z.setbit m (fst p) else m) 0 l.
 
-Definition passes_fast (s : statement) (threshold : float) (v : Z) : bool :=
-  let seen := if cast_to_float32 s then round_fast 925 24 v 1 else v in
-  if test_is_strict s then seen <? units threshold else seen <=? units threshold.
-
-Definition level_value (f : feature) (levels : option (list float)) (i : Z) : Z :=
-  match levels with Some l => units (nth (Z.to_nat i) l (0, 0)) | None => given_fast (kind_of f) i end.
-
-Definition passing (s : statement) (threshold : float) (f : feature) (levels : option (list float)) (l : list price) : Z :=
-  fold_right (fun (p : price) m => if passes_fast s threshold (level_value f levels (fst p)) then Z.setbit m (fst p) else m)
-    0 l.
-
-Definition cut_holds (s : statement) (threshold : float) (k : kind) (lower upper cut : Z) : bool :=
-  ((cut <? lower) || passes_fast s threshold (given_fast k cut)) &&
-  ((upper <=? cut) || negb (passes_fast s threshold (given_fast k (cut + 1)))).
-
-Fixpoint cut_tree_of (s : statement) (axes : list axis) (t : tree) : option (cut_tree (list Z)) :=
+(** Axes with their prices, so that these are worked out once. *)
+Fixpoint cut_tree_of (s : statement) (axes : list (axis * list price)) (t : tree) : option (cut_tree (list Z)) :=
   match t with
   | Leaf scores => Some (CutLeaf (map (stored s) scores))
-  | Node c threshold cut l r =>
+  | Node c t cut l r =>
       match cut_tree_of s axes l, cut_tree_of s axes r, nth_error (columns s) c with
-      | Some l, Some r, Some (j, levels) =>
-          match nth_error axes j with
+      | Some l, Some r, Some c =>
+          match nth_error axes (feature_of c) with
           | None => None
-          | Some a =>
-              match domain_of (about a), levels with
-              | Between lower upper, None =>
-                  if cut_holds s threshold (kind_of (about a)) lower upper cut then
+          | Some (a, prices) =>
+              match domain_of (about a), t with
+              | Between lower upper, Below threshold =>
+                  if cut_holds s threshold (about a) c lower upper cut then
                     let far := cut <? start (about a) in
-                    let c := cost a (if far then cut else cut + 1) in
-                    Some (Cut j cut far (fst c) (snd c) l r)
+                    let least := if far then least_cost a lower cut else least_cost a (cut + 1) upper in
+                    if falls c then Some (Cut (feature_of c) cut far (fst least) (snd least) r l)
+                    else Some (Cut (feature_of c) cut far (fst least) (snd least) l r)
                   else None
-              | Among _, _ =>
-                  let prices := prices_of a in
-                  Some (Sort j (passing s threshold (about a) levels prices) prices l r)
+              | Among _, _ => Some (Sort (feature_of c) (passing s t (about a) c prices) prices l r)
               | _, _ => None
               end
           end
@@ -112,73 +96,93 @@ Definition cannot_hold (limit : option Z) (b : list range) (o : Z * list (cut_tr
 Definition no_index (r : range) : bool :=
   match r with Interval lower upper _ _ => upper <? lower | Levels mask _ _ => mask =? 0 end.
 
-Definition start_is_out (a : axis) (r : range) : bool :=
-  match r with
-  | Interval lower upper _ _ => (start (about a) <? lower) || (upper <? start (about a))
-  | Levels mask _ _ => negb (Z.testbit mask (start (about a)))
-  end.
-
 Fixpoint sure_changes (axes : list axis) (b : list range) : nat :=
   match axes, b with
-  | a :: axes, r :: b => (if start_is_out a r then 1 else 0) + sure_changes axes b
+  | a :: axes, r :: b => (if start_is_out (about a) r then 1 else 0) + sure_changes axes b
   | _, _ => 0
+  end.
+
+(** Grids have intervals and levels have masks. *)
+Fixpoint fits (fs : list feature) (b : list range) : bool :=
+  match fs, b with
+  | [], [] => true
+  | f :: fs, r :: b =>
+      match domain_of f, r with Between _ _, Interval _ _ _ _ | Among _, Levels _ _ _ => fits fs b | _, _ => false end
+  | _, _ => false
   end.
 
 Section Check.
 Variable s : statement.
-Variable axes : list axis.
+Variable axes : list (axis * list price).
 Variable limit : option Z.
 Variable shapes : list (cut_tree (list Z)).
 Variable opponents : list (list (Z * list (cut_tree Z))).
+
+Definition check_leaf (p : proof) (b : list range) : bool :=
+  existsb no_index b ||
+  match p with
+  | Split _ _ _ _ | Empty => false
+  | Distance => beyond limit (sum_of b + largest_of b)
+  | Changes => match most_changes s with Some k => Nat.ltb k (sure_changes (map fst axes) b) | None => false end
+  | Avoided k => match nth_error (avoid s) k with Some r => fits (features s) b && holds_box s r b | None => false end
+  | Rule k =>
+      match nth_error (rules s) k with
+      | Some c => fits (features s) b && negb (snd (possible (features s) b c))
+      | None => false
+      end
+  | Trees => forallb (existsb (cannot_hold limit b)) opponents
+  | Cell =>
+      match all (map (fun t => only t b) shapes) with
+      | Some leaves => repeatable s && negb (decides round_fast s leaves)
+      | None => false
+      end
+  end.
 
 Fixpoint check_node (p : proof) (b : list range) : bool :=
   match p with
   | Split j at_most first second =>
       match nth_error axes j, nth_error b j with
-      | Some a, Some r =>
+      | Some (a, prices), Some r =>
           match domain_of (about a), r with
           | Between _ _, Interval lower upper _ _ =>
               check_node first (set j (interval_range a lower (Z.min upper at_most)) b) &&
               check_node second (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
           | Among _, Levels mask _ _ =>
-              let prices := prices_of a in
               check_node first (set j (levels_range (Z.land mask at_most) prices) b) &&
               check_node second (set j (levels_range (Z.ldiff mask at_most) prices) b)
           | _, _ => false
           end
       | _, _ => false
       end
-  | Empty => existsb no_index b
-  | Distance => beyond limit (sum_of b + largest_of b)
-  | Changes => match most_changes s with Some k => Nat.ltb k (sure_changes axes b) | None => false end
-  | Trees => forallb (existsb (cannot_hold limit b)) opponents
-  | Cell =>
-      match all (map (fun t => only t b) shapes) with
-      | Some leaves => ordered s && negb (decides round_fast s leaves)
-      | None => false
-      end
+  | _ => check_leaf p b
   end.
 End Check.
 
+(** No sum of a comparison's sides can overflow. *)
+Definition sums_stay_finite (s : statement) (c : comparison) : bool :=
+  let b := bounds (precision s) (map (leaf_size s c) (trees s)) (magnitude c (first_scores s)) in
+  fst b + snd b <? largest_sum s.
+
+Definition well_formed (s : statement) (D : positive) : bool :=
+  forallb sound_axis (map (axis_of s D) (features s)) && Qle_bool 0 (gamma s) && (0 <=? unit s) && (unit s <=? 1074) &&
+  forallb (sound_column (features s)) (columns s) && forallb (forallb (sums_stay_finite s)) (goal s) &&
+  forallb (readable (features s)) (rules s).
+
+Definition axes_of (s : statement) (D : positive) : list (axis * list price) :=
+  map (fun a => (a, prices_of a)) (map (axis_of s D) (features s)).
+
 Definition check (s : statement) (c : certificate) : bool :=
-  let axes := map (axis_of s (cost_unit c)) (features s) in
+  let axes := axes_of s (cost_unit c) in
   let limit := option_map (fun q => Qceiling (inject_Z (Zpos (cost_unit c)) * q)) (closer_than s) in
-  forallb sound_axis axes && Qle_bool 0 (gamma s) && (unit s <=? 1074) &&
+  well_formed s (cost_unit c) &&
   match all (map (cut_tree_of s axes) (trees s)) with
   | None => false
   | Some shapes =>
-      check_node s axes limit shapes (map (map (opponent s shapes)) (goal s)) (proof_of c) (map root_range axes)
+      check_node s axes limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)) (proof_of c)
+        (map (fun a => root_range (fst a)) axes)
   end.
 
 (** ** Proofs *)
-
-Lemma given_fast_is_given k i : given_fast k i = given k i.
-Proof. destruct k; simpl; auto. apply round_fast_is_round; lia. Qed.
-
-Lemma passes_fast_is_passes s t v : passes_fast s t v = passes s t v.
-Proof.
-  unfold passes_fast, passes, cast. destruct (cast_to_float32 s); auto. rewrite round_fast_is_round by lia. reflexivity.
-Qed.
 
 Lemma all_map {A B} (f : A -> option B) l r : all (map f l) = Some r -> Forall2 (fun a b => f a = Some b) l r.
 Proof.
@@ -188,30 +192,26 @@ Proof.
     injection E as <-. constructor; auto.
 Qed.
 
-Lemma passing_spec s t f levels (l : list price) i : In i (map fst l) -> (forall p, In p l -> 0 <= fst p) ->
-  Z.testbit (passing s t f levels l) i = passes_fast s t (level_value f levels i).
+Lemma passing_spec s t f c (l : list price) i : In i (map fst l) -> (forall p, In p l -> 0 <= fst p) ->
+  Z.testbit (passing s t f c l) i = passes_fast s t (column_fast f c i).
 Proof.
   intros I N. assert (0 <= i) as I0 by (apply in_map_iff in I as (p & <- & J); auto).
-  destruct (passes_fast s t (level_value f levels i)) eqn:P.
+  destruct (passes_fast s t (column_fast f c i)) eqn:P.
   - induction l as [| p l IH]; simpl in *; [tauto |].
     destruct I as [<- | I].
     + rewrite P. apply Z.setbit_eq. auto.
     + specialize (IH I (fun p J => N p (or_intror J))).
-      destruct (passes_fast s t (level_value f levels (fst p))); auto.
+      destruct (passes_fast s t (column_fast f c (fst p))); auto.
       rewrite Z.setbit_iff by auto. auto.
   - clear I. induction l as [| p l IH]; simpl; [apply Z.bits_0 |].
     specialize (IH (fun p J => N p (or_intror J))).
-    destruct (passes_fast s t (level_value f levels (fst p))) eqn:Q; auto.
+    destruct (passes_fast s t (column_fast f c (fst p))) eqn:Q; auto.
     destruct (Z.eq_dec (fst p) i) as [<- | X]; [congruence |].
     rewrite Z.setbit_neq by auto using (N p (or_introl eq_refl)). exact IH.
 Qed.
 
 Lemma magnitude_of_leaf s x c t : magnitude c (leaf_of s x t) <= leaf_size s c t.
 Proof. induction t; simpl; [lia |]. destruct (passes _ _ _); lia. Qed.
-
-Lemma fold_left_ext {A B} (f g : A -> B -> A) l : (forall a b, f a b = g a b) ->
-  forall a, fold_left f l a = fold_left g l a.
-Proof. intros E. induction l; simpl; intros; auto. rewrite E. auto. Qed.
 
 Lemma decides_fast s leaves : decides round_fast s leaves = decides round s leaves.
 Proof.
@@ -225,12 +225,31 @@ Proof.
   induction part; simpl; auto. rewrite H, IHpart. reflexivity.
 Qed.
 
+Lemma sum_permuted (g : list Z -> Z) l m : Permutation l m -> sum (map g l) = sum (map g m).
+Proof. induction 1; simpl; lia. Qed.
+
+Lemma sizes_permuted (l m : list Z) : Permutation l m -> sum l = sum m /\ length l = length m.
+Proof. induction 1; simpl; lia. Qed.
+
+Lemma sizes_of_leaves s x c : Forall2 (fun leaf size => magnitude c leaf <= size)
+  (map (leaf_of s x) (trees s)) (map (leaf_size s c) (trees s)).
+Proof. generalize (trees s). induction l; simpl; constructor; auto using magnitude_of_leaf. Qed.
+
+Lemma no_index_false b paid : inside b paid -> existsb no_index b = false.
+Proof.
+  intro I. induction I as [| r y b ys C I IH]; simpl; auto. rewrite IH, orb_false_r. destruct r; simpl in *.
+  - apply Z.ltb_ge. lia.
+  - apply Z.eqb_neq. intros ->. rewrite Z.bits_0 in C. destruct C. discriminate.
+Qed.
+
 Section Sound.
 Variable s : statement.
 Variable D : positive.
 Let axes := map (axis_of s D) (features s).
 Variable x : point.
+Let priced_axes := axes_of s D.
 Hypothesis sound : forallb sound_axis axes = true.
+Hypothesis columns_sound : forallb (sound_column (features s)) (columns s) = true.
 Hypothesis allows_x : Forall2 allows (features s) x.
 Let paid := payments axes x.
 
@@ -239,7 +258,7 @@ Lemma at_axis j f : nth_error (features s) j = Some f ->
   nth_error paid j = Some (nth j x 0, cost (axis_of s D f) (nth j x 0)) /\
   allows f (nth j x 0) /\ sound_axis (axis_of s D f) = true.
 Proof.
-  unfold paid, axes in *. revert sound. revert j. induction allows_x as [| g i fs y A F IH]; intros [| j] S E; simpl in *;
+  clear columns_sound. unfold paid, axes in *. revert sound. revert j. induction allows_x as [| g i fs y A F IH]; intros [| j] S E; simpl in *;
     try discriminate; apply andb_true_iff in S as [S1 S2].
   - injection E as <-. auto.
   - apply IH; auto.
@@ -252,71 +271,73 @@ Proof.
   - apply nth_error_None in F. rewrite <- (map_length (axis_of s D)) in F. apply nth_error_None in F. congruence.
 Qed.
 
-Lemma grid_of f lower upper : sound_axis (axis_of s D f) = true -> domain_of f = Between lower upper ->
-  sound_grid (axis_of s D f).
-Proof.
-  intros S E. repeat split; auto. unfold sound_axis in S. simpl in S. rewrite E, !andb_true_iff in S. simpl. tauto.
-Qed.
-
 Lemma price_nonnegative a p : In p (prices_of a) -> 0 <= fst p.
 Proof.
   unfold prices_of. destruct (domain_of (about a)); simpl; [tauto |]. rewrite in_map_iff. intros (n & <- & _). simpl. lia.
 Qed.
 
-Lemma cut_tree_sound t : forall c, cut_tree_of s axes t = Some c -> lands paid c = leaf_of s x t /\ fair paid c.
+Lemma priced_about j a prices : nth_error priced_axes j = Some (a, prices) ->
+  exists f, nth_error (features s) j = Some f /\ a = axis_of s D f /\ prices = prices_of a.
 Proof.
-  induction t as [scores | c threshold cut l IHl r IHr]; simpl; intros u E.
+  unfold priced_axes, axes_of. intro E. destruct (nth_error (map (axis_of s D) (features s)) j) as [b |] eqn:B.
+  - rewrite (map_nth_error _ _ _ B) in E. injection E as <- <-. destruct (axis_about j b B) as (f & Ef & ->). eauto.
+  - apply nth_error_None in B. rewrite <- (map_length (fun a => (a, prices_of a))) in B. apply nth_error_None in B.
+    congruence.
+Qed.
+
+Lemma cut_tree_sound t : forall c, cut_tree_of s priced_axes t = Some c -> lands paid c = leaf_of s x t /\ fair paid c.
+Proof.
+  induction t as [scores | c t cut l IHl r IHr]; simpl; intros u E.
   - injection E as <-. simpl. auto.
-  - destruct (cut_tree_of s axes l) as [l' |]; [| discriminate].
-    destruct (cut_tree_of s axes r) as [r' |]; [| discriminate].
+  - destruct (cut_tree_of s priced_axes l) as [l' |]; [| discriminate].
+    destruct (cut_tree_of s priced_axes r) as [r' |]; [| discriminate].
     destruct (IHl l' eq_refl) as [Ll Fl]. destruct (IHr r' eq_refl) as [Lr Fr]. clear IHl IHr.
-    unfold column_value. destruct (nth_error (columns s) c) as [[j levels] |]; [| discriminate].
-    destruct (nth_error axes j) as [a |] eqn:Ea; [| discriminate].
-    destruct (axis_about j a Ea) as (f & Ef & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
+    unfold column_value. destruct (nth_error (columns s) c) as [column |] eqn:Ec; [| discriminate].
+    assert (sound_column (features s) column = true) as Sc.
+    { rewrite forallb_forall in columns_sound. eapply columns_sound, nth_error_In, Ec. }
+    set (j := feature_of column) in *.
+    destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
+    destruct (priced_about j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
     rewrite Ef. simpl about in E. pose proof A as A'. unfold allows in A. set (i := nth j x 0) in *.
     destruct (domain_of f) as [lower upper | mask] eqn:Dom.
-    + destruct levels as [levels |]; [discriminate |].
-      destruct (cut_holds s threshold (kind_of f) lower upper cut) eqn:H; [| discriminate].
-      pose proof (grid_of f lower upper S Dom) as G. pose proof G as (_ & K & _). simpl in K.
-      injection E as <-. split.
-      * simpl. unfold index_at. rewrite Ep. simpl fst. rewrite Ll, Lr.
-        unfold cut_holds in H. rewrite andb_true_iff, !orb_true_iff, negb_true_iff, Z.ltb_lt, Z.leb_le in H.
-        rewrite !passes_fast_is_passes, !given_fast_is_given in H. destruct H as [H1 H2].
-        destruct (Z.leb_spec i cut) as [L | L].
-        -- destruct H1 as [H1 | H1]; [lia |].
-           rewrite (passes_monotone s threshold _ _ (given_monotone _ _ _ K L) H1). reflexivity.
-        -- destruct H2 as [H2 | H2]; [lia |].
-           destruct (passes s threshold (given (kind_of f) i)) eqn:P; auto.
-           rewrite (passes_monotone s threshold (given (kind_of f) (cut + 1)) (given (kind_of f) i)) in H2; auto;
-             [discriminate | apply given_monotone; auto; lia].
-      * simpl. split; [exact Fl |]. split; [exact Fr |]. intros p Np. rewrite Ep in Np. injection Np as <-. simpl fst.
-        simpl snd. intro Far. apply (farther_costs_more (axis_of s D f)); auto.
-        simpl. destruct (Z.ltb_spec cut (start f)); simpl in Far; lia.
+    + destruct t as [threshold |]; [| discriminate].
+      destruct (cut_holds s threshold f column lower upper cut) eqn:H; [| discriminate].
+      pose proof (grid_of (axis_of s D f) lower upper S Dom eq_refl) as G.
+      rewrite (cut_sound s (features s) f column threshold lower upper cut i Ef Sc Dom H A).
+      unfold cut_holds in H. rewrite !andb_true_iff, !Z.leb_le in H. destruct H as (((Lo & Hi) & _) & _).
+      assert (forall p, nth_error paid j = Some p ->
+        (if cut <? start f then fst p <= cut else cut < fst p) ->
+        fst (if cut <? start f then least_cost (axis_of s D f) lower cut else least_cost (axis_of s D f) (cut + 1) upper)
+          <= fst (snd p) /\
+        snd (if cut <? start f then least_cost (axis_of s D f) lower cut else least_cost (axis_of s D f) (cut + 1) upper)
+          <= snd (snd p)) as Fair.
+      { intros p Np. rewrite Ep in Np. injection Np as <-. simpl fst. simpl snd.
+        destruct (cut <? start f); intro Far; apply (least_cost_below (axis_of s D f)); auto; lia. }
+      cbv zeta in E. cbn [about axis_of] in E.
+      destruct (falls column); injection E as <-; cbn [lands fair]; unfold index_at; rewrite Ep; cbn [fst]; rewrite Ll, Lr;
+        (split; [destruct (i <=? cut); reflexivity |]).
+      * split; [exact Fr |]. split; [exact Fl | rewrite <- Ep; exact Fair].
+      * split; [exact Fl |]. split; [exact Fr | rewrite <- Ep; exact Fair].
     + injection E as <-.
       assert (In (i, cost (axis_of s D f) i) (prices_of (axis_of s D f))) as I by (eapply priced; eauto).
       split.
       * simpl. unfold index_at. rewrite Ep. simpl fst. rewrite Ll, Lr.
         rewrite passing_spec; [| apply in_map_iff; eexists; split; [| exact I]; auto | apply price_nonnegative].
-        rewrite passes_fast_is_passes. unfold level_value. rewrite given_fast_is_given.
-        destruct levels; reflexivity.
+        rewrite passes_fast_is_passes, column_fast_is_column by (eapply sound_divides; eauto). reflexivity.
       * simpl. split; [exact Fl |]. split; [exact Fr |]. intros p Np. rewrite Ep in Np. injection Np as <-. exact I.
 Qed.
 
 Variable shapes : list (cut_tree (list Z)).
-Hypothesis shapes_of : all (map (cut_tree_of s axes) (trees s)) = Some shapes.
+Hypothesis shapes_of : all (map (cut_tree_of s priced_axes) (trees s)) = Some shapes.
 Variable limit : option Z.
 Hypothesis near : within limit paid.
 Hypothesis has_few : match most_changes s with None => True | Some k => (changes (features s) x <= k)%nat end.
+Hypothesis obeyed : forallb (obeys (features s) x) (rules s) = true.
+Hypothesis outside : existsb (in_region s x) (avoid s) = false.
 Hypothesis exact_units : unit s <= 1074.
 Variable leaves : list (list Z).
 Hypothesis arranged : Permutation (map (leaf_of s x) (trees s)) leaves.
-Hypothesis in_order : ordered s = true -> leaves = map (leaf_of s x) (trees s).
-
-Lemma sum_permuted (g : list Z -> Z) l m : Permutation l m -> sum (map g l) = sum (map g m).
-Proof. induction 1; simpl; lia. Qed.
-
-Lemma sizes_permuted (l m : list Z) : Permutation l m -> sum l = sum m /\ length l = length m.
-Proof. induction 1; simpl; lia. Qed.
+Hypothesis in_order : repeatable s = true -> leaves = map (leaf_of s x) (trees s).
 
 Lemma leaves_of : map (lands paid) shapes = map (leaf_of s x) (trees s) /\ Forall (fair paid) shapes.
 Proof.
@@ -342,10 +363,7 @@ Proof.
   intros I C. destruct leaves_of as [L F]. unfold cannot_hold, opponent in C. simpl in C.
   destruct (best_sum_sound (margin c) shapes b F I) as (v & E & V). rewrite E in C. apply Z.ltb_lt in C.
   destruct (holds round s _ c) eqn:H; auto. exfalso.
-  assert (Forall2 (fun leaf size => magnitude c leaf <= size)
-    (map (leaf_of s x) (trees s)) (map (leaf_size s c) (trees s))) as S.
-  { clear. generalize (trees s). induction l; simpl; constructor; auto using magnitude_of_leaf. }
-  destruct (Permutation_Forall2 arranged S) as (sizes & Ps & S').
+  destruct (Permutation_Forall2 arranged (sizes_of_leaves s x c)) as (sizes & Ps & S').
   pose proof (held_margin s _ _ c exact_units S' H) as M.
   destruct (sizes_permuted _ _ Ps) as [Es El]. unfold least_margin, bounds in M, C. rewrite <- Es, <- El in M.
   rewrite <- (sum_permuted _ _ _ arranged), <- L, map_map in M. lia.
@@ -356,7 +374,7 @@ Proof.
   unfold paid, axes, inside. clear - allows_x. revert b.
   induction allows_x as [| f i fs y A F IH]; simpl; intros b I; [lia |].
   inversion I as [| r ? rest ? C R]; subst. specialize (IH F rest R). simpl in *.
-  destruct (start_is_out (axis_of s D f) r) eqn:O; [| lia].
+  destruct (start_is_out f r) eqn:O; [| lia].
   destruct (Z.eqb_spec i (start f)) as [-> | _]; [| lia]. exfalso.
   destruct r as [lower upper l big | mask l big]; simpl in *.
   - rewrite orb_true_iff, !Z.ltb_lt in O. lia.
@@ -371,63 +389,165 @@ Proof.
   induction 1 as [| u v us vs O R IH]; simpl; auto. rewrite (only_sound paid u b v I O). f_equal. exact IH.
 Qed.
 
-Theorem node_sound p : forall b, inside b paid ->
-  check_node s axes limit shapes (map (map (opponent s shapes)) (goal s)) p b = true ->
+Lemma lies_here b : fits (features s) b = true -> inside b paid -> lies (features s) b x.
+Proof.
+  unfold paid, axes, inside, lies. clear - sound allows_x. revert b. unfold axes in sound.
+  induction allows_x as [| f i fs y A F IH]; intros [| r b] T I; simpl in *; try discriminate.
+  - split; constructor.
+  - inversion I as [| ? ? ? ? C R]; subst. apply andb_true_iff in sound as [S1 S2].
+    assert (has_index f r i /\ fits fs b = true) as [H T'].
+    { unfold has_index. unfold sound_axis in S1. cbn [about axis_of] in S1.
+      destruct (domain_of f), r; try discriminate; simpl in C; (split; [split; [exact A |] | exact T]);
+        [exact (proj1 C) |].
+      rewrite !andb_true_iff, !Z.leb_le in S1. destruct S1 as [_ S1]. split; [exact S1 | exact (proj1 C)]. }
+    destruct (IH S2 F b T' R) as [L E]. split; [constructor; auto | simpl; congruence].
+Qed.
+
+Let opponents := map (map (fun c => opponent s shapes (may s c))) (goal s).
+
+Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit shapes opponents p b = true ->
   decides round s leaves = false.
 Proof.
-  induction p as [j at_most p IHp q IHq | | | | |]; simpl; intros b I C.
-  - destruct (nth_error axes j) as [a |] eqn:Ea; [| discriminate].
-    destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].
-    destruct (axis_about j a Ea) as (f & Ef & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S). simpl about in C.
-    destruct (inside_nth _ _ _ _ I Er) as (pay & Np & Cover). rewrite Ep in Np. injection Np as <-.
-    destruct (domain_of f) as [lo hi | known] eqn:Dom, r as [lower upper l big | mask l big]; try discriminate;
-      apply andb_true_iff in C as [C1 C2]; unfold covers in Cover; simpl fst in Cover; destruct Cover as [Cover _].
-    + pose proof (grid_of f lo hi S Dom) as G.
-      destruct (Z.le_gt_cases (nth j x 0) at_most).
-      * apply (IHp (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
-        eapply inside_set; eauto. apply interval_covers; auto. lia.
-      * apply (IHq (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
-        eapply inside_set; eauto. apply interval_covers; auto. lia.
-    + assert (In (nth j x 0, cost (axis_of s D f) (nth j x 0)) (prices_of (axis_of s D f))) as P by (eapply priced; eauto).
-      destruct (Z.testbit at_most (nth j x 0)) eqn:T.
-      * apply (IHp (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
-        eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.land_spec, Cover, T. reflexivity.
-      * apply (IHq (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
-        eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.ldiff_spec, Cover, T. reflexivity.
-  - exfalso. clear - I C. induction I as [| r y b paid Cover I IH]; simpl in C; [discriminate |].
-    apply orb_true_iff in C as [C | C]; auto. destruct r; simpl in *.
-    + apply Z.ltb_lt in C. lia.
-    + apply Z.eqb_eq in C. subst. rewrite Z.bits_0 in Cover. destruct Cover. discriminate.
+  intros I C. unfold check_leaf in C. rewrite (no_index_false b _ I) in C. cbn [orb] in C.
+  destruct p as [j at_most p q | | | | k | k | |]; try discriminate.
   - exfalso. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I).
     rewrite (not_beyond limit paid) in C; auto; [discriminate | lia].
   - exfalso. destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
-    pose proof (sure_changes_below b I). lia.
-  - unfold decides. induction (goal s) as [| part parts IH]; simpl in *; auto.
+    unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
+    pose proof (sure_changes_below b I). unfold axes in *. lia.
+  - exfalso. destruct (nth_error (avoid s) k) as [r |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
+    pose proof (region_holds s b x r (lies_here b F I) H) as R.
+    assert (existsb (in_region s x) (avoid s) = true); [| congruence].
+    apply existsb_exists. exists r. split; auto. eapply nth_error_In, E.
+  - exfalso. destruct (nth_error (rules s) k) as [c |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
+    apply negb_true_iff in H. pose proof (rule_is_broken _ _ _ (lies_here b F I) c H) as R.
+    rewrite forallb_forall in obeyed. rewrite (obeyed c) in R; [discriminate | eapply nth_error_In, E].
+  - unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
     apply andb_true_iff in C as [C1 C2]. rewrite IH by auto. rewrite orb_false_r.
     induction part as [| c part IHc]; simpl in *; [discriminate |].
     apply orb_true_iff in C1 as [C1 | C1].
-    + rewrite (opponent_sound c b I C1). reflexivity.
+    + rewrite (opponent_sound (may s c) b I C1). reflexivity.
     + rewrite IHc by auto. apply andb_false_r.
   - destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
     apply andb_true_iff in C as [O C]. rewrite (only_all b reached I E), decides_fast, <- (in_order O) in C.
     apply negb_true_iff, C.
 Qed.
+
+Theorem node_sound p : forall b, inside b paid ->
+  check_node s priced_axes limit shapes opponents p b = true -> decides round s leaves = false.
+Proof.
+  induction p as [j at_most p IHp q IHq | | | | k | k | |]; intros b I C;
+    [| exact (leaf_sound Empty b I C) | exact (leaf_sound Distance b I C) | exact (leaf_sound Changes b I C)
+     | exact (leaf_sound (Avoided k) b I C) | exact (leaf_sound (Rule k) b I C) | exact (leaf_sound Trees b I C)
+     | exact (leaf_sound Cell b I C)].
+  simpl in C.
+  destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
+  destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].
+  destruct (priced_about j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
+  simpl about in C. destruct (inside_nth _ _ _ _ I Er) as (pay & Np & Cover). rewrite Ep in Np. injection Np as <-.
+  destruct (domain_of f) as [lo hi | known] eqn:Dom, r as [lower upper l big | mask l big]; try discriminate;
+    apply andb_true_iff in C as [C1 C2]; unfold covers in Cover; simpl fst in Cover; destruct Cover as [Cover _].
+  - pose proof (grid_of (axis_of s D f) lo hi S Dom eq_refl) as G.
+    destruct (Z.le_gt_cases (nth j x 0) at_most).
+    + apply (IHp (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
+      eapply inside_set; eauto. apply interval_covers; auto. lia.
+    + apply (IHq (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
+      eapply inside_set; eauto. apply interval_covers; auto. lia.
+  - assert (In (nth j x 0, cost (axis_of s D f) (nth j x 0)) (prices_of (axis_of s D f))) as P by (eapply priced; eauto).
+    destruct (Z.testbit at_most (nth j x 0)) eqn:T.
+    + apply (IHp (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
+      eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.land_spec, Cover, T. reflexivity.
+    + apply (IHq (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
+      eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.ldiff_spec, Cover, T. reflexivity.
+Qed.
 End Sound.
+
+(** ** No overflow *)
+
+Lemma error_bound_grows p size m n : 0 <= size -> (m <= n)%nat -> error_bound p size m <= error_bound p size n.
+Proof.
+  intros S L. assert (forall k, 0 <= error_bound p size k) as N.
+  { induction k as [| k IH]; simpl; [lia |]. pose proof (Z.div_pos (size + error_bound p size k) (2 ^ p)).
+    destruct (Z.le_gt_cases (2 ^ p) 0) as [X | X].
+    - assert (2 ^ p = 0) as -> by (pose proof (Z.pow_nonneg 2 p); lia). rewrite Zdiv_0_r. lia.
+    - lia. }
+  induction L as [| n L IH]; simpl; [lia |]. specialize (N n). pose proof (Z.div_pos (size + error_bound p size n) (2 ^ p)).
+  destruct (Z.le_gt_cases (2 ^ p) 0) as [X | X].
+  - assert (2 ^ p = 0) as -> by (pose proof (Z.pow_nonneg 2 p); lia). rewrite Zdiv_0_r. lia.
+  - lia.
+Qed.
+
+Lemma sum_firstn (sizes : list Z) n : Forall (fun z => 0 <= z) sizes -> sum (firstn n sizes) <= sum sizes.
+Proof.
+  intro F. revert n. induction F as [| z l Z0 F IH]; intros [| n]; simpl; try lia.
+  - assert (0 <= sum l) by (clear - F; induction F; simpl; lia). lia.
+  - specialize (IH n). lia.
+Qed.
+
+Lemma Forall2_firstn {A B} (R : A -> B -> Prop) l m n : Forall2 R l m -> Forall2 R (firstn n l) (firstn n m).
+Proof. intro F. revert n. induction F; intros [| n]; simpl; constructor; auto. Qed.
+
+Lemma prefix_bounded s c leaves sizes n : Forall2 (fun leaf size => magnitude c leaf <= size) leaves sizes ->
+  let b := bounds (precision s) sizes (magnitude c (first_scores s)) in
+  Z.abs (run_sum (precision s) (plus c) (firstn n leaves) (get (plus c) (first_scores s))) +
+  Z.abs (run_sum (precision s) (minus c) (firstn n leaves) (get (minus c) (first_scores s))) <= fst b + snd b.
+Proof.
+  intros F. cbv zeta. unfold bounds. cbn [fst snd]. set (size := magnitude c (first_scores s) + sum sizes).
+  assert (Forall (fun z => 0 <= z) sizes) as N.
+  { clear - F. induction F as [| leaf z ls zs M F IH]; constructor; auto. unfold magnitude in M. lia. }
+  pose proof (sum_firstn sizes n N) as L.
+  assert (0 <= size) as S.
+  { unfold size, magnitude. assert (0 <= sum sizes) by (clear - N; induction N; simpl; lia). lia. }
+  pose proof (sums_bounded (precision s) c size (precision_positive s) (firstn n leaves) (firstn n sizes)
+    (get (plus c) (first_scores s)) (get (minus c) (first_scores s)) (get (plus c) (first_scores s))
+    (get (minus c) (first_scores s)) 0 (Forall2_firstn _ _ _ n F)
+    ltac:(unfold size, magnitude; lia) ltac:(simpl; lia)) as [B E].
+  rewrite Nat.add_0_r in E.
+  assert (error_bound (precision s) size (length (firstn n leaves)) <= error_bound (precision s) size (length sizes)).
+  { apply error_bound_grows; auto. rewrite firstn_length.
+    assert (length leaves = length sizes) by (clear - F; induction F; simpl; auto). lia. }
+  lia.
+Qed.
+
+Lemma finite_sums s x leaves n part c k : forallb (forallb (sums_stay_finite s)) (goal s) = true ->
+  Permutation (map (leaf_of s x) (trees s)) leaves -> In part (goal s) -> In c part ->
+  plus c = Some k \/ minus c = Some k -> Z.abs (float_sum round s (firstn n leaves) k) < largest_sum s.
+Proof.
+  intros G P Ip Ic K. rewrite forallb_forall in G. specialize (G part Ip). rewrite forallb_forall in G.
+  specialize (G c Ic). unfold sums_stay_finite in G. apply Z.ltb_lt in G.
+  destruct (Permutation_Forall2 P (sizes_of_leaves s x c)) as (sizes & Ps & F).
+  destruct (sizes_permuted _ _ Ps) as [Es El].
+  pose proof (prefix_bounded s c leaves sizes n F) as B. cbv zeta in B. unfold bounds in *. rewrite <- Es, <- El in B.
+  change (Z.abs (run_sum (precision s) (Some k) (firstn n leaves) (get (Some k) (first_scores s))) < largest_sum s).
+  destruct K as [K | K]; rewrite K in B; lia.
+Qed.
+
+Theorem well_formed_finite s D x : well_formed s D = true -> Forall2 allows (features s) x -> stays_finite s x.
+Proof.
+  unfold well_formed. rewrite !andb_true_iff. intros ((((((S & _) & _) & _) & C) & G) & _) A. split.
+  - intros c f Ic Ef. rewrite forallb_forall in C. apply (finite_column (features s) f c); auto.
+    destruct (at_axis s D x S A (feature_of c) f Ef) as (_ & _ & H & _). exact H.
+  - intros leaves n part c k [P _] Ip Ic K. exact (finite_sums s x leaves n part c k G P Ip Ic K).
+Qed.
 
 Theorem check_sound (s : statement) (c : certificate) : check s c = true -> claim s.
 Proof.
-  unfold check, claim. rewrite !andb_true_iff. intros (((S & G) & U) & C) x [A Few] (leaves & Arranged & InOrder & Goal).
+  unfold check, claim. rewrite andb_true_iff. intros [W C] x (A & Few & Obeyed & Outside).
+  split; [eapply well_formed_finite; eauto |]. intros (leaves & (Arranged & InOrder) & Goal).
+  unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as ((((((S & G) & _) & U) & Cols) & _) & _).
   apply Z.leb_le in U. set (D := cost_unit c) in *.
-  destruct (all (map (cut_tree_of s (map (axis_of s D) (features s))) (trees s))) as [shapes |] eqn:E; [| discriminate].
+  destruct (all (map (cut_tree_of s (axes_of s D)) (trees s))) as [shapes |] eqn:E; [| discriminate].
   set (paid := payments (map (axis_of s D) (features s)) x).
-  assert (inside (map root_range (map (axis_of s D) (features s))) paid) as I.
-  { unfold paid, inside. clear - S A. induction A as [| f i fs x A F IH]; simpl in *; constructor.
+  assert (inside (map (fun a => root_range (fst a)) (axes_of s D)) paid) as I.
+  { unfold paid, inside, axes_of. rewrite map_map. simpl. clear - S A.
+    induction A as [| f i fs x A F IH]; simpl in *; constructor.
     - apply andb_true_iff in S as [S _]. apply root_covers; auto.
     - apply IH. apply andb_true_iff in S. tauto. }
   assert (forall limit,
-    check_node s (map (axis_of s D) (features s)) limit shapes (map (map (opponent s shapes)) (goal s)) (proof_of c)
-      (map root_range (map (axis_of s D) (features s))) = true -> within limit paid -> False) as K.
-  { intros limit C' W. pose proof (node_sound s D x S A shapes E limit W Few U leaves Arranged InOrder (proof_of c) _ I C'). congruence. }
+    check_node s (axes_of s D) limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)) (proof_of c)
+      (map (fun a => root_range (fst a)) (axes_of s D)) = true -> within limit paid -> False) as K.
+  { intros limit C' Near. pose proof (node_sound s D x S Cols A shapes E limit Near Few Obeyed Outside U leaves Arranged
+      InOrder (proof_of c) _ I C'). congruence. }
   specialize (K _ C). destruct (closer_than s) as [q |]; simpl in K.
   - destruct (Qlt_le_dec (distance s x) q) as [L |]; auto. exfalso. apply K.
     pose proof (paid_below_distance s D x S G) as P. cbv zeta in P. fold paid in P.

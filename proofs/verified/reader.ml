@@ -1,0 +1,515 @@
+(* From the JSON of FORMAT.md to the statement, the certificate and the witness of the checked theory.
+
+   This file is trusted: what it makes of a file is what the theorem is about. It is printed back (printer.ml), so that
+   another reader of the same file can say whether both read the same. Hints and the unit of distances (hints.ml) are
+   checked by the theory and may be wrong without harm. *)
+
+module C = Accepts
+open Json
+
+exception Refused of string
+exception Not_covered of string
+
+let refused form = Printf.ksprintf (fun words -> raise (Refused words)) form
+let need holds form = Printf.ksprintf (fun words -> if not holds then raise (Refused words)) form
+
+let max_nodes = 10_000_000
+
+(* ---------------------------------------------------------------- fields *)
+
+let fields data names where =
+  match data with
+  | Object found ->
+      let given = List.sort compare (List.map fst found) in
+      need (given = List.sort compare names) "%s: expected the fields %s" where (String.concat ", " names);
+      fun name -> List.assoc name found
+  | _ -> refused "%s: expected an object" where
+
+let has data name = match data with Object found -> List.mem_assoc name found | _ -> false
+
+let items ?length data where =
+  match data with
+  | List found ->
+      (match length with
+       | Some n -> need (Array.length found = n) "%s: expected %d entries" where n
+       | None -> ());
+      found
+  | _ -> refused "%s: expected a list" where
+
+let list_of read data where = Array.to_list (Array.map (fun x -> read x where) (items data where))
+
+let whole data low high where =
+  match data with
+  | Whole n when Z.leq low n && Z.leq n high -> n
+  | _ -> refused "%s: expected an integer from %s to %s" where (Z.format "%d" low) (Z.format "%d" high)
+
+let int_of data low high where = Z.to_int (whole data (Z.of_int low) (Z.of_int high) where)
+let truth data where = match data with Truth b -> b | _ -> refused "%s: expected true or false" where
+let word data choices where =
+  match data with
+  | Text found when List.mem found choices -> found
+  | _ -> refused "%s: expected one of %s" where (String.concat ", " choices)
+
+let two n = Z.shift_left Z.one n
+
+let digits text from till =
+  till > from && (let rec go i = i >= till || (match text.[i] with '0' .. '9' -> go (i + 1) | _ -> false) in go from)
+
+let rational ?low data where =
+  let fail () = refused "%s: expected a number such as \"3\" or \"-1/3\"" where in
+  match data with
+  | Text text when String.length text <= max_digits ->
+      let length = String.length text in
+      let from = if length > 0 && text.[0] = '-' then 1 else 0 in
+      let bar = match String.index_opt text '/' with Some i -> i | None -> length in
+      if not (digits text from bar && (bar = length || digits text (bar + 1) length)) then fail ();
+      let above = Z.of_string (String.sub text 0 bar) in
+      let below = if bar = length then Z.one else Z.of_string (String.sub text (bar + 1) (length - bar - 1)) in
+      need (Z.sign below > 0) "%s: divides by zero" where;
+      (match low with
+       | Some n -> need (Z.geq above (Z.mul below (Z.of_int n))) "%s: expected a number of at least %d" where n
+       | None -> ());
+      let g = Z.gcd above below in
+      { C.qnum = Z.divexact above g; qden = Z.divexact below g }
+  | _ -> fail ()
+
+(* A float as (mantissa, exponent), the mantissa odd or 0. *)
+let reduced mantissa exponent =
+  if Z.sign mantissa = 0 then (Z.zero, Z.zero)
+  else let zeros = Z.trailing_zeros mantissa in (Z.shift_right mantissa zeros, Z.of_int (exponent + zeros))
+
+let floats : (string, Z.t * Z.t) Hashtbl.t = Hashtbl.create 4096
+
+let read_float text where =
+  let fail () = refused "%s: %S is no double such as \"0x1.8p+1\"" where text in
+  let length = String.length text in
+  let at = ref 0 in
+  let next () = let c = if !at < length then text.[!at] else '\000' in incr at; c in
+  let sign = if length > 0 && text.[0] = '-' then (incr at; -1) else 1 in
+  if next () <> '0' || next () <> 'x' then fail ();
+  let lead = match next () with '0' -> 0 | '1' -> 1 | _ -> fail () in
+  let from = if !at < length && text.[!at] = '.' then !at + 1 else !at in
+  let bar = match String.index_from_opt text !at 'p' with Some i -> i | None -> fail () in
+  let count = bar - from in
+  if (from > !at && count < 1) || (from = !at && count <> 0) || count > 13 then fail ();
+  for i = from to bar - 1 do match text.[i] with '0' .. '9' | 'a' .. 'f' -> () | _ -> fail () done;
+  let sharp = if count = 0 then Z.zero else Z.of_string ("0x" ^ String.sub text from count) in
+  let size = length - bar - 2 in
+  if size < 1 || size > 4 || not (digits text (bar + 2) length) then fail ();
+  let power = int_of_string (String.sub text (bar + 2) size) in
+  let power = match text.[bar + 1] with '+' -> power | '-' -> -power | _ -> fail () in
+  let mantissa = Z.add (Z.shift_left (Z.of_int lead) 52) (Z.shift_left sharp (52 - (4 * count))) in
+  if power < -1022 || power > 1023 || (lead = 0 && Z.sign mantissa <> 0 && power <> -1022) then fail ();
+  reduced (Z.mul (Z.of_int sign) mantissa) (power - 52)
+
+let floating data where =
+  match data with
+  | Text text ->
+      (match Hashtbl.find_opt floats text with
+       | Some found -> found
+       | None -> let found = read_float text where in Hashtbl.add floats text found; found)
+  | _ -> refused "%s: expected a float as text" where
+
+let nat = Nats.nat
+
+(* ---------------------------------------------------------------- features and columns *)
+
+type side = Grid of string | Rank of int  (* the kind of grid, or the number of levels *)
+
+let grid data where =
+  let missing = has data "missing" in
+  let names = ["name"; "weight"; "kind"; "grid"; "step"; "extra"; "lower"; "upper"; "start"; "scale"] in
+  let field = fields data (if missing then names @ ["missing"] else names) where in
+  let at name = where ^ ": " ^ name in
+  (match field "name" with Text _ -> () | _ -> refused "%s: a name is text" where);
+  let weight = rational ~low:0 (field "weight") (at "weight") in
+  let grid = word (field "grid") ["step"; "float64"; "float32"] (at "grid") in
+  let scale = rational (field "scale") (at "scale") and step = rational (field "step") (at "step") in
+  need (Z.sign scale.C.qnum > 0 && Z.sign step.C.qnum > 0) "%s: scale and step must be positive" where;
+  let kind =
+    match grid, field "extra" with
+    | "step", extra ->
+        let extra = match extra with Null -> None | q -> Some (rational q (at "extra")) in
+        let below = match extra with None -> step.C.qden | Some e -> Z.lcm step.C.qden e.C.qden in
+        let over q = Z.mul q.C.qnum (Z.divexact below q.C.qden) in
+        C.Step (over step, below, Option.map over extra)
+    | _, Null -> if grid = "float64" then C.Float64 else C.Float32
+    | _ -> refused "%s: only a grid of steps has an extra value" where in
+  let largest = match kind with
+    | C.Float64 -> Z.of_string "0x7fefffffffffffff" | C.Float32 -> Z.of_string "0x7f7fffff" | _ -> two 1100 in
+  let index name = whole (field name) (Z.neg largest) largest (at name) in
+  let low = index "lower" and high = index "upper" and start = index "start" in
+  need (Z.leq low high) "%s: lower lies above upper" where;
+  let absent, last =
+    if not missing then (None, high)
+    else begin
+      let field = fields (field "missing") ["cost"; "allowed"] (at "missing") in
+      let cost = rational ~low:0 (field "cost") (at "missing: cost") in
+      (Some (Z.succ high, cost), if truth (field "allowed") (at "missing: allowed") then Z.succ high else high)
+    end in
+  let is_absent i = match absent with Some (m, _) -> Z.equal i m | None -> false in
+  let place i = Z.abs (C.place kind Z.zero i) in
+  List.iter
+    (fun i ->
+      let most = match kind with C.Step (_, d, _) -> Z.shift_left d 1023 | _ -> two 2097 in
+      need (Z.lt (place i) most) "%s: its values are too large for a double" where)
+    [low; high; (if is_absent start then high else start)];
+  ({ C.kind_of = kind; domain_of = C.Between (low, last); start; scale; weight; absent }, Grid grid)
+
+let levels data where =
+  let missing = has data "missing" in
+  let names = ["name"; "weight"; "kind"; "count"; "allowed"; "start"; "ordered"] in
+  let field = fields data (if missing then names @ ["missing"] else names) where in
+  let at name = where ^ ": " ^ name in
+  (match field "name" with Text _ -> () | _ -> refused "%s: a name is text" where);
+  let weight = rational ~low:0 (field "weight") (at "weight") in
+  let count = int_of (field "count") 1 10_000 (at "count") in
+  let mask = whole (field "allowed") Z.one (Z.pred (two count)) (at "allowed") in
+  let start = int_of (field "start") 0 (count - 1) (at "start") in
+  let ordered = truth (field "ordered") (at "ordered") in
+  let absent =
+    if not missing then None
+    else
+      let field = fields (field "missing") ["cost"] (at "missing") in
+      Some (Z.of_int (count - 1), rational ~low:0 (field "cost") (at "missing: cost")) in
+  let steps = max (count - 1 - if missing then 1 else 0) 1 in
+  let kind = if ordered then C.Ordinal (Z.of_int steps) else C.Nominal in
+  ( { C.kind_of = kind; domain_of = C.Among mask; start = Z.of_int start; scale = { qnum = Z.one; qden = Z.one }; weight;
+        absent },
+    Rank count )
+
+let feature data where =
+  match (match data with Object found -> List.assoc_opt "kind" found | _ -> None) with
+  | Some (Text "grid") -> grid data where
+  | Some (Text "levels") -> levels data where
+  | _ -> refused "%s: kind: expected one of grid, levels" where
+
+let operation data where =
+  let pair = items ~length:2 data where in
+  let x = floating pair.(1) where in
+  match word pair.(0) ["add"; "sub"; "mul"; "div"] where with
+  | "add" -> C.Add x
+  | "sub" -> C.Subtract x
+  | "mul" -> C.Multiply x
+  | _ -> need (Z.sign (fst x) <> 0) "%s: divides by zero" where; C.Divide x
+
+let column features sides data where =
+  let parts = items data where in
+  let size = Array.length parts in
+  need (size = 3 || size = 4) "%s: expected 3 or 4 entries" where;
+  let j = int_of parts.(0) 0 (Array.length features - 1) where in
+  let lacking = (match sides.(j) with Grid _ -> true | Rank _ -> false) && features.(j).C.absent <> None in
+  need ((size = 4) = lacking) "%s: a float for what is missing where a number may be, and only there" where;
+  let if_absent = if lacking then Some (floating parts.(3) where) else None in
+  match sides.(j), parts.(2) with
+  | Rank count, chain ->
+      ignore (items ~length:0 chain where);
+      C.Table (nat j, List.map (fun x -> floating x where) (Array.to_list (items ~length:count parts.(1) where)))
+  | Grid grid, chain ->
+      need (parts.(1) = Null) "%s: a grid has no table of levels" where;
+      if chain = Text "float32" then begin
+        need (grid = "step") "%s: only a value of a grid of steps is rounded once to float32" where;
+        C.Single (nat j, if_absent)
+      end else begin
+        let chain = list_of operation chain where in
+        need (List.length chain <= 100) "%s: its operations are too many" where;
+        C.Number (nat j, chain, if_absent)
+      end
+
+(* ---------------------------------------------------------------- rules and regions *)
+
+let rec number features data where =
+  match Array.to_list (items data where) with
+  | [Text "x"; j] -> C.Value (nat (int_of j 0 (Array.length features - 1) where))
+  | [Text "c"; q] -> C.Constant (rational q where)
+  | Text "+" :: (_ :: _ as parts) -> C.Sum (numbers features parts where)
+  | [Text "-"; a; b] -> C.Minus (number features a where, number features b where)
+  | [Text "neg"; a] -> C.Opposite (number features a where)
+  | [Text "*"; q; a] -> C.Times (rational q where, number features a where)
+  | [Text "abs"; a] -> C.Absolute (number features a where)
+  | Text "min" :: (_ :: _ as parts) -> C.Least (numbers features parts where)
+  | Text "max" :: (_ :: _ as parts) -> C.Greatest (numbers features parts where)
+  | _ -> refused "%s: no number" where
+
+and numbers features parts where =
+  match List.rev_map (fun part -> number features part where) parts with
+  | [] -> refused "%s: no parts" where
+  | last :: before -> List.fold_left (fun l a -> C.More (a, l)) (C.One last) before
+
+let rec condition features data where =
+  let n part = number features part where in
+  match Array.to_list (items data where) with
+  | [Text "true"] -> C.Always
+  | [Text "false"] -> C.Never
+  | [Text "<"; a; b] -> C.Less (n a, n b)
+  | [Text "<="; a; b] -> C.AtMost (n a, n b)
+  | [Text "=="; a; b] -> C.Equal (n a, n b)
+  | [Text "!="; a; b] -> C.Unequal (n a, n b)
+  | Text "and" :: parts -> C.Both (conditions features parts where)
+  | Text "or" :: parts -> C.Either (conditions features parts where)
+  | [Text "not"; a] -> C.Not (condition features a where)
+  | _ -> refused "%s: no condition" where
+
+and conditions features parts where =
+  List.fold_left (fun l a -> C.Also (a, l)) C.NoMore (List.rev_map (fun part -> condition features part where) parts)
+
+let point features sides data where =
+  let found = items ~length:(Array.length features) data where in
+  Array.to_list
+    (Array.mapi
+       (fun j i ->
+         match sides.(j) with
+         | Rank count -> whole i Z.zero (Z.of_int (count - 1)) where
+         | Grid "float64" -> let most = Z.of_string "0x7fefffffffffffff" in whole i (Z.neg most) most where
+         | Grid "float32" -> let most = Z.of_string "0x7f7fffff" in whole i (Z.neg most) most where
+         | Grid _ -> whole i (Z.neg (two 1200)) (two 1200) where)
+       found)
+
+let box_side side data where =
+  match side with
+  | Rank count -> C.Mask (whole data Z.zero (Z.pred (two count)) where)
+  | Grid _ ->
+      let ends = items ~length:2 data where in
+      let index i = whole i (Z.neg (two 1200)) (two 1200) where in
+      C.Range (index ends.(0), index ends.(1))
+
+let region features sides data where =
+  if has data "box" then
+    let found = items ~length:(Array.length features) (fields data ["box"] where "box") where in
+    C.InBox (Array.to_list (Array.mapi (fun j side -> box_side sides.(j) side where) found))
+  else if has data "changes" then
+    let last = Array.length features - 1 in
+    C.Changed (list_of (fun j where -> nat (int_of j 0 last where)) (fields data ["changes"] where "changes") where)
+  else if has data "near" then
+    let field = fields data ["near"; "radius"] where in
+    C.Near (point features sides (field "near") where, rational (field "radius") where)
+  else C.Exactly (point features sides (fields data ["point"] where "point") where)
+
+(* ---------------------------------------------------------------- the ensemble *)
+
+(* The largest number that still rounds to a finite float of the type. *)
+let fits_dtype single (m, e) =
+  not single || Z.lt (C.units (Z.abs m, e)) (Z.sub (two 1202) (two 1177))
+
+let test columns c data where =
+  match data with
+  | List found ->
+      (match columns.(c) with C.Table _ -> () | _ -> refused "%s: tests categories of a grid" where);
+      C.Member (Array.to_list (Array.map (fun k -> whole k (Z.of_int (-10_000)) (Z.of_int 10_000) where) found))
+  | _ -> C.Below (floating data where)
+
+(* [hint c test] is where a test cuts the axis of a column; [scores row] are the values of a leaf in units. *)
+let tree columns hint scores data where =
+  let field = fields data ["column"; "threshold"; "left"; "right"; "value"] where in
+  let column = items (field "column") where in
+  let size = Array.length column in
+  need (size > 0) "%s: has no node" where;
+  let part name = items ~length:size (field name) where in
+  let threshold = part "threshold" and left = part "left" and right = part "right" and value = part "value" in
+  let made = Array.make size None in
+  let parents = Bytes.make size '\000' in
+  for n = size - 1 downto 0 do
+    let where = Printf.sprintf "%s: node %d" where n in
+    made.(n) <-
+      (match column.(n) with
+       | Whole c when Z.equal c Z.minus_one ->
+           let is_none = function Whole k -> Z.sign k = 0 | _ -> false in
+           need (is_none threshold.(n) && is_none left.(n) && is_none right.(n)) "%s: a leaf tests nothing" where;
+           Some (C.Leaf (scores value.(n) where))
+       | c ->
+           let c = int_of c 0 (Array.length columns - 1) where in
+           need (value.(n) = Null) "%s: only a leaf has values" where;
+           let question = test columns c threshold.(n) where in
+           let child data =
+             let k = int_of data (n + 1) (size - 1) where in
+             need (Bytes.get parents k = '\000') "%s: its child has two parents" where;
+             Bytes.set parents k '\001';
+             match made.(k) with Some t -> made.(k) <- None; t | None -> refused "%s: its child has two parents" where in
+           let l = child left.(n) in
+           let r = child right.(n) in
+           Some (C.Node (nat c, question, hint c question, l, r)))
+  done;
+  for k = 1 to size - 1 do need (Bytes.get parents k = '\001') "%s: not every node is reached" where done;
+  (Option.get made.(0), size)
+
+let squashed = ["argmax", 0; "softmax", 32; "positive", 0; "nonnegative", 0; "sigmoid", 16; "value", 0]
+
+let leaf_values model =
+  let found = ref [] in
+  let add data = match data with Text _ -> found := floating data "statement: model" :: !found | _ -> () in
+  let all = function List l -> Array.iter add l | _ -> () in
+  all (model "start");
+  (match model "trees" with
+   | List trees ->
+       Array.iter
+         (function
+           | Object tree -> (match List.assoc_opt "value" tree with Some (List rows) -> Array.iter all rows | _ -> ())
+           | _ -> ())
+         trees
+   | _ -> ());
+  !found
+
+let compare_of outputs data where =
+  let parts = items ~length:4 data where in
+  let side = function Null -> None | k -> Some (nat (int_of k 0 (outputs - 1) where)) in
+  let plus = side parts.(0) and minus = side parts.(1) in
+  let than = floating parts.(2) where in
+  need (plus <> None || minus <> None) "%s: no score is compared" where;
+  need (plus = None || minus = None || Z.sign (fst than) = 0) "%s: two scores are compared without a number" where;
+  { C.plus; minus; than; strict = truth parts.(3) where }
+
+(* What tells two tests apart: the column, and the number or the set of numbers. *)
+let key c = function C.Below x -> (c, [x]) | C.Member l -> (c, List.map (fun k -> (k, Z.zero)) (List.sort_uniq Z.compare l))
+
+(* The numbers of the tests (column, threshold), in the order in which they first occur. *)
+let numbered columns trees =
+  let numbers = Hashtbl.create 1024 in
+  let add column threshold =
+    match column with
+    | Whole c when Z.sign c >= 0 && Z.lt c (Z.of_int (Array.length columns)) ->
+        let c = Z.to_int c in
+        let k = key c (test columns c threshold "statement: model") in
+        if not (Hashtbl.mem numbers k) then Hashtbl.add numbers k (Hashtbl.length numbers)
+    | _ -> () in
+  let of_tree = function
+    | Object tree ->
+        (match List.assoc_opt "column" tree, List.assoc_opt "threshold" tree with
+         | Some (List column), Some (List threshold) when Array.length column = Array.length threshold ->
+             Array.iter2 add column threshold
+         | _ -> refused "statement: model: no tree")
+    | _ -> refused "statement: model: no tree" in
+  Array.iter of_tree (items trees "statement: model: trees");
+  numbers
+
+(* Hints from the cuts that a certificate gives; where it gives none, they are looked for. *)
+let given_cuts columns trees cuts search =
+  let numbers = numbered columns trees in
+  let cuts = items ~length:(Hashtbl.length numbers) cuts "cuts" in
+  fun c question ->
+    match columns.(c), cuts.(Hashtbl.find numbers (key c question)) with
+    | C.Table _, Null -> Z.zero
+    | C.Table _, _ -> refused "cuts: a test of levels has no cut"
+    | _, Null -> search c question
+    | _, k -> whole k (Z.neg (two 1200)) (two 1200) "cuts"
+
+let statement data cuts =
+  let where = "statement" in
+  let field =
+    fields data ["features"; "columns"; "model"; "goal"; "distance"; "rules"; "avoid"; "most_changes"; "claim"] where in
+  let model_data = field "model" in
+  need (not (has model_data "sha256")) "statement: model: it is in a file of its own";
+  (match model_data with
+   | Object found when List.assoc_opt "kind" found = Some (Text "network") -> raise (Not_covered "networks")
+   | Object found -> need (List.assoc_opt "kind" found = Some (Text "ensemble")) "statement: model: kind"
+   | _ -> refused "statement: model: expected an object");
+  let raw = items (field "features") "statement: features" in
+  need (Array.length raw <= 10_000) "statement: too many features";
+  let both = Array.mapi (fun j f -> feature f (Printf.sprintf "statement: feature %d" j)) raw in
+  let features = Array.map fst both and sides = Array.map snd both in
+  let raw = items (field "columns") "statement: columns" in
+  need (Array.length raw <= 100_000) "statement: too many columns";
+  let columns = Array.mapi (fun c x -> column features sides x (Printf.sprintf "statement: column %d" c)) raw in
+  let names = ["kind"; "rule"; "cast"; "test"; "dtype"; "ordered"; "error"; "divide"; "start"; "trees"] in
+  let where = "statement: model" in
+  let model = fields model_data names where in
+  let single name = word (model name) ["float64"; "float32"] (where ^ ": " ^ name) = "float32" in
+  let sums_in_float32 = single "dtype" in
+  let error = floating (model "error") where in
+  need (Z.sign (fst error) >= 0) "%s: an error is not negative" where;
+  let unit = List.fold_left (fun u (_, e) -> max u (- (Z.to_int e))) 0 (leaf_values model) in
+  let in_units data where =
+    let (m, e) as x = floating data where in
+    need (fits_dtype sums_in_float32 x) "%s: a value overflows" where;
+    Z.shift_left m (unit + Z.to_int e) in
+  let start_scores = list_of in_units (model "start") where in
+  let outputs = List.length start_scores in
+  let scores row where = Array.to_list (Array.map (fun x -> in_units x where) (items ~length:outputs row where)) in
+  let rule = word (model "rule") (List.map fst squashed) (where ^ ": rule") in
+  let distance = fields (field "distance") ["alpha"; "beta"; "gamma"] "statement: distance" in
+  let mix name = rational ~low:0 (distance name) "statement: distance" in
+  let claim = field "claim" in
+  let closer_than =
+    if has claim "anywhere" then begin
+      need (truth (fields claim ["anywhere"] "statement: claim" "anywhere") "statement: claim") "statement: claim: anywhere";
+      None
+    end else Some (rational ~low:0 (fields claim ["closer_than"] "statement: claim" "closer_than") "statement: claim") in
+  let goal = list_of (list_of (compare_of outputs)) (field "goal") "statement: goal" in
+  let most_changes = match field "most_changes" with
+    | Null -> None
+    | k -> Some (nat (min (int_of k 0 (1 lsl 31) "statement: most_changes") (Array.length features))) in
+  let empty = { C.features = Array.to_list features; columns = Array.to_list columns; cast_to_float32 = single "cast";
+    test_is_strict = word (model "test") ["<="; "<"] (where ^ ": test") = "<"; sums_in_float32;
+    ordered = truth (model "ordered") (where ^ ": ordered"); error; squash = Z.of_int (List.assoc rule squashed);
+    divide = whole (model "divide") Z.one (two 31) (where ^ ": divide"); unit0 = Z.of_int unit; start_scores; trees = [];
+    goal; alpha = mix "alpha"; beta = mix "beta"; gamma = mix "gamma";
+    rules = list_of (condition features) (field "rules") "statement: rules";
+    avoid = list_of (region features sides) (field "avoid") "statement: avoid"; most_changes; closer_than } in
+  let search = Hints.cut empty features columns in
+  let hint = match cuts with None -> search | Some cuts -> given_cuts columns (model "trees") cuts search in
+  let room = ref max_nodes in
+  let read_tree t data =
+    let made, size = tree columns hint scores data (Printf.sprintf "%s: tree %d" where t) in
+    room := !room - size;
+    need (!room >= 0) "%s: too many nodes" where;
+    made in
+  ({ empty with C.trees = Array.to_list (Array.mapi read_tree (items (model "trees") where)) }, features, sides)
+
+(* ---------------------------------------------------------------- proof and witness *)
+
+(* The parts of a box that are too far away, split off: each is a box that the leaf "distance" closes. *)
+let nearer features sides entry rest =
+  let where = "near" in
+  let pair = items ~length:2 entry where in
+  let j = int_of pair.(0) 0 (Array.length features - 1) where in
+  match box_side sides.(j) pair.(1) where with
+  | C.Range (low, high) ->
+      C.Split (nat j, Z.pred low, C.Distance, C.Split (nat j, high, rest, C.Distance))
+  | C.Mask mask -> C.Split (nat j, mask, rest, C.Distance)
+
+(* The leaves of trees that a node names are not looked at: the theory looks for those that a box reaches. *)
+let node features sides data where stack =
+  let leaf made = made :: stack in
+  match Array.to_list (items data where), stack with
+  | [Text "split"; j; at], first :: second :: stack ->
+      let j = int_of j 0 (Array.length features - 1) where in
+      let at = match sides.(j) with
+        | Rank count -> whole at Z.zero (Z.pred (two count)) where
+        | Grid _ -> whole at (Z.neg (two 1200)) (two 1200) where in
+      C.Split (nat j, at, first, second) :: stack
+  | Text "split" :: _, _ -> refused "%s: the proof is not one tree" where
+  | [Text "empty"], _ -> leaf C.Empty
+  | [Text "distance"], _ -> leaf C.Distance
+  | [Text "changes"], _ -> leaf C.Changes
+  | [Text "avoid"; k], _ -> leaf (C.Avoided (nat (int_of k 0 1_000_000 where)))
+  | [Text "rule"; k], _ -> leaf (C.Rule (nat (int_of k 0 1_000_000 where)))
+  | Text "trees" :: _, _ -> leaf C.Trees
+  | Text "cell" :: _, _ -> leaf C.Cell
+  | Text "prune" :: _, _ :: _ -> stack
+  | Text "near" :: entries, child :: stack -> List.fold_right (nearer features sides) entries child :: stack
+  | Text name :: _, _ -> refused "%s: %s is no rule for trees" where name
+  | _ -> refused "%s: no node" where
+
+let proof features sides data =
+  let nodes = items data "proof" in
+  need (Array.length nodes <= max_nodes) "proof: too many nodes";
+  let stack = ref [] in
+  for n = Array.length nodes - 1 downto 0 do
+    stack := node features sides nodes.(n) (Printf.sprintf "node %d" n) !stack
+  done;
+  match !stack with [made] -> made | _ -> refused "proof: it is not one tree"
+
+let certificate data =
+  let names = ["mace_certificate"; "statement"; "witness"; "proof"] in
+  let names = if has data "cuts" then "cuts" :: names else names in
+  let field = fields data (if has data "about" then "about" :: names else names) "the certificate" in
+  let format = if has data "cuts" then 2 else 1 in
+  need (match field "mace_certificate" with Whole n -> Z.equal n (Z.of_int format) | _ -> false)
+    "the certificate: unknown format";
+  let s, features, sides = statement (field "statement") (if format = 2 then Some (field "cuts") else None) in
+  let witness = match field "witness" with
+    | Null -> None
+    | data ->
+        let field = fields data ["point"; "distance"] "witness" in
+        Some (point features sides (field "point") "witness: point", rational (field "distance") "witness: distance") in
+  let proof = proof features sides (field "proof") in
+  (s, { C.cost_unit = Hints.cost_unit s proof; proof_of = proof }, witness)

@@ -1,0 +1,157 @@
+"""The checker extracted from the theory reads what files say, and accepts nothing that the one in Python refuses."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mace.certify import verified as program
+from mace.errors import CertificateError
+from mace.proofs.check import check
+from mace.proofs.readback import readback
+from tests.proofs import test_false_claims, test_false_witnesses, test_missing
+from tests.proofs.enumeration import true
+from tests.proofs.test_check import certificates, places, with_edit
+
+PROOFS = Path(__file__).parent.parent.parent / "proofs"
+Json = dict[str, Any]
+Asked = tuple[str, str, str]
+
+
+def missing_tools() -> bool:
+    if shutil.which("coqc") is None or shutil.which("ocamlfind") is None:
+        return True
+    found = subprocess.run(["ocamlfind", "query", "zarith"], capture_output=True, text=True, check=False)
+    return found.returncode != 0 or not (Path(found.stdout.strip()) / "zarith.cmxa").exists()
+
+
+needs_tools = pytest.mark.skipif(missing_tools(), reason="coqc, ocamlfind or zarith is absent: see verified/Makefile")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built in a copy of its folder and the theory's."""
+    folder = tmp_path_factory.mktemp("proofs")
+    for name in ("theory", "verified"):
+        (folder / name).mkdir()
+        for file in [p for p in (PROOFS / name).iterdir() if p.suffix in (".v", ".ml", "") and p.name != "check"]:
+            if file.is_file() and not file.name.startswith((".", "accepts")):
+                shutil.copy(file, folder / name)
+    done = subprocess.run(["make", "check"], cwd=folder / "verified", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "verified" / "check"
+
+
+@pytest.fixture
+def ask(built: Path, tmp_path: Path) -> Callable[[Any], Asked]:
+    """Status, words and what was read, of a certificate."""
+
+    def ask(data: Any) -> Asked:
+        file = tmp_path / "certificate.json"
+        file.write_text(json.dumps(data))
+        done = subprocess.run([built, "--print", file], capture_output=True, text=True, check=False)
+        words, _, read = done.stdout.partition("\n")
+        return program.STATUSES[done.returncode], words, read.strip()
+
+    return ask
+
+
+def trees_only() -> list[Json]:
+    return [data for data in certificates() if data["statement"]["model"]["kind"] == "ensemble"]
+
+
+@pytest.mark.slow
+@needs_tools
+def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any], Asked]) -> None:
+    fired = set()
+    for data in trees_only():
+        status, words, read = ask(data)
+        assert status == "accepted", words
+        assert read == readback(data)
+        fired |= {node[0] for node in data["proof"]}
+    assert fired >= {"split", "empty", "distance", "avoid", "rule", "trees", "cell"}
+
+
+@pytest.mark.slow
+@needs_tools
+def test_nothing_is_accepted_that_the_checker_refuses(ask: Callable[[Any], Asked]) -> None:
+    rng = np.random.default_rng(0)
+    pool, counts = trees_only(), {True: 0, False: 0}
+    while sum(counts.values()) < 400:
+        data = pool[rng.integers(len(pool))]
+        section = str(rng.choice(["statement", "witness", "proof"]))
+        paths = [(section, *path) for path in places(data[section])]
+        if not paths:
+            continue
+        changed = with_edit(data, paths[rng.integers(len(paths))], rng)
+        status, _, read = ask(changed)
+        verdict = check(changed)
+        if status == "accepted" and not verdict.accepted:
+            # The theory looks for the leaves that a box reaches, so that it does not read which ones a node names.
+            assert re.match("node [0-9]+: (prune|trees|cell): ", verdict.reason), (verdict.reason, changed)
+            assert true(changed)
+        assert status != "accepted" or read == readback(changed)
+        counts[status == "accepted"] += 1
+    assert min(counts.values()) > 30, counts
+
+
+@pytest.mark.slow
+@needs_tools
+def test_claims_that_are_false_by_a_hair_are_refused(ask: Callable[[Any], Asked]) -> None:
+    cases = (*test_false_claims.CLAIMS.values(), *test_false_witnesses.CASES.values(), *test_missing.PAIRS.values())
+    counts = {"accepted": 0, "refused": 0}
+    for data in (part for case in cases for part in case if not isinstance(part, str)):
+        if data["statement"]["model"]["kind"] != "ensemble":
+            continue
+        status, words, _ = ask(data)
+        assert check(data).accepted or status != "accepted", (words, data)
+        counts[status] += 1
+    assert counts["accepted"] > 60, counts
+
+
+@pytest.mark.slow
+@needs_tools
+def test_files_may_be_packed_and_networks_are_not_covered(built: Path, tmp_path: Path) -> None:
+    data = trees_only()[0]
+    file = tmp_path / "certificate.json.gz"
+    file.write_bytes(gzip.compress(json.dumps(data).encode()))
+    assert subprocess.run([built, file], capture_output=True, check=False).returncode == 0
+    file.write_bytes(file.read_bytes()[:-9])
+    assert subprocess.run([built, file], capture_output=True, check=False).returncode == 2
+    other = copy.deepcopy(data)
+    other["statement"]["model"] = {"kind": "network"}
+    file.write_text(json.dumps(other))
+    done = subprocess.run([built, file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "not covered: networks\n")
+
+
+def test_where_it_is_not_built_the_error_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program.mace.proofs, "__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(CertificateError, match="not built") as error:
+        program.verified(tmp_path / "any.json", {})
+    assert "make proofs" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "status"),
+    [(0, "{}", "misread"), (10, "", "refused"), (3, "", "not covered"), (2, "", "unusable"), (1, "", "refused")],
+)
+def test_a_verdict_counts_only_with_what_was_read(
+    code: int, printed: str, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "verified" / "check"
+    stand_in.parent.mkdir()
+    stand_in.write_text(f"#!/bin/sh\necho 'words'\necho '{printed}'\nexit {code}\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(program.mace.proofs, "__file__", str(tmp_path / "__init__.py"))
+    assert program.verified(tmp_path / "any.json", {"witness": None}).status == status

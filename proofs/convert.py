@@ -8,13 +8,14 @@ Promise: none is needed. What is written here is verified by the kernel; a mista
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
-from mace.proofs.kernel.axes import Axis, Span, empty, levels
-from mace.proofs.kernel.ensembles import Ensemble, Reach, Test
-from mace.proofs.kernel.floats import DIGITS, LOWEST, Refused, float_with_bits
-from mace.proofs.kernel.networks import FINE, Linear
+from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
+from mace.proofs.kernel.ensembles import Ensemble, Reach, Sides, Test
+from mace.proofs.kernel.floats import DIGITS, LOWEST, Refused, float_with_bits, floor
+from mace.proofs.kernel.networks import BOUND, FINE, Linear, Part
 from mace.proofs.kernel.proof import RULES, Check, State, read_model
 from mace.proofs.kernel.statement import Column, Statement
 
@@ -114,16 +115,18 @@ class Cuts(dict[int, Any]):
 class Open:
     """An open box: where in each tree's list of leaves, best first, the first one stands that is still reached.
 
-    For each comparison: `front`, its places; `sum`, what the leaves there add up to; `passed`, on the way from the root
-    the leaves that each node's box no longer reaches, as [tree, from, to, written].
+    For each comparison: `front`, its places; `cost`, the least distance of each of these leaves in the box, as sum and
+    maximum; `sum`, what they add up to; `passed`, the leaves that were reached above and are no longer, as
+    [tree, from, to, written].
     """
 
-    __slots__ = ("front", "node", "parent", "passed", "state", "sum")
+    __slots__ = ("cost", "front", "node", "parent", "passed", "state", "sum")
 
     def __init__(self, state: State, parent: Open | None, node: int) -> None:
         self.state, self.parent, self.node = state, parent, node
-        self.front: list[list[int]] = parent.front if parent else []
-        self.sum: list[int] = parent.sum if parent else []
+        self.front: list[list[int]] = []
+        self.cost: list[list[tuple[int, int]]] = []
+        self.sum: list[int] = []
         self.passed: list[list[list[Any]]] = []
 
 
@@ -140,38 +143,84 @@ class Forest:
         self.cuts = Cuts(reach)
         reach.sides = self.cuts  # type: ignore[assignment]  # looked up when a walk comes to them
         reach.prepare(self.root)
+        most = sum(sum(max((axis.between(i, axis.start) for i in axis.ends(s)), key=sum)) for axis, s in self.spans())
+        self.limit = most + 1 if statement.limit is None else statement.limit
+        names = [{bit: (n, sides) for n, (bit, sides) in found.items()} for found in reach.leaves]
         # Comparison -> tree -> its leaves, best first: margin, node, sides
         self.order = [
-            [
-                [(margin, *named[bit]) for margin, bit in best]
-                for best, named in zip(
-                    row, ({bit: (n, sides) for n, (bit, sides) in found.items()} for found in reach.leaves), strict=True
-                )
-            ]
+            [[(margin, *named[bit]) for margin, bit in best] for best, named in zip(row, names, strict=True)]
             for row in reach.best
         ]
         self.prunes: dict[int, dict[int, list[int]]] = {}
 
-    def opened(self, state: State, parent: Open | None, node: int) -> Open:
-        """An open box, whose fronts have been moved to leaves that it reaches."""
+    def spans(self) -> Iterable[tuple[Axis, Span]]:
+        """The axes with their allowed indices."""
+        return ((axis, axis.full) for axis in self.statement.axes)
+
+    def inside(self, state: State, sides: Sides) -> tuple[int, int] | None:
+        """The least distance of a leaf's part of a box, as sum and maximum; None if it is empty or too far."""
+        total, largest = state.total, state.largest
+        for j, side in sides.items():
+            span = state.box[j]
+            part = meet(span, side)
+            if empty(part):
+                return None
+            if part != span:
+                axis = self.statement.axes[j]
+                old, new = axis.cost(span), axis.cost(part)
+                total += new[0] - old[0]
+                largest = max(largest, new[1])
+        return None if total + largest >= self.limit else (total, largest)
+
+    def opened(self, state: State, parent: Open | None, node: int, j: int) -> Open:
+        """An open box, whose fronts have been moved to leaves that it reaches. j: the axis that it was split on."""
         found = Open(state, parent, node)
-        if state.empty:
-            return found
         if parent is None:
             found.front = [[0] * len(row) for row in self.order]
-            found.sum = list(state.sums)
-        found.front, found.sum = [list(front) for front in found.front], list(found.sum)
+            found.cost = [[self.inside(state, leaves[0][2]) or (0, 0) for leaves in row] for row in self.order]
+            found.sum, found.passed = list(state.sums), [[] for _ in self.order]
+            return found
+        limit, axis = self.limit, self.statement.axes[j]
+        before, after = parent.state.box[j], state.box[j]
+        old, least = axis.cost(before)[0], axis.cost(after)
+        found.sum = list(parent.sum)
         for k, row in enumerate(self.order):
-            front, passed = found.front[k], []
+            front, costs, passed = list(parent.front[k]), list(parent.cost[k]), []
             for t, leaves in enumerate(row):
-                place = began = front[t]
-                while place < len(leaves) and self.reach.unreached(state, leaves[place][2]):
+                began = place = front[t]
+                if place == len(leaves):
+                    continue
+                # Of the first leaf only the split axis is another.
+                side = leaves[place][2].get(j)
+                total, largest = costs[t]
+                if side is None:
+                    costs[t] = total, largest = total - old + least[0], max(largest, least[1])
+                else:
+                    part = meet(side, after)
+                    if empty(part):
+                        total = limit
+                    else:
+                        new = axis.cost(part)
+                        total += new[0] - axis.cost(meet(side, before))[0]
+                        costs[t] = total, largest = total, max(largest, new[1])
+                if total + largest < limit:
+                    continue
+                place += 1
+                while place < len(leaves):
+                    side = leaves[place][2].get(j)
+                    inside = (
+                        None if side is not None and empty(meet(side, after)) else self.inside(state, leaves[place][2])
+                    )
+                    if inside is not None:
+                        costs[t] = inside
+                        break
                     place += 1
-                if place > began:
-                    front[t] = place
-                    passed.append([t, began, place, False])
-                    if place < len(leaves):
-                        found.sum[k] += leaves[place][0] - leaves[began][0]
+                front[t] = place
+                passed.append([t, began, place, False])
+                if place < len(leaves):
+                    found.sum[k] += leaves[place][0] - leaves[began][0]
+            found.front.append(front)
+            found.cost.append(costs)
             found.passed.append(passed)
         return found
 
@@ -243,14 +292,14 @@ def of_trees(
     """Cuts and proof of a certificate about trees."""
     forest = Forest(statement, model)
     nodes: list[Any] = [[*node] for node in proof]
-    todo: list[tuple[State, Open | None]] = [(forest.root, None)]
+    todo: list[tuple[State, Open | None, int]] = [(forest.root, None, -1)]
     try:
         for number, node in enumerate(nodes):
-            state, parent = todo.pop()
+            state, parent, axis = todo.pop()
             if number % 256 == 0:
                 look()
             if state.empty:
-                todo += [(state, parent)] * RULES[node[0]].children
+                todo += [(state, parent, axis)] * RULES[node[0]].children
                 continue
             if node == ["cell"]:
                 node += forest.remaining(state)
@@ -258,9 +307,9 @@ def of_trees(
                 forest.look_up(node[1:])
             if node[0] not in ("split", "trees"):
                 continue
-            at = forest.opened(state, parent, number)
+            at = forest.opened(state, parent, number, axis)
             if node[0] == "split":
-                todo += [(child, at) for child in reversed(forest.check.split(state, *node[1:]))]
+                todo += [(child, at, node[1]) for child in reversed(forest.check.split(state, *node[1:]))]
             else:
                 forest.close(at)
     except (Refused, LookupError, TypeError, ValueError):
@@ -276,6 +325,9 @@ def of_trees(
     return forest.cuts.found, found
 
 
+ALL, NONE = -1, 1 << 30  # layers behind which intervals may be narrower
+
+
 # --- networks --------------------------------------------------------------------------------------------------------
 
 
@@ -283,20 +335,24 @@ def of_network(statement: Statement, proof: Any, look: Callable[[], None]) -> li
     """The proof of a certificate about a network."""
     check = Check(statement, [])
     nodes: list[Any] = []
-    todo = [deeper(check, nearer(check, check.root, nodes), nodes)]
+    # A state, and the last layer behind which intervals may be narrower than they are: ALL where its box is.
+    todo = [(deeper(check, nearer(check, check.root, nodes), nodes), NONE)]
     for number, node in enumerate(proof):
         look()
         try:
-            state = todo.pop()
+            state, since = todo.pop()
             name, *rest = node
             if not state.empty and name in ("bounds", "dual"):
-                state = nearer(check, state, nodes)
+                before, state = state, nearer(check, state, nodes)
+                since = since if state is before else ALL
             if state.empty:
-                children = [state] * RULES[name].children
+                children = [(state, NONE)] * RULES[name].children
             elif name == "bounds":
-                children = [deeper(check, state, nodes)]
-            elif name in ("split", "phase"):
-                children = (check.split if name == "split" else check.model.phase)(state, *rest)
+                children = [(deeper(check, state, nodes, since), NONE)]
+            elif name == "split":
+                children = [(child, ALL) for child in check.split(state, *rest)]
+            elif name == "phase":
+                children = [(child, min(since, rest[0])) for child in check.model.phase(state, *rest)]
             else:
                 children = []
         except (Refused, LookupError, TypeError, ValueError):
@@ -342,35 +398,41 @@ def closer(axis: Axis, span: Span, limit: int) -> Span:
     return (1, 0) if empty(kept) else kept
 
 
-def deeper(check: Check, state: State, nodes: list[Any]) -> State:
-    """A state with new bounds of all hidden units that are not decided."""
+def deeper(check: Check, state: State, nodes: list[Any], since: int = -1) -> State:
+    """A state with new bounds of hidden units behind layer `since` that are not decided, where they are narrower."""
     if state.empty:
         return state
-    model, units = check.model, []
-    for k, intervals in enumerate(state.units):
-        for n in range(len(intervals)):
-            low, high = state.units[k][n]
+    units, child = [], state.child()
+    child.units = [[*intervals] for intervals in state.units]
+    for k, intervals in enumerate(child.units):
+        for n, (low, high) in enumerate(intervals if k > since else ()):
             if low >= 0 or high <= 0:
                 continue
-            unit = [k, n, *(theta(check, state, k, n, sign) for sign in (1, -1))]
-            units.append(unit)
-            state = model.bounds(state, unit)
-    if units:
-        nodes.append(["bounds", *units])
-    return state
+            (below, least), (above, most) = (priced(check, child, k, n, sign) for sign in (1, -1))
+            if least > low or -most < high:
+                units.append([k, n, below if least > low else None, above if -most < high else None])
+                intervals[n] = (max(low, least), min(high, -most))
+                child.empty = child.empty or intervals[n][0] > intervals[n][1]
+    if not units:
+        return state
+    nodes.append(["bounds", *units])
+    return child
 
 
-def theta(check: Check, state: State, k: int, n: int, sign: int) -> str:
-    """The best price of distance for one end of a unit's interval."""
-    statement, model = check.statement, check.model
-    if statement.claim is None:
-        return (0.0).hex()
-    row = [sign * int(o == n) << FINE for o in range(len(model.model.layers[k].bias))]
-    f = model.columns(state, k, model.model.layers[k].back(Linear(row, 0, FINE)), None, {})
-    _, parts = model.parts(state, f)
+def priced(check: Check, state: State, k: int, n: int, sign: int) -> tuple[str, int]:
+    """The best price of distance for one end of a unit's interval, and that end: below, or minus the one above."""
+    model = check.model
+    f = model.unit_input(state, k, n, sign)
+    parts = model.parts(state, f)
+    price = 0.0 if check.statement.claim is None else best_price(check.statement, f, parts)
+    return price.hex(), floor(model.least(parts, f, floor(Fraction(price), FINE), None), BOUND - f.shift)
+
+
+def best_price(statement: Statement, f: Linear, parts: list[list[Part]]) -> float:
+    """The θ for which the least of f + θ (distance - q) is greatest, but for rounding."""
     one, common = 1 << f.shift, statement.common
     choices = [[(value / one, summed / common) for value, summed, _ in axis] for axis in parts]
-    budget, turns = float(statement.claim), {0.0}
+    budget, turns = statement.limit / common if statement.limit else 0.0, {0.0}
     for choice in choices:
         for value, part in choice:
             turns.update((value - v) / (p - part) for v, p in choice if p > part and v < value)
@@ -380,4 +442,4 @@ def theta(check: Check, state: State, k: int, n: int, sign: int) -> str:
         price = order[middle] * (1 + 2.0**-50)
         used = sum(min((v + price * p, p) for v, p in choice)[1] for choice in choices)
         low, high = (low, middle) if used <= budget else (middle + 1, high)
-    return order[low].hex()
+    return order[low]

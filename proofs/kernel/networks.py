@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import levels
@@ -44,6 +44,9 @@ PART = {
 }  # fmt: skip
 
 Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
+
+
+Part: TypeAlias = tuple[int, int, int]  # of one index: to a function, to the sum of the distance, to its maximum
 
 
 class Linear(NamedTuple):
@@ -155,6 +158,14 @@ def affine(column: Column) -> list[tuple[Fraction, Fraction]]:
     return found
 
 
+def exact(column: Column, index: int) -> Fraction:
+    """What the column would be without rounding."""
+    if column.table is not None:
+        return Fraction(column.table[index], ONE)
+    factor, shift = affine(column)[-1]
+    return factor * Fraction(column.axis.number(index), column.axis.unit) + shift
+
+
 def domain(column: Column, dtype: str) -> tuple[Fraction, Fraction]:
     """A bound on a column's exact values over all allowed points, and on how far the floats of the model are from them:
     each rounding adds half a unit of what is rounded, relative to a result that is off by what came before."""
@@ -198,11 +209,7 @@ class Relaxation:
             )
         sizes, moved = zip(*(domain(column, model.dtype) for column in columns), strict=True) if columns else ((), ())
         self.errors = model.errors(sizes, moved)
-        self.affine = [(Fraction(0), Fraction(0)) if c.table is not None else affine(c)[-1] for c in columns]
-        # Coefficients of a grid's value are integers over this denominator, because a chain may divide.
-        self.below = [1] * len(statement.axes)
-        for column, (factor, _) in zip(columns, self.affine, strict=True):
-            self.below[column.feature] = lcm(self.below[column.feature], factor.denominator)
+        self.known: dict[tuple[int, Any], list[Any]] = {}
         root.units = [[(-WIDE, WIDE)] * (len(layer.bias) if layer.relu else 0) for layer in model.layers[:-1]]
 
     def unit(self, layer: Any, place: Any) -> Unit:
@@ -240,18 +247,21 @@ class Relaxation:
             layer, place, below, above = read(entry, (index, index, maybe(float_0), maybe(float_0)), "unit")
             k, n = self.unit(layer, place)
             low, high = child.units[k][n]
-            one = Linear([int(o == n) << FINE for o in range(len(self.model.layers[k].bias))], 0, FINE)
             for theta, sign in ((below, 1), (above, -1)):
-                if theta is None:
-                    continue
-                f = one._replace(coefficients=[sign * v for v in one.coefficients])
-                f = self.columns(child, k, self.model.layers[k].back(f), None, {})
-                found, shift = self.least(child, f, floor(Fraction(theta, ONE), FINE), None)
-                found = floor(found, BOUND - shift)
-                low, high = (max(low, found), high) if sign > 0 else (low, min(high, -found))
+                if theta is not None:
+                    f = self.unit_input(child, k, n, sign)
+                    least = self.least(self.parts(child, f), f, floor(Fraction(theta, ONE), FINE), None)
+                    least = floor(least, BOUND - f.shift)
+                    low, high = (max(low, least), high) if sign > 0 else (low, min(high, -least))
             child.units[k][n] = (low, high)
             child.empty = child.empty or low > high
         return child
+
+    def unit_input(self, state: Any, k: int, n: int, sign: int) -> Linear:
+        """A hidden unit's input, or minus it, as a function of the columns that is nowhere larger in the state."""
+        layer = self.model.layers[k]
+        f = Linear([sign * row[n] << FINE for row in layer.rows], sign * layer.bias[n] << FINE, layer.shift + FINE)
+        return self.columns(state, k, f, None, {})
 
     def dual(self, state: Any, *parts: Any) -> None:
         """Multipliers for each part of the goal show that no point of the state has it and is nearer than the claim.
@@ -290,7 +300,7 @@ class Relaxation:
             constant += (weight * compare.than >> 1074) - ceiling(weight * model.slack(compare, self.errors), -ERROR)
         f = model.layers[-1].back(Linear(coefficients, constant, FINE))
         f = self.columns(state, len(model.layers) - 1, f, slopes, pushes)
-        return self.least(state, f, 1 << FINE, shares)
+        return self.least(self.parts(state, f), f, 1 << FINE, shares), f.shift
 
     def columns(
         self, state: Any, k: int, f: Linear, slopes: dict[Unit, int] | None, pushes: dict[Unit, Fraction]
@@ -320,42 +330,48 @@ class Relaxation:
             f = layer.back(f)
         return f
 
-    def least(self, state: Any, f: Linear, theta: int, shares: Sequence[int] | None) -> tuple[int, int]:
-        """(n, shift), where n * 2^-shift is a lower bound of f + θ (distance - q) over the points of a state's box.
+    def least(self, parts: list[list[Part]], f: Linear, theta: int, shares: Sequence[int] | None) -> int:
+        """A lower bound of f + θ (distance - q), times 2^shift of f, over the points of a box, given f's parts in it.
 
         So f itself is as large at every point nearer than q, for any θ >= 0 (weak duality). θ, shares: times 2^160. Of
         the distance its sum counts, and if θ is 1 of its maximum a share for each axis, which together are at most 1.
         For `anywhere` there is no distance, and θ is 0. Each axis is minimised by itself: on a grid its part is linear
         on either side of the start and jumps up away from it, so that an end or the nearest value holds the least.
         """
-        limit, common = self.statement.limit or 0, self.statement.common
-        theta = theta if self.statement.limit is not None else 0
-        total, parts = self.parts(state, f)
-        for j, choices in enumerate(parts):
-            share, finer = shares[j] if shares else 0, f.shift - FINE
+        limit, common, finer = self.statement.limit, self.statement.common, f.shift - FINE
+        if limit is None:
+            return f.constant + sum(min(value for value, _, _ in choices) for choices in parts)
+        total = f.constant - ceiling(Fraction(theta * limit, common), finer)
+        for choices, share in zip(parts, shares or [0] * len(parts), strict=True):
             total += min(value + ((theta * summed + share * top << finer) // common) for value, summed, top in choices)
-        return total - ceiling(Fraction(theta * limit, common), f.shift - FINE), f.shift
+        return total
 
-    def parts(self, state: Any, f: Linear) -> tuple[int, list[list[tuple[int, int, int]]]]:
-        """A function of the columns as a constant and, for each axis, what the indices add that may hold its least: to
-        the function (rounded down), to the sum of the distance, and to its maximum."""
-        axes, constant = self.statement.axes, f.constant
-        gathered: list[Any] = [0 if axis.is_grid else [0] * axis.count for axis in axes]
-        for column, v, (factor, offset) in zip(self.statement.columns, f.coefficients, self.affine, strict=True):
-            j = column.feature
-            if column.table is None:
-                gathered[j] += v * int(factor * self.below[j])
-                constant += floor(v * offset, 0)
-            elif v:
-                gathered[j] = [old + v * x for old, x in zip(gathered[j], column.table, strict=True)]
-        found = []
-        for j, (axis, span, k) in enumerate(zip(axes, state.box, gathered, strict=True)):
-            below, choices = axis.unit * self.below[j], []
-            for i in {*axis.ends(span), axis.nearest(span)}:
-                value = k * axis.number(i) // below if axis.is_grid else k[i] >> 1074
-                choices.append((value, *(axis.between(i, axis.start) if self.statement.limit is not None else (0, 0))))
-            found.append(choices)
-        return constant, found
+    def parts(self, state: Any, f: Linear) -> list[list[Part]]:
+        """For each axis what the indices add that may hold its least: to f (rounded down, without its constant), to the
+        sum of the distance, and to its maximum."""
+        v = f.coefficients
+        return [
+            [
+                (sum(v[c] * above // below for c, above, below in values), summed, top)
+                for values, summed, top in self.choices(j, span)
+            ]
+            for j, span in enumerate(state.box)
+        ]
+
+    def choices(self, j: int, span: Any) -> list[Any]:
+        """The indices of a span that may hold a least, as (column, above, below) for each exact value above / below of
+        the axis's columns that is not 0, and what they add to the distance."""
+        found = self.known.get((j, span))
+        if found is None:
+            axis, found = self.statement.axes[j], []
+            for k in sorted({*axis.ends(span), axis.nearest(span)}):
+                values = [
+                    (c, exact(column, k)) for c, column in enumerate(self.statement.columns) if column.feature == j
+                ]
+                fractions = [(c, x.numerator, x.denominator) for c, x in values if x]
+                found.append((fractions, *axis.between(k, axis.start)))
+            self.known[j, span] = found
+        return found
 
 
 def relaxed(v: int, low: int, high: int, slope: int | None) -> tuple[int, int]:

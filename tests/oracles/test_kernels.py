@@ -1,0 +1,128 @@
+"""The compiled kernels one by one, against what is computed without them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from mace.problem.question import Question
+from mace.solve.ensembles import greedy, walk
+from mace.solve.ensembles.cells import Grounded, ground
+from mace.solve.networks.kernels import EMPTY, INFINITY, OPTIMAL, dual_simplex, knapsack
+from mace.tables.table import Ensemble
+from tests.oracles.small_ensembles import points_of, random_question
+
+NO_LIMIT = 2**62
+
+
+def grounded(seed: int) -> tuple[Question, Grounded]:
+    question = random_question(seed)
+    return question, ground(question)
+
+
+def cells_of(question: Question, made: Grounded) -> list[np.ndarray]:
+    """The cells of every allowed point, each once."""
+    return [np.array(cells) for cells in dict.fromkeys(tuple(made.cells(p).tolist()) for p in points_of(question))]
+
+
+def whole(made: Grounded) -> walk.Box:
+    box = walk.new_box(len(made.axes))
+    box.low[:], box.high[:] = made.ground.low, made.ground.high
+    walk.measure(made.ground, box)
+    return box
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_leaf_by_cells_is_the_leaf_of_the_row(seed: int) -> None:
+    question, made = grounded(seed)
+    assert isinstance(question.model, Ensemble)
+    for point in points_of(question)[:40]:
+        row, cells = question.row(point), made.cells(point)
+        for tree, root in zip(question.model.trees, made.forest.roots.tolist(), strict=True):
+            reached = walk.leaf_of(made.ground, made.forest, root, cells)
+            assert reached - root == question.model.leaf(tree, row)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_leaf_within_a_limit_is_found_and_the_box_is_left_as_it_was(seed: int) -> None:
+    question, made = grounded(seed)
+    box, stack = whole(made), walk.new_stack(made.depth)
+    every = cells_of(question, made)
+    costs = [int(greedy.cost_of(made.ground, cells)) for cells in every]
+    for limit in {NO_LIMIT, int(np.median(costs)) + 1, max(costs)}:
+        before = [array.copy() for array in box]
+        for root, gain in itertools.product(made.forest.roots.tolist(), made.forest.gain):
+            near = walk.leaf_of(made.ground, made.forest, root, box.near)
+            found = walk.best_leaf(made.ground, made.forest, gain, root, box, limit, near, stack)
+            within = [cells for cells, cost in zip(every, costs, strict=True) if cost < limit]
+            gains = [gain[walk.leaf_of(made.ground, made.forest, root, cells)] for cells in within]
+            assert gain[found] >= max([*gains, gain[near]])  # what it leaves out is dearer; what it finds may be too
+            if limit == NO_LIMIT:
+                assert gain[found] == max(gains)
+        assert all(np.array_equal(one, other) for one, other in zip(before, box, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_forest_cut_to_a_ball_has_the_same_leaves_inside(seed: int) -> None:
+    question, made = grounded(seed)
+    every = cells_of(question, made)
+    costs = [int(greedy.cost_of(made.ground, cells)) for cells in every]
+    limit = int(np.median(costs)) + 1
+    small = walk.shrink(made.ground, made.forest, whole(made), limit, walk.new_stack(made.depth))
+    for cells, cost in zip(every, costs, strict=True):
+        for one, other in zip(made.forest.roots.tolist(), small.roots.tolist(), strict=True):
+            if cost < limit:
+                reached = walk.leaf_of(made.ground, small, other, cells)
+                assert small.leaf[reached] == walk.leaf_of(made.ground, made.forest, one, cells)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sweep_gives_the_sums_of_every_cell_of_an_axis(seed: int) -> None:
+    _, made = grounded(seed)
+    box = whole(made)
+    total = np.zeros((len(made.aim.need), len(made.ground.at) + made.ground.order.shape[1] + 4), np.int64)
+    rows = np.zeros((made.depth + 4, 3), np.int64)
+    for axis in range(len(made.axes)):
+        cells = greedy.sweep(made.ground, made.forest, made.aim, 0, box.near, axis, rows, total)
+        for cell in range(cells):
+            if greedy.allowed(made.ground, axis, cell):
+                point = box.near.copy()
+                point[axis] = cell
+                leaves = [walk.leaf_of(made.ground, made.forest, root, point) for root in made.forest.roots.tolist()]
+                for place in range(made.aim.begin[1]):
+                    assert total[place, cell] == made.forest.gain[made.aim.part_of[place], leaves].sum()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_dual_simplex_ends_where_scipy_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+    rows, right = rng.normal(size=(m, n)), rng.normal(size=m)
+    cost, top = rng.random(n), rng.random(n) * 3
+    expected = linprog(cost, rows, right, bounds=list(zip(np.zeros(n), top, strict=True)))
+    ended = dual_simplex(rows.copy(), right.copy(), cost.copy(), top, 0.0, INFINITY, 1000)
+    if expected.status == 2:
+        assert ended.status == EMPTY
+        assert ended.violation > 0.0
+        assert ended.way in (-1.0, 1.0)
+        return
+    assert ended.status == OPTIMAL
+    assert ended.objective == pytest.approx(expected.fun, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_knapsack_is_never_below_a_point_that_it_may_hold(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    J = 3
+    kind, first, count = np.zeros(J, np.int64), np.arange(J), np.ones(J, np.int64)
+    low, high = -rng.random(J), rng.random(J)
+    jump, rate, change = rng.random(J) * rng.integers(0, 2), rng.random(J), np.zeros(J)
+    k, budget = rng.normal(size=J), float(rng.random())
+    found = knapsack(k, budget, kind, first, count, low, high, np.ones(J, bool), jump, rate, change)
+    for _ in range(200):
+        x = rng.uniform(low, high) * (rng.random(J) < 0.6)
+        if (np.where(x != 0, jump + rate * np.abs(x), 0.0)).sum() <= budget:
+            assert k @ x <= found + 1e-9

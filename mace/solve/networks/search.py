@@ -343,8 +343,6 @@ class Search(Frame):
             gains = []
             for child in children:
                 self.look(child)
-                if not child.closed:  # the best point found early saves more nodes than the trials cost
-                    self.propose(child)
                 child.bound = max(child.bound, node.bound)
                 gains.append(self.target - node.bound if child.closed else child.bound - node.bound)
             gain = max(gains[0], 1e-9) * max(gains[1], 1e-9)
@@ -353,6 +351,8 @@ class Search(Frame):
             if all(child.closed for child in children):
                 break
         for child in node.children:
+            if not child.closed:
+                self.propose(child)
             self.push(child)
 
     def settle(self, node: Node) -> None:

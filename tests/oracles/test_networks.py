@@ -19,12 +19,15 @@ from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve.driver import bracket_optimum
 from mace.solve.networks import proof as networks_proof
+from mace.solve.networks import search as networks_search
+from mace.solve.networks.nodes import Node
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.search import Search
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Layer, Network, decision_for
+from tests.clocks import Hand
 from tests.reference import nearest, random_question
 
 CLOSE = Fraction(1, 10**9)
@@ -172,6 +175,28 @@ def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_n
     assert check(certificate(question, bracket.lower, bracket.point, bracket.proof).data).accepted
 
 
+def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = floats((8, 8), 2, "l1")
+    best = NetworkOracle(question).ask(None, Limits.of(60))
+    assert isinstance(best, Found)
+    clock, expand, counted = Hand(), Search.expand, [0]
+    monkeypatch.setattr(networks_search, "FIRST_KEPT", 2)
+
+    def until(search: Search, node: Node) -> None:
+        expand(search, node)
+        counted[0] += 1
+        clock.now += 1e6 if counted[0] == 4 else 0.0  # after this node nothing is left, for a proof neither
+
+    monkeypatch.setattr(Search, "expand", until)
+    reply = NetworkOracle(question).ask(None, Limits(Deadline.after(60, clock)))
+    assert counted[0] == 4
+    assert isinstance(reply, Found)
+    assert reply.lower is not None
+    assert 0 < reply.lower < question.distance_of(best.point)
+    assert reply.proof is not None
+    assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+
+
 def test_without_time_for_the_proof_nothing_is_said_to_be_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
     question = next(q for q in (random_question(s, "network") for s in range(50)) if nearest(q) is None)
     monkeypatch.setattr(networks_proof, "WHOLE", -1.0)
@@ -186,11 +211,11 @@ def test_a_proof_at_the_distance_itself_that_is_too_long_or_too_late_leaves_the_
     question = next(q for q in (random_question(s, "network") for s in range(100)) if (b := nearest(q)) and b[0] > 0)
     distance = question.distance_of(nearest(question)[1])  # type: ignore[index]
 
-    def refuse(search: Search, q: Fraction | None, until: float, most: int = 10**6) -> Proof:
+    def refuse(search: Search, q: Fraction | None, until: Deadline, most: int = 10**6, *, grow: bool = True) -> Proof:
         if search.exactly:
             search.settled = 0.0
             raise networks_proof.UnprovedError
-        return write(search, q, until, most)
+        return write(search, q, until, most, grow=grow)
 
     write = networks_proof.write
     monkeypatch.setattr(networks_proof, "write", refuse)

@@ -6,7 +6,7 @@ Promise: a node's exact box and its arrays describe the same points; arrays are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -43,6 +43,10 @@ class Node:
     children: list[Node] = field(default_factory=list)
     closed: str = ""
     number: int = 0
+
+    def copy(self) -> Node:
+        """A node of its own with the same arrays and children."""
+        return replace(self, hull=Hull(*map(np.copy, self.hull)), units=Units(*map(np.copy, self.units)))
 
 
 class Frame:

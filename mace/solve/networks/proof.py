@@ -9,6 +9,7 @@ only where a leaf needs it. A leaf that does not close is solved again at the fi
 
 from __future__ import annotations
 
+import contextlib
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ class UnprovedError(Exception):
 def prove(search: Search) -> tuple[Fraction, Proof | None]:
     """The largest distance near the search's own that can be proved, and its proof.
 
-    When the time is nearly over the distance is far smaller, or 0 without any proof, and `search.why` says so.
+    When the time is nearly over the distance is smaller, or 0 without any proof, and `search.why` says so.
     """
     try:
         return _whole(search, search.deadline.share(WHOLE))
@@ -110,17 +111,36 @@ def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
     if search.anywhere:
         return Fraction(0), None
     for share, until in ((1, search.deadline.share(WHOLE)), (PART, search.deadline)):
-        claim = Fraction(math.floor((q - SMALL) * share * 2**48), 2**48)
+        claim = _claim(q * share)
+        if claim <= search.kept.lower:
+            break
         try:
-            return (claim, write(search, claim, until)) if claim > 0 else (Fraction(0), None)
+            return claim, write(search, claim, until)
         except (UnprovedError, TimeOverError):
             continue
-    return Fraction(0), None
+    return search.kept
 
 
-def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000_000) -> Proof:
+def keep(search: Search) -> None:
+    """Prove what an unfinished search has shown so far: where a limit ends it, there is that much, with its proof."""
+    if search.anywhere or search.deadline.left() is None:
+        return
+    claim = _claim(search.lower())
+    if claim <= search.kept.lower:
+        return
+    with contextlib.suppress(UnprovedError, TimeOverError):
+        search.kept = search.kept._replace(lower=claim, proof=write(search, claim, search.searching, grow=False))
+
+
+def _claim(q: Fraction) -> Fraction:
+    """A distance that a search has shown in floats, as it is claimed: a little less, in few bits."""
+    return Fraction(math.floor((q - SMALL) * 2**48), 2**48)
+
+
+def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000_000, *, grow: bool = True) -> Proof:
     """The proof at distance q (None: that no point has the goal), of at most so many nodes.
 
+    grow: split leaves that do not close; if not, the tree stays as it is, for a search that goes on.
     Raises UnprovedError, and TimeOverError at the deadline `until`.
     """
     assert search.root is not None
@@ -133,10 +153,13 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
     while stack:
         until.look("writing the proof")
         node, units = stack.pop()
-        leaf = closed(search, node, q, units)
+        # Closing a node may narrow what it knows to the ball of radius q: too much for a search that goes on.
+        leaf = closed(search, node if grow else node.copy(), q, units)
         if leaf is not None:
             proof += leaf
             continue
+        if not grow and not node.children:
+            raise UnprovedError
         if not node.children:
             search.expand(node)
             if node.closed == "avoid":  # a single point, that the deployed model refused

@@ -75,8 +75,9 @@ class NetworkOracle(Witnessing):
 
 def _reply(search: Search) -> Reply:
     """Run a search and say what it found."""
-    from mace.solve.networks.proof import prove, prove_bound
+    from mace.solve.networks.proof import keep, prove, prove_bound
 
+    search.keep = keep
     ended = search.run()
     found, radius = search.best, search.radius
     if not ended:

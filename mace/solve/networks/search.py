@@ -7,12 +7,15 @@ Promise: see `mace.solve.networks.prover`.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.base.exact import below, exact
 from mace.problem.distance import Norm
+from mace.problem.proof import Proof
 from mace.solve.conditions import broken, inside
 from mace.solve.networks.branch import TRIED, Branching
 from mace.solve.networks.exact import Exact, single
@@ -28,7 +31,15 @@ from mace.space.axes import GridAxis, Point, Side, holds
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
 RENEW = Fraction(999, 1000)
+FIRST_KEPT, KEEPING = 30, 1.5  # nodes: when a first proof is kept, and by which factor later than the last the next
 SEARCHING = 0.75  # of the time allowed; the rest is for writing the proof
+
+
+class Kept(NamedTuple):
+    """A bound that was proved while the search went on, and its proof."""
+
+    lower: Fraction
+    proof: Proof | None
 
 
 class Search(Frame):
@@ -56,6 +67,8 @@ class Search(Frame):
         self.settled = INFINITY  # the least bound of nodes that nothing can be done about
         self.deadline = limits.deadline
         self.searching = self.deadline.share(SEARCHING)
+        self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
+        self.kept = Kept(Fraction(0), None)
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.tried: set[Point] = set()
@@ -130,6 +143,7 @@ class Search(Frame):
         self.look(self.root)
         self.propose(self.root)
         self.push(self.root)
+        due: float = FIRST_KEPT
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
             if self.searching.over:
@@ -146,6 +160,9 @@ class Search(Frame):
                 self.push(node)
                 continue
             self.expand(node)
+            if self.count >= due:
+                self.keep(self)
+                due = KEEPING * self.count
         return True
 
     def push(self, node: Node) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from mace.proofs.check import check
 from mace.proofs.kernel.proof import CERTIFICATE, RULES
 from mace.proofs.kernel.statement import SHAPE
 from mace.proofs.kernel.world import OPERATORS
 from mace.proofs.reader import load
+from tests.proofs.by_hand import at_least, certificate, forest, grid
 from tests.proofs.enumeration import true
 from tests.proofs.make_vectors import FOLDER, files, verdict_on
 
@@ -51,3 +53,15 @@ def test_the_schema_knows_the_rules_and_fields() -> None:
     assert {name for entry in first for name in entry.get("enum", [entry.get("const")])} == set(RULES)
     operators = set(schema["$defs"]["expression"]["prefixItems"][0]["enum"])
     assert operators == {"x", "c", *OPERATORS}
+
+
+def test_the_certificate_that_the_format_reads_aloud_is_accepted() -> None:
+    said = (FOLDER.parent / "FORMAT.md").read_text(encoding="utf-8").split("```json")[1].split("```")[0]
+    model = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 2.0])
+    model["trees"][1]["column"][0] = 1
+    world = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
+    made = {**json.loads(said), "statement": certificate(model, at_least(2.0), "7", [], **world)["statement"]}
+    verdict = check(made)
+    assert verdict.accepted, verdict.reason
+    assert true(made)
+    assert not check({**made, "proof": [["split", 0, 4], *made["proof"][1:]]}).accepted

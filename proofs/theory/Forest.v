@@ -130,8 +130,9 @@ Definition check_leaf (p : proof) (b : list range) : bool :=
       | Some c => fits (features s) b && negb (snd (possible (features s) b c))
       | None => false
       end
-  | Trees => forallb (existsb (cannot_hold limit b)) opponents
+  | Trees => beyond limit (sum_of b + largest_of b) || forallb (existsb (cannot_hold limit b)) opponents
   | Cell =>
+      beyond limit (sum_of b + largest_of b) ||
       match all (map (fun t => only t b) shapes) with
       | Some leaves => repeatable s && negb (decides round_fast s leaves)
       | None => false
@@ -403,6 +404,11 @@ Proof.
     destruct (IH S2 F b T' R) as [L E]. split; [constructor; auto | simpl; congruence].
 Qed.
 
+Lemma near_enough b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
+Proof.
+  intro I. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I). apply (not_beyond limit paid); auto. lia.
+Qed.
+
 Let opponents := map (map (fun c => opponent s shapes (may s c))) (goal s).
 
 Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit shapes opponents p b = true ->
@@ -410,8 +416,7 @@ Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit shapes op
 Proof.
   intros I C. unfold check_leaf in C. rewrite (no_index_false b _ I) in C. cbn [orb] in C.
   destruct p as [j at_most p q | | | | k | k | |]; try discriminate.
-  - exfalso. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I).
-    rewrite (not_beyond limit paid) in C; auto; [discriminate | lia].
+  - exfalso. rewrite (near_enough b I) in C. discriminate.
   - exfalso. destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
     unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
     pose proof (sure_changes_below b I). unfold axes in *. lia.
@@ -422,13 +427,14 @@ Proof.
   - exfalso. destruct (nth_error (rules s) k) as [c |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
     apply negb_true_iff in H. pose proof (rule_is_broken _ _ _ (lies_here b F I) c H) as R.
     rewrite forallb_forall in obeyed. rewrite (obeyed c) in R; [discriminate | eapply nth_error_In, E].
-  - unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
+  - rewrite (near_enough b I) in C. cbn [orb] in C. unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
     apply andb_true_iff in C as [C1 C2]. rewrite IH by auto. rewrite orb_false_r.
     induction part as [| c part IHc]; simpl in *; [discriminate |].
     apply orb_true_iff in C1 as [C1 | C1].
     + rewrite (opponent_sound (may s c) b I C1). reflexivity.
     + rewrite IHc by auto. apply andb_false_r.
-  - destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
+  - rewrite (near_enough b I) in C. cbn [orb] in C.
+    destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
     apply andb_true_iff in C as [O C]. rewrite (only_all b reached I E), decides_fast, <- (in_order O) in C.
     apply negb_true_iff, C.
 Qed.

@@ -486,6 +486,7 @@ let node features sides data where stack =
   | Text "cell" :: _, _ -> leaf C.Cell
   | Text "prune" :: _, _ :: _ -> stack
   | Text "near" :: entries, child :: stack -> List.fold_right (nearer features sides) entries child :: stack
+  | Text "prices" :: _, _ -> raise (Not_covered "the rule prices")
   | Text name :: _, _ -> refused "%s: %s is no rule for trees" where name
   | _ -> refused "%s: no node" where
 

@@ -179,3 +179,26 @@ def test_boxes_of_a_node_have_the_nearest_points_of_their_own(at_once: None) -> 
         low[grid], high[grid], low[~grid] = cells[grid], cells[grid], 1 << cells[~grid]
         point = grounded.inside(low, high).nearest(low, high)
         assert (grounded.cells(point) == cells).all()
+
+
+def test_a_forest_too_large_for_the_relaxation_is_searched_as_before(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prover, "MOST_LEAVES", 0)
+    for seed in range(10):
+        assert not the_answer_is_that_of_enumeration(random_question(seed)).get("prices")
+
+
+def test_multipliers_that_are_no_numbers_count_for_nothing() -> None:
+    task = problem("forest-10x6", 1)
+    grounded = ground(question_of(task, task.rows[0], "l1"))
+    box = walk.new_box(len(grounded.ground.low))
+    box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
+    walk.measure(grounded.ground, box)
+    forest = walk.shrink(grounded.ground, grounded.forest, box, 2**62, walk.new_stack(grounded.depth))
+    relaxation = Relaxation(grounded, forest, 0)
+    rows = len(relaxation.sides.tree)
+    duals = Duals(np.full(rows, np.nan), np.array([np.inf]), np.full(len(relaxation.columns), -np.inf))
+    exact = relaxation.exact(duals, Fraction(1), 12)
+    assert not exact.prices.any()
+    assert relaxation.bound(exact, grounded.ground.low, grounded.ground.high) == 0

@@ -32,6 +32,7 @@ CANDIDATES = 6  # cuts of axes about which little is known that are tried in one
 RELIABLE = 3  # how often an axis was split, or tried, until no more trials are made
 TRIAL = 60  # iterations of such a trial
 WALKS = 60_000  # walks through trees that the plain search may take in one node
+FIRST = 0.3  # of the time that is left may go to the relaxation of all allowed points
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of cells: where points with the goal are looked for
 DIGITS = (18, 26, 36)  # of prices: more are written only where fewer do not prove enough
@@ -134,7 +135,8 @@ class Branching:
         """Solve the relaxation of all allowed points; the key that it proves, or None if there was no time for it."""
         ground, parts = self.grounded.ground, []
         for relaxation, solver in zip(self.relaxations, self.solvers, strict=True):
-            solved = solver.solve(ground.low, ground.high, self.host.deadline)
+            # The plain search goes on if this takes too long.
+            solved = solver.solve(ground.low, ground.high, self.host.deadline.share(FIRST))
             if solved is None:
                 return None
             parts.append(self._part(relaxation, solved, ground.low, ground.high))

@@ -50,6 +50,7 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 _FIRST_ROOM = 4096  # nodes
 _BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 _MEMORY = 3 * 2**30
+MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes minutes with more
 PATIENCE = 100_000  # walks through trees, after which the relaxation is asked whether it knows more
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -310,6 +311,8 @@ class _Search:
         axes = self.grounded.ground
         if not self.bound.distance or not (axes.part.any() or axes.level_part.any()):
             return None  # without a radius there is nothing to spend; the largest change alone is no sum
+        if int((self.forest.test[:, 0] < 0).sum()) > MOST_LEAVES:
+            return None
         from mace.solve.ensembles.branching import Branching
 
         branching = Branching(self.grounded, self.forest, self)

@@ -246,6 +246,7 @@ class Relaxation:
 
     def exact(self, duals: Duals, limit: Fraction, digits: int) -> Exact:
         """Multipliers rounded to whole numbers, with prices of about so many bits for the size of the limit."""
+        duals = Duals(*(np.nan_to_num(one, nan=0.0, posinf=0.0, neginf=0.0) for one in duals))
         largest = max(float(duals.prices.max(initial=0.0)), 2.0**-200)
         unit = digits - np.frexp(float(limit) or 1.0)[1]
         bits = int(min(unit, PRICE_BITS - np.frexp(largest)[1]))

@@ -1,0 +1,3 @@
+module mace-check
+
+go 1.19

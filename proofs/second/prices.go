@@ -1,0 +1,259 @@
+package main
+
+import (
+	"math/big"
+	"sort"
+)
+
+// FORMAT 6.14: prices of the nodes of trees, by which axes and trees are minimised each by itself.
+
+// priced node: a whole number of units for its side of its parent's test.
+type priced struct {
+	feature int
+	side    *span
+	n       *big.Int
+}
+
+// priceList is an entry of `prices`, for one part of the goal.
+type priceList struct {
+	lambdas []*big.Rat
+	shares  map[int]*big.Rat
+	unit    *big.Rat
+	byAxis  map[int][]priced
+	byTree  map[int][]priced
+}
+
+// pricesLeaf: in every part of the goal the bound is above every distance that is below the claim.
+func (c *checker) pricesLeaf(s *state, fields []any) {
+	require(len(fields) == len(c.goal), "one entry for each part of the goal")
+	limit := c.lastBelow()
+	leaves := make([]map[int][]*span, len(c.trees.trees))
+	for k := range leaves {
+		leaves[k] = c.reachable(s, k)
+	}
+	for k, field := range fields {
+		list := c.readPrices(field, len(c.goal[k]))
+		bound := c.priceBound(s, c.goal[k], list, leaves)
+		require(bound == nil || bound.Cmp(limit) > 0, "part %d of the goal may hold", k)
+	}
+}
+
+func (c *checker) readPrices(value any, comparisons int) *priceList {
+	f := object(value, "goal", "largest", "unit", "prices")
+	out := &priceList{shares: map[int]*big.Rat{}, unit: notNegative(f["unit"]), byAxis: map[int][]priced{}, byTree: map[int][]priced{}}
+	for _, item := range listOf(f["goal"], comparisons) {
+		out.lambdas = append(out.lambdas, notNegative(item))
+	}
+	total := new(big.Rat)
+	for _, item := range list(f["largest"]) {
+		entry := listOf(item, 2)
+		j := small(entry[0], 0, len(c.axes)-1)
+		require(out.shares[j] == nil, "a feature twice")
+		out.shares[j] = notNegative(entry[1])
+		total.Add(total, out.shares[j])
+	}
+	require(total.Cmp(whole(1)) <= 0, "shares of more than the whole")
+	lastTree, lastNode := -1, -1
+	for _, item := range list(f["prices"]) {
+		entry := listOf(item, 3)
+		k := small(entry[0], 0, len(c.trees.trees)-1)
+		t := c.trees.trees[k]
+		node := small(entry[1], 1, len(t.column)-1)
+		require(k > lastTree || k == lastTree && node > lastNode, "prices out of order")
+		lastTree, lastNode = k, node
+		j, side := c.trees.child(t, t.parent[node], node)
+		require(side != nil, "a price of a test without a cut")
+		n := integer(entry[2])
+		require(n.Sign() >= 0, "a negative price")
+		p := priced{j, side, n}
+		out.byAxis[j] = append(out.byAxis[j], p)
+		out.byTree[k] = append(out.byTree[k], p)
+	}
+	return out
+}
+
+// lastBelow returns the largest multiple of the grain of distances below the claim.
+func (c *checker) lastBelow() *big.Rat {
+	if c.anywhere {
+		return new(big.Rat)
+	}
+	if c.claim.Sign() == 0 {
+		return whole(-1)
+	}
+	grain := c.distanceGrain()
+	if grain.Sign() == 0 {
+		return grain
+	}
+	n := ceil(quo(c.claim, grain))
+	return mul(new(big.Rat).SetInt(n.Sub(n, one)), grain)
+}
+
+// distanceGrain returns the greatest number of which all parts of distances are multiples. On a grid the steps that axes count
+// are of 1 over the common denominator of step and extra; what counts here is their greatest common divisor.
+func (c *checker) distanceGrain() *big.Rat {
+	all := new(big.Int)
+	see := func(n *big.Int) { all.GCD(nil, nil, all, n) }
+	for _, a := range c.axes {
+		if only := a.all().single(); only != nil && only.Cmp(a.start) == 0 {
+			continue
+		}
+		if a.missing != nil {
+			see(a.missSum)
+			see(a.missTop)
+		}
+		if a.isMissing(a.start) {
+			continue
+		}
+		see(a.jump)
+		steps := big.NewInt(1)
+		if a.grid == "step" {
+			steps = times(a.step, a.below)
+			if a.extra != nil {
+				steps.GCD(nil, nil, steps, new(big.Int).Abs(times(a.extra, a.below)))
+			}
+		}
+		see(new(big.Int).Mul(a.slope, steps))
+		see(new(big.Int).Mul(a.topSlope, steps))
+	}
+	return new(big.Rat).SetFrac(all, c.common)
+}
+
+// reachable returns the boxes of the leaves of a tree that are alive, not empty and not too far.
+func (c *checker) reachable(s *state, k int) map[int][]*span {
+	out := map[int][]*span{}
+	for n := range s.alive[k].leaves {
+		if box := c.leafBox(s, c.trees.trees[k], n); box != nil {
+			out[n] = box
+		}
+	}
+	return out
+}
+
+// priceBound returns the bound of a part, or nil where a tree has no leaf.
+func (c *checker) priceBound(s *state, part []*comparison, list *priceList, leaves []map[int][]*span) *big.Rat {
+	out := new(big.Rat)
+	for k := range c.trees.trees {
+		least := c.leastOfTree(k, part, list, leaves[k])
+		if least == nil {
+			return nil
+		}
+		out.Add(out, least)
+	}
+	for j := range c.axes {
+		out.Add(out, c.leastOfCells(s.box[j], j, list))
+	}
+	divide := new(big.Rat).SetInt(c.trees.divide)
+	for i, of := range part {
+		K := c.trees.comparisons[of].holds
+		than := ceil(mul(sub(mul(rat(of.than), divide), K), power(1074)))
+		if of.strict && K.Sign() == 0 {
+			than.Add(than, one)
+		}
+		needed := mul(new(big.Rat).SetInt(than), power(-1074))
+		needed.Sub(needed, mul(new(big.Rat).SetInt(c.trees.startOf[of]), power(-c.trees.exponent)))
+		out.Add(out, mul(list.lambdas[i], needed))
+	}
+	return out
+}
+
+// leastOfTree returns the least over leaves of the prices that they pay, less their factored scores.
+func (c *checker) leastOfTree(k int, part []*comparison, list *priceList, leaves map[int][]*span) *big.Rat {
+	below := lcm(one, list.unit)
+	for _, lambda := range list.lambdas {
+		below = lcm(below, lambda)
+	}
+	unit := times(list.unit, below)
+	unit.Lsh(unit, uint(c.trees.exponent))
+	lambdas := make([]*big.Int, len(part))
+	for i, lambda := range list.lambdas {
+		lambdas[i] = times(lambda, below)
+	}
+	var out *big.Int
+	for n, box := range leaves {
+		value := new(big.Int)
+		for _, p := range list.byTree[k] {
+			if box[p.feature].within(p.side) {
+				value.Add(value, p.n)
+			}
+		}
+		value.Mul(value, unit)
+		for i, of := range part {
+			value.Sub(value, new(big.Int).Mul(lambdas[i], c.trees.differences[of][k][n]))
+		}
+		if out == nil || value.Cmp(out) < 0 {
+			out = value
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return mul(new(big.Rat).SetFrac(out, below), power(-c.trees.exponent))
+}
+
+// cell of an axis, and the sum of the prices that hold on it.
+type cell struct {
+	span *span
+	n    *big.Int
+}
+
+// cells cuts a span into pieces that no side cuts.
+func (a *axis) cells(s *span, prices []priced) []cell {
+	var out []cell
+	if a.levels {
+		for _, i := range a.candidates(s, a.start) {
+			n := new(big.Int)
+			for _, p := range prices {
+				if p.side.has(i) {
+					n.Add(n, p.n)
+				}
+			}
+			out = append(out, cell{&span{mask: new(big.Int).Lsh(one, uint(i.Int64()))}, n})
+		}
+		return out
+	}
+	type change struct{ at, by *big.Int }
+	var changes []change
+	for _, p := range prices {
+		if inside := s.meet(p.side); !inside.empty() {
+			changes = append(changes, change{inside.lo, p.n}, change{new(big.Int).Add(inside.hi, one), new(big.Int).Neg(p.n)})
+		}
+	}
+	sort.Slice(changes, func(i, k int) bool { return changes[i].at.Cmp(changes[k].at) < 0 })
+	n, lo := new(big.Int), s.lo
+	for _, c := range changes {
+		if c.at.Cmp(lo) > 0 {
+			out = append(out, cell{&span{lo: lo, hi: new(big.Int).Sub(c.at, one)}, new(big.Int).Set(n)})
+			lo = c.at
+		}
+		n.Add(n, c.by)
+	}
+	if lo.Cmp(s.hi) <= 0 {
+		out = append(out, cell{&span{lo: lo, hi: s.hi}, n})
+	}
+	return out
+}
+
+// leastOfCells returns the least over the cells of an axis of what they cost, less the prices that hold there.
+func (c *checker) leastOfCells(s *span, j int, list *priceList) *big.Rat {
+	a, share := c.axes[j], list.shares[j]
+	if share == nil {
+		share = new(big.Rat)
+	}
+	below := lcm(lcm(one, list.unit), share)
+	unit := new(big.Int).Mul(times(list.unit, below), c.common)
+	perTop := times(share, below)
+	var out *big.Int
+	for _, piece := range a.cells(s, list.byAxis[j]) {
+		value := new(big.Int)
+		if !c.anywhere {
+			p, t := a.least(piece.span)
+			value.Mul(p, below)
+			value.Add(value, new(big.Int).Mul(perTop, t))
+		}
+		value.Sub(value, new(big.Int).Mul(unit, piece.n))
+		if out == nil || value.Cmp(out) < 0 {
+			out = value
+		}
+	}
+	return new(big.Rat).SetFrac(out, new(big.Int).Mul(below, c.common))
+}

@@ -1,0 +1,97 @@
+"""The second checker, `proofs/second`, says what the first one says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mace.proofs
+from tests.proofs.test_check import certificates, places, with_edit
+
+PROOFS = Path(mace.proofs.__file__).resolve().parent
+INDEX: list[dict[str, str]] = json.loads((PROOFS / "vectors" / "index.json").read_text(encoding="utf-8"))
+CODES = {"accepted": 0, "refused": 10, "unusable": 2}
+
+pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed (Debian: golang-go)")
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built outside of the source tree."""
+    program = tmp_path_factory.mktemp("second") / "mace-check"
+    subprocess.run(["go", "build", "-o", str(program), "."], cwd=PROOFS / "second", check=True)
+    return program
+
+
+def verdicts(command: list[str], folder: Path) -> dict[str, str]:
+    """File name -> the verdict's first word, of all certificates of a folder."""
+    said = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False).stdout
+    lines = [line.removeprefix(f"{folder}/") for line in said.splitlines()[:-1]]
+    return {line.split(": ")[0]: line.split(": ")[1].split(" ")[0] for line in lines}
+
+
+def test_each_vector_has_the_verdict_of_the_index(second: Path) -> None:
+    said = verdicts([str(second)], PROOFS / "vectors")
+    # A certificate of format 1 is elaborated by the first checker, and is not read by the second.
+    expected = {e["file"]: "unusable" if e["shows"] == "format 1" else e["verdict"] for e in INDEX}
+    assert {name: said.get(name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("kind", sorted(CODES))
+def test_the_verdict_is_one_line_and_an_exit_code(second: Path, kind: str) -> None:
+    file = PROOFS / "vectors" / next(e["file"] for e in INDEX if e["verdict"] == kind and e["shows"] != "format 1")
+    done = subprocess.run([second, file], capture_output=True, text=True, check=False)
+    assert done.returncode == CODES[kind]
+    assert done.stdout.startswith(kind)
+    assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"[" * 10**6,
+        b'{"a":' * 10**5,
+        b'{"mace_certificate": 2, "mace_certificate": 2}',
+        b'{"mace_certificate": ' + b"2" * 10**5 + b"}",
+        b'{"mace_certificate": 2.0}',
+        b'{"about": "\xff"}',
+        gzip.compress(b"{}")[:-5],
+        gzip.compress(b"{}") + b"x",
+        gzip.compress(b" " * (1 << 28)),
+    ],
+    ids=["nothing", "deep", "deep fields", "twice", "digits", "a point", "not UTF-8", "cut short", "more", "a bomb"],
+)
+def test_a_hostile_file_is_unusable(second: Path, tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "hostile.json").write_bytes(raw)
+    done = subprocess.run([second, tmp_path / "hostile.json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split(":")[0], done.stderr) == (2, "unusable", "")
+
+
+@pytest.mark.slow
+def test_both_checkers_agree_on_certificates_and_on_edited_ones(second: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pool = certificates()
+    files: list[Any] = list(pool)
+    while len(files) < len(pool) + 600:
+        data = pool[rng.integers(len(pool))]
+        # A part first, so that the long lists of a model are not all that is edited.
+        part = str(rng.choice(["statement", "witness", "cuts", "proof"]))
+        paths = [path for path in places(data) if path[0] == part]
+        files.append(with_edit(data, paths[rng.integers(len(paths))], rng))
+    for number, data in enumerate(files):
+        (tmp_path / f"{number:05d}.json").write_text(json.dumps(data), encoding="utf-8")
+    first = verdicts([sys.executable, "-I", "-S", str(PROOFS / "check.py")], tmp_path)
+    assert len(first) == len(files)
+    assert verdicts([str(second)], tmp_path) == first
+    counts = Counter(first.values())
+    assert counts["accepted"] > len(pool) and counts["refused"] > 200, counts

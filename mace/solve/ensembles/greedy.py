@@ -253,8 +253,9 @@ def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Dea
         point, ended = given.copy(), GOING
         if accepted(ground, forest, aim, point, leaves):
             ended = REACHED
-        while ended == GOING and not deadline.over:
-            ended = climb(ground, forest, aim, part, 1.0, most_changes, rows, total, point, ROUNDS)
+        for _ in range(0, 6 * len(point) + 6, ROUNDS):
+            if ended == GOING and not deadline.over:
+                ended = climb(ground, forest, aim, part, 1.0, most_changes, rows, total, point, ROUNDS)
         if ended != REACHED:
             continue
         while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total):

@@ -51,7 +51,7 @@ _FIRST_ROOM = 4096  # nodes
 _BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 _MEMORY = 3 * 2**30
 MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes minutes with more
-PATIENCE = 100_000  # walks through trees, after which the relaxation is asked whether it knows more
+PATIENCE = 3_000_000  # walks through trees, about two seconds: most questions that end at all end before it
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
 

@@ -89,7 +89,9 @@ var rationalText = regexp.MustCompile(`^(-?[0-9]{1,})(?:/([0-9]{1,}))?$`)
 func rational(value any) *big.Rat {
 	parts := rationalText.FindStringSubmatch(text(value))
 	require(parts != nil, "expected a rational")
-	require(len(strings.TrimPrefix(parts[1], "-")) <= maxDigits && len(parts[2]) <= maxDigits, "a rational of more than %d digits", maxDigits)
+	if len(strings.TrimPrefix(parts[1], "-")) > maxDigits || len(parts[2]) > maxDigits {
+		giveUp("too large: a rational of more than %d digits", maxDigits)
+	}
 	above, _ := new(big.Int).SetString(parts[1], 10)
 	below := big.NewInt(1)
 	if parts[2] != "" {

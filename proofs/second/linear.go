@@ -10,6 +10,7 @@ type linear struct {
 	exponent         int
 	constant         *big.Int
 	constantExponent int
+	endless          bool // nothing bounds it from below: a chord is needed of an interval without end
 }
 
 // plus adds n * 2^-exponent to the constant.
@@ -135,6 +136,10 @@ func (f *linear) relaxUnit(out *linear, v *big.Int, unit unitState, t *big.Int) 
 	chorded := over.Mul(over, size) // over 2^(exponent + 64): that much of the chord goes
 	slope, low := full, new(big.Int)
 	if !positive {
+		if unit.low == nil || unit.high == nil {
+			out.endless = true
+			return z
+		}
 		slope, low = unit.chord()
 	}
 	chorded.Mul(chorded, slope)
@@ -145,7 +150,6 @@ func (f *linear) relaxUnit(out *linear, v *big.Int, unit unitState, t *big.Int) 
 
 // chord returns the slope of the line through (l, 0) and (u, u), rounded up to a multiple of 2^-64, and l.
 func (unit unitState) chord() (slope, low *big.Int) {
-	require(unit.low != nil && unit.high != nil, "a chord of an interval without end")
 	length := new(big.Int).Sub(unit.high, unit.low)
 	q := new(big.Rat).SetFrac(new(big.Int).Lsh(unit.high, slopeBits), length)
 	return ceil(q), unit.low
@@ -165,6 +169,9 @@ func (w *world) exactColumns() *exactColumns {
 	x := &exactColumns{denominator: new(big.Int).Set(w.common)}
 	factors, offsets := make([]*big.Rat, len(w.columns)), make([]*big.Rat, len(w.columns))
 	for i, c := range w.columns {
+		if x.denominator.BitLen() > maxDenominatorBits {
+			giveUp("too large: the common denominator of columns and costs has more than %d bits", maxDenominatorBits)
+		}
 		factors[i], offsets[i] = new(big.Rat), new(big.Rat)
 		if c.axis.levels {
 			for _, y := range c.table {
@@ -175,9 +182,6 @@ func (w *world) exactColumns() *exactColumns {
 		F, G := c.affine(nil)
 		factors[i], offsets[i] = quo(F, new(big.Rat).SetInt(c.axis.below)), G
 		x.denominator = lcm(lcm(x.denominator, factors[i]), G)
-	}
-	if x.denominator.BitLen() > maxDenominatorBits {
-		giveUp("too large: the common denominator of columns and costs has more than %d bits", maxDenominatorBits)
 	}
 	for i, c := range w.columns {
 		x.factor = append(x.factor, times(factors[i], x.denominator))
@@ -196,7 +200,7 @@ func (w *world) exactColumns() *exactColumns {
 }
 
 // leastOver returns a lower bound of f(x) + θ (d(x) - q), or of f(x) for `anywhere`, over the points of a state, for a
-// function f of the inputs of a layer.
+// function f of the inputs of a layer; nil where nothing bounds it.
 func (c *checker) leastOver(s *state, k int, f *linear, theta float64, h *hints) *big.Rat {
 	m := c.net
 	for {
@@ -206,7 +210,9 @@ func (c *checker) leastOver(s *state, k int, f *linear, theta float64, h *hints)
 		}
 		k--
 		if m.layers[k].relu {
-			f = f.relax(k, s.units[k], h)
+			if f = f.relax(k, s.units[k], h); f.endless {
+				return nil
+			}
 		}
 	}
 	weight, weightExponent := new(big.Int), 0

@@ -47,7 +47,8 @@ func (c *checker) bounds(s *state, fields []any) *state {
 	return s
 }
 
-// bound returns least(sign z, θ) rounded down to a multiple of 2^-100, or nil where θ is null.
+// bound returns least(sign z, θ) rounded down to a multiple of 2^-100, or nil where θ is null or
+// nothing bounds it.
 func (c *checker) bound(s *state, k, i int, sign int64, theta any) *big.Int {
 	if theta == nil {
 		return nil
@@ -59,7 +60,11 @@ func (c *checker) bound(s *state, k, i int, sign int64, theta any) *big.Int {
 		f.coefficients = append(f.coefficients, new(big.Int))
 	}
 	f.coefficients[i].SetInt64(sign)
-	return roundDown(c.leastOver(s, k, f, weight, &hints{own: true}), intervalBits)
+	bound := c.leastOver(s, k, f, weight, &hints{own: true})
+	if bound == nil {
+		return nil
+	}
+	return roundDown(bound, intervalBits)
 }
 
 // dual: in every part of the goal, factors of the comparisons show that the distance is not below the claim.
@@ -68,6 +73,7 @@ func (c *checker) dual(s *state, fields []any) {
 	for k, field := range fields {
 		f, h := c.dualPart(s, c.goal[k], field)
 		bound := c.leastOver(s, len(c.net.layers)-1, f, 1, h)
+		require(bound != nil, "nothing bounds part %d of the goal", k)
 		require(bound.Sign() > 0 || bound.Sign() == 0 && !c.anywhere, "part %d of the goal may hold", k)
 	}
 }

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 import mace.proofs
+from tests.proofs.by_hand import AT_LEAST_0, certificate, dual, network, number
 from tests.proofs.test_check import certificates, places, with_edit
 
 PROOFS = Path(mace.proofs.__file__).resolve().parent
 INDEX: list[dict[str, str]] = json.loads((PROOFS / "vectors" / "index.json").read_text(encoding="utf-8"))
+FIRST = [sys.executable, "-I", "-S", str(PROOFS / "check.py")]
 CODES = {"accepted": 0, "refused": 10, "unusable": 2}
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed (Debian: golang-go)")
@@ -77,6 +79,17 @@ def test_a_hostile_file_is_unusable(second: Path, tmp_path: Path, raw: bytes) ->
     assert (done.returncode, done.stdout.split(":")[0], done.stderr) == (2, "unusable", "")
 
 
+def test_a_bound_that_needs_an_interval_without_end_bounds_nothing(second: Path, tmp_path: Path) -> None:
+    model = network([[[1.0]], [[-1.0]], [[1.0]]], [[0.0], [5.0], [-100.0]])
+    deeper: list[Any] = ["bounds", [1, 0, number(0), number(0)]]
+    first: list[Any] = ["bounds", [0, 0, number(0), number(0)]]
+    for name, proof in {"early": [deeper, first, deeper, dual("1")], "never": [deeper, dual("1")]}.items():
+        data = {**certificate(model, AT_LEAST_0, None, proof), "mace_certificate": 2, "cuts": []}
+        (tmp_path / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
+    assert verdicts([str(second)], tmp_path) == {"early.json": "accepted", "never.json": "refused"}
+    assert verdicts(FIRST, tmp_path) == {"early.json": "accepted", "never.json": "refused"}
+
+
 @pytest.mark.slow
 def test_both_checkers_agree_on_certificates_and_on_edited_ones(second: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -88,9 +101,9 @@ def test_both_checkers_agree_on_certificates_and_on_edited_ones(second: Path, tm
         part = str(rng.choice(["statement", "witness", "cuts", "proof"]))
         paths = [path for path in places(data) if path[0] == part]
         files.append(with_edit(data, paths[rng.integers(len(paths))], rng))
-    for number, data in enumerate(files):
-        (tmp_path / f"{number:05d}.json").write_text(json.dumps(data), encoding="utf-8")
-    first = verdicts([sys.executable, "-I", "-S", str(PROOFS / "check.py")], tmp_path)
+    for place, data in enumerate(files):
+        (tmp_path / f"{place:05d}.json").write_text(json.dumps(data), encoding="utf-8")
+    first = verdicts(FIRST, tmp_path)
     assert len(first) == len(files)
     assert verdicts([str(second)], tmp_path) == first
     counts = Counter(first.values())

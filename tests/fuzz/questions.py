@@ -230,6 +230,6 @@ def several(draw: Draw, asked: Asked, most: int = 12) -> Counter[str]:
                 oracle = pick(draw, ["auto"] * 60 + ["z3"])
                 ended[ask(asked, problem, oracle)] += 1
                 # Readers compare table and library each time: once a model is enough here, and finds more without it.
-                for name in ("mace.compilers.cross_check_matrix", "mace.compilers.pipeline.reader.cross_check"):
+                for name in ("mace.compilers.reading.cross_check_matrix", "mace.compilers.pipeline.reader.cross_check"):
                     later.enter_context(mock.patch(name))
     return ended

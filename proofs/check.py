@@ -57,9 +57,11 @@ def check(data: Any) -> Verdict:
     """Accept or refuse a certificate, given as parsed JSON. Never raises."""
     fired: dict[str, int] = {}
     try:
+        if type(data) is not dict:
+            raise Unusable("a certificate is one JSON object")
         bounded(data)
         model = known_model(data)
-        if type(data) is dict and type(data.get("mace_certificate")) is int and data["mace_certificate"] == 1:
+        if type(data.get("mace_certificate")) is int and data["mace_certificate"] == 1:
             data = converted(data, model)
         statement = verify(data, fired, model)
     except Refused as error:

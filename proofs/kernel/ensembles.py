@@ -73,7 +73,8 @@ class Ensemble:
             zip(data.column, data.threshold, data.left, data.right, data.value, strict=True)
         ):
             if type(c) is int and c == -1:
-                need(threshold == left == right == 0, f"{where}: node {n}: a leaf tests nothing")
+                none = (threshold, left, right)
+                need(none == (0, 0, 0) and bool not in map(type, none), f"{where}: node {n}: a leaf tests nothing")
                 value[n] = self._stored(read(values, (floating,) * self.outputs, where))
                 continue
             need(values is None, f"{where}: node {n}: only a leaf has values")

@@ -13,6 +13,7 @@ import mace
 from mace.certify.writer import Certificate, canonical, load, same_statement
 from mace.errors import CertificateError
 from mace.problem.question import Question
+from mace.proofs.check import check
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,21 @@ def test_a_statement_about_another_question_says_what_differs(
     assert same_statement(certificate.data, question) == []
     found = same_statement(changed(certificate, change), question)
     assert found == [] if words is None else len(found) == 1 and words in found[0]
+
+
+@pytest.mark.parametrize("part", ["threshold", "left", "right"])
+def test_false_is_no_number_in_a_leaf(asked: tuple[Question, Certificate], part: str) -> None:
+    def change(statement: Any) -> None:
+        (tree,) = statement["model"]["trees"]
+        tree[part][tree["column"].index(-1)] = False
+
+    found = check(changed(asked[1], change))
+    assert not found.accepted and "a leaf tests nothing" in found.reason
+
+
+@pytest.mark.parametrize("data", [[], None, 1, "text", True])
+def test_anything_but_one_object_is_unusable(data: Any) -> None:
+    assert check(data).unusable
 
 
 def test_what_has_no_statement_is_said_to_have_none(asked: tuple[Question, Certificate]) -> None:

@@ -25,7 +25,7 @@ from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
-from mace.tables.table import Ensemble, Network
+from mace.tables.table import Network
 
 READING = "the checker was reading the proof"
 SHORT = 300_000
@@ -40,7 +40,7 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     A rule that no certificate can hold stands here as `false`: leaves that it closes pass, and all others are read.
     """
     proof = bracket.proof
-    if proof is None or isinstance(question.model, Ensemble):
+    if proof is None:
         return
     by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
     if not by_floats and not isinstance(question.model, Network):

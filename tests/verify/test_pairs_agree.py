@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.explain import explainer
+from mace.explain import recall
 from mace.solve.protocol import Limits
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -44,8 +44,8 @@ class Deployed:
 
 
 def subject_of(model: Deployed, space: Space, monkeypatch) -> Subject:
-    monkeypatch.setattr(explainer, "read_model", lambda given, _: given.table)
-    monkeypatch.setattr(explainer, "read_pipeline", lambda *_: None)
+    monkeypatch.setattr(recall, "read_model", lambda given, _: given.table)
+    monkeypatch.setattr(recall, "read_pipeline", lambda *_: None)
     subject = Subject(model, space)
     monkeypatch.setattr(
         subject, "decisions", lambda rows: [x.item() for x in model.predict(space.encode(frame(rows)))], raising=False

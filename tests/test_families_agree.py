@@ -19,6 +19,8 @@ import pytest
 
 from tests.roads import Family, Rng, agree
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 Make = Callable[[Any, Any, Rng], Any]
 
 

@@ -36,6 +36,8 @@ from mace.explain.judge import Judge
 from mace.problem.question import Question
 from mace.solve.witnesses import same_leaves
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 SPACE = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 5), Feature("c", "binary")])
 ROWS = pd.DataFrame(list(itertools.product(range(6), range(6), range(2))), columns=SPACE.names, dtype=np.float64)
 

@@ -31,6 +31,8 @@ from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.compilers.pipelines import GRADES, MODELS, REGIONS, TRADES, fitted, people, random_rows, space_of
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 PROVED = Fraction(1, 10**9)
 
 

@@ -23,6 +23,8 @@ from mace.cli import app
 from mace.errors import FileError, MaceError
 from tests.audit import faults, run_slowly
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 ROOT = Path(__file__).parent.parent.parent
 WINDOW = 4  # two processes, and one query more for each that waits beside it
 

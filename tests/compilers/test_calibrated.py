@@ -36,6 +36,8 @@ from mace.tables.margins import compare_slack, squashed_between, turns_of
 from mace.tables.table import Ensemble, Floats, Network, decided, decision_of, runs
 from tests.compilers import cases
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 METHODS = ("sigmoid", "isotonic", *(("temperature",) if "temperature" in str(CalibratedClassifierCV.__doc__) else ()))
 LINEAR = (
     LogisticRegression(max_iter=2000),

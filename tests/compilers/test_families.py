@@ -11,6 +11,8 @@ from mace.compilers import read
 from mace.tables.table import Ensemble
 from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, asked, data, decisions, scores
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 
 @pytest.mark.parametrize("family", [*SKLEARN, *XGBOOST, *LIGHTGBM], ids=lambda family: family.name)
 def test_compiled_model_predicts_as_the_library(family: Family) -> None:

@@ -16,6 +16,8 @@ from mace import Feature, Space, explain
 from mace.compilers import deployed
 from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, Floats, Rows
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 NUMBERS, CODES = 4, 2
 NAMES = ["a", "b", "c", "d", "e", "f"]
 SPACE = Space(

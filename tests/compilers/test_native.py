@@ -23,6 +23,8 @@ from tests.compilers import families
 from tests.compilers.native import NATIVE, REGIONS, Native, frame_of, hist, light, people, saved, space_of, xgb
 from tests.compilers.pipelines import adversarial_rows, random_rows
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 
 def named(name: str) -> Native:
     return next(native for native in NATIVE if native.name == name)

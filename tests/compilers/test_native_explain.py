@@ -29,6 +29,8 @@ from mace.space.space import Space
 from tests.compilers.native import CODES, GRADES, NATIVE, REGIONS, TRADES, frame_of, hist, light, people, saved, xgb
 from tests.compilers.pipelines import random_rows
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 CLASSIFIERS = [native for native in NATIVE if native.classes]
 
 

@@ -20,6 +20,8 @@ from mace.explain.explainer import Explainer
 from mace.space.feature import Feature
 from mace.space.space import Space
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 NUMBERS = Space([Feature(name, "integer", 0, 19) for name in ("a", "b")])
 SPACED = Space([Feature("years here", "integer", 0, 9), Feature("home  town", "categorical", levels=["u v", "w"])])
 

@@ -21,6 +21,8 @@ from mace.language.syntax import Program
 from mace.tables.table import Ensemble, Network, Tree, decision_for
 from tests.compilers import cases
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 # `score_0` and `best` are what the compilers would like to call their own variables.
 NAMES = ["income", "age", "score_0", "best", "odd name"]
 

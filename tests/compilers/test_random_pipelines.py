@@ -14,6 +14,8 @@ from mace.tables.decide import decides
 from mace.tables.table import Formula, decision_for
 from tests.compilers.random_pipelines import MODELS, World, world
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 LIBRARIES = {"xgboost": "xgboost", "lightgbm": "lightgbm"}
 WORLDS = 3
 

@@ -12,6 +12,8 @@ from mace.compilers import READERS, read
 from mace.tables.table import Ensemble, Network, class_decision
 from tests.compilers import cases
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -14,6 +14,8 @@ from mace.tables.margins import exact_scores, network_error
 from mace.tables.table import Network
 from tests.compilers.families import Family, data
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 
 def models() -> list[Any]:
     from sklearn.linear_model import ElasticNet, HuberRegressor, Lasso, LinearRegression, Ridge

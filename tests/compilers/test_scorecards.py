@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 CHILD = """
 import sys, warnings
 warnings.simplefilter("ignore")

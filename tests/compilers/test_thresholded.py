@@ -38,6 +38,8 @@ from mace.tables.decide import decides
 from mace.tables.table import Ensemble, Network, decision_of
 from tests.compilers.cases import on_boundary
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 4)) * [1, 10, 0.1, 3]
 Y = (X[:, 0] + X[:, 1] / 10 + rng.normal(size=300) / 2 > 0).astype(int)

@@ -26,6 +26,8 @@ from tests.clocks import Hand
 from tests.oracles.small_ensembles import bounds, optimum, points_of, random_question
 from tests.oracles.test_ensembles import accepted
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:

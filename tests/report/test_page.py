@@ -18,6 +18,8 @@ from tests.audit import faults
 from tests.report import made
 from tests.report.made import HOSTILE, Parsed
 
+pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
+
 EMPTY = Audit([], {}, {}, (), {})
 PAGES = {
     "every outcome": (made.audit(), None),

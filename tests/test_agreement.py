@@ -14,7 +14,7 @@ from tests.reference import nearest, random_question
 
 def solve(question, oracle) -> Bracket:
     try:
-        return bracket_optimum(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(60.0, 4 * 2**30))
+        return bracket_optimum(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(600.0, 4 * 2**30))
     finally:
         oracle.close()
 

@@ -55,7 +55,7 @@ def test_the_prover_s_ball_ends_where_the_checker_s_does() -> None:
     # a ReLU that is 0 in all of the checker's ball was taken for active, and the checker refused the multipliers.
     model, space = whole_steps()
     question, _ = mace.Explainer(model, space).question({"x0": 1003, "x1": 1005})
-    reply = NetworkOracle(question).ask(None, Limits.of(60.0))  # without the model the tie at 0.2 stays open
+    reply = NetworkOracle(question).ask(None, Limits.of(600.0))  # without the model the tie at 0.2 stays open
     assert reply.lower is not None and reply.lower < Fraction(1, 5) < question.distance_of(reply.point)
     verdict = certificate(question, reply.lower, reply.point, reply.proof).check()
     assert verdict.accepted, verdict.reason
@@ -85,7 +85,7 @@ def test_numbers_that_lie_300_digits_apart_are_no_multipliers(unit: str) -> None
 def test_a_refused_proof_of_a_network_bounds_nothing() -> None:
     model, space = whole_steps()
     question, _ = mace.Explainer(model, space).question({"x0": 1003, "x1": 1005})
-    reply = NetworkOracle(question).ask(None, Limits.of(60.0))
+    reply = NetworkOracle(question).ask(None, Limits.of(600.0))
     bracket = Bracket(Fraction(3, 10), Fraction(3, 10), reply.point, "optimal", proof=reply.proof)  # it proves 0.2
     recheck(bracket, question, Deadline.after(60.0))
     assert (bracket.status, bracket.lower, bracket.proof) == ("bounded", 0, None)

@@ -89,7 +89,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
         assert not Certificate(data).check().accepted  # it has no proof yet
         oracle = choose(question).oracle
         try:
-            found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(ZERO), limits=Limits.of(60.0, 2**32))
+            found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(ZERO), limits=Limits.of(600.0, 2**32))
         finally:
             oracle.close()
         if found.status in ("optimal", "infeasible") and (best is None or found.lower == best[0]):

@@ -149,7 +149,7 @@ def check(seed: int, oracle_of, gap: Fraction, kind: str | None = None) -> None:
     best = nearest(question)
     oracle = oracle_of(question)
     try:
-        found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(gap), limits=Limits.of(60.0, 4 * 2**30))
+        found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(gap), limits=Limits.of(600.0, 4 * 2**30))
     finally:
         oracle.close()
     if best is None:

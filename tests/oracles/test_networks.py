@@ -36,7 +36,7 @@ CLOSE = Fraction(1, 10**9)
 def agree(question: Question) -> None:
     """The oracle's answer, its point and its proof against enumeration and the checker."""
     expected = nearest(question)
-    reply = NetworkOracle(question).ask(None, Limits.of(60))
+    reply = NetworkOracle(question).ask(None, Limits.of(600.0))
     if expected is None:
         assert isinstance(reply, Refuted)
         assert reply.proof is not None
@@ -84,7 +84,7 @@ def floats(layers: tuple[int, ...], seed: int, spec: str) -> Question:
 def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers: tuple[int, ...], spec: str) -> None:
     for seed in range(3):
         question = floats(layers, seed, spec)
-        reply = NetworkOracle(question).ask(None, Limits.of(60))
+        reply = NetworkOracle(question).ask(None, Limits.of(600.0))
         assert isinstance(reply, (Found, Refuted))
         lower = reply.lower if isinstance(reply, Found) else None
         point = reply.point if isinstance(reply, Found) else None
@@ -108,23 +108,23 @@ def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers
 
 def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:
     question = floats((6,), 0, "l1")
-    reply = NetworkOracle(question).ask(None, Limits.of(60))
+    reply = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(reply, Found)
     distance = question.distance_of(reply.point)
     below, above = distance * Fraction(99, 100), distance * Fraction(101, 100)
-    refuted = NetworkOracle(question).ask(below, Limits.of(60))
+    refuted = NetworkOracle(question).ask(below, Limits.of(600.0))
     assert isinstance(refuted, Refuted)
     assert refuted.proof is not None
     assert check(certificate(question, below, None, refuted.proof).data).accepted
-    assert isinstance(NetworkOracle(question).ask(above, Limits.of(60)), Found)
+    assert isinstance(NetworkOracle(question).ask(above, Limits.of(600.0)), Found)
 
 
 def test_a_point_that_the_deployed_model_refuses_is_excluded() -> None:
     question = random_question(3, "network", extras=False)
-    first = NetworkOracle(question).ask(None, Limits.of(60))
+    first = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(first, Found)
     oracle = NetworkOracle(question)
-    second = oracle.ask(None, Limits.of(60), replay=Replay(lambda point: point != first.point))
+    second = oracle.ask(None, Limits.of(600.0), replay=Replay(lambda point: point != first.point))
     assert AvoidPoint(first.point) in oracle.refused
     assert isinstance(second, Found)
     assert second.point != first.point
@@ -141,7 +141,7 @@ def test_a_limit_that_is_reached_leaves_a_proved_bound() -> None:
     question = floats((6, 5), 1, "l1")
     reply = NetworkOracle(question).ask(None, Limits.of(0.0))
     assert isinstance(reply, (Found, Unknown))
-    best = NetworkOracle(question).ask(None, Limits.of(60))
+    best = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(best, Found)
     assert (reply.lower or 0) <= question.distance_of(best.point)
 
@@ -151,7 +151,7 @@ def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_n
     share: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = floats((6, 5), 1, "l1")
-    whole = NetworkOracle(question).ask(None, Limits.of(60))
+    whole = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(whole, Found)
     distance = question.distance_of(whole.point)
     if share is None:  # no time at all is left when the search has ended
@@ -164,7 +164,7 @@ def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_n
         monkeypatch.setattr(Search, "run", late)
     else:  # too little for the whole proof, enough for one of a smaller distance
         monkeypatch.setattr(networks_proof, "WHOLE", share)
-    bracket = bracket_optimum(question, NetworkOracle(question), question.has_goal, gap=Gap(), limits=Limits.of(60))
+    bracket = bracket_optimum(question, NetworkOracle(question), question.has_goal, gap=Gap(), limits=Limits.of(600.0))
     assert (bracket.status, bracket.upper) == ("bounded", distance)
     assert "before the proof was written" in bracket.why
     if share is None:
@@ -177,7 +177,7 @@ def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_n
 
 def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     question = floats((8, 8), 2, "l1")
-    best = NetworkOracle(question).ask(None, Limits.of(60))
+    best = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(best, Found)
     clock, expand, counted = Hand(), Search.expand, [0]
     monkeypatch.setattr(networks_search, "FIRST_KEPT", 2)
@@ -200,7 +200,7 @@ def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkey
 def test_without_time_for_the_proof_nothing_is_said_to_be_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
     question = next(q for q in (random_question(s, "network") for s in range(50)) if nearest(q) is None)
     monkeypatch.setattr(networks_proof, "WHOLE", -1.0)
-    reply = NetworkOracle(question).ask(None, Limits.of(60))
+    reply = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(reply, Unknown)
     assert "before the proof was written" in reply.why
 
@@ -219,7 +219,7 @@ def test_a_proof_at_the_distance_itself_that_is_too_long_or_too_late_leaves_the_
 
     write = networks_proof.write
     monkeypatch.setattr(networks_proof, "write", refuse)
-    reply = NetworkOracle(question).ask(None, Limits.of(60))
+    reply = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(reply, Found)
     assert reply.lower is not None
     assert 0 < distance - reply.lower <= CLOSE

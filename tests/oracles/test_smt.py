@@ -203,7 +203,7 @@ def test_a_refused_point_is_not_found_again(solver: SolverName) -> None:
 def test_the_driver_closes_both_bounds_on_the_optimum(solvers: tuple[SolverName, ...]) -> None:
     question = random_question(1003)
     oracle = SmtOracle(question, solvers)
-    bracket = bracket_optimum(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(60.0))
+    bracket = bracket_optimum(question, oracle, question.has_goal, gap=Gap(), limits=Limits.of(600.0))
     oracle.close()
     expected = nearest(question)
     assert bracket.upper == bracket.lower == (expected[0] if expected else None)
@@ -224,7 +224,7 @@ def test_a_limit_of_time_stops_the_solver(solver: SolverName) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_limit_of_memory_stops_the_solver(solver: SolverName) -> None:
     oracle = SmtOracle(hard_question(), (solver,))
-    reply = oracle.ask(Fraction(1, 2), Limits.of(60.0, 6 << 20))
+    reply = oracle.ask(Fraction(1, 2), Limits.of(600.0, 6 << 20))
     assert isinstance(reply, Unknown)
     assert reply.why == f"the solver {solver} ran out of memory (6 MB)"
     oracle.close()

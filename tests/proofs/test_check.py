@@ -52,7 +52,7 @@ def small(seed: int, kind: str | None = None) -> Question | None:
 def certificates_of(question: Question) -> Iterator[dict[str, Any]]:
     """The certificate of the oracle for this model, and for ensembles that of the slow prover."""
     oracle = (EnsembleOracle if isinstance(question.model, Ensemble) else NetworkOracle)(question)
-    reply = oracle.ask(None, Limits.of(60))
+    reply = oracle.ask(None, Limits.of(600.0))
     assert isinstance(reply, (Found, Refuted))
     assert reply.proof is not None
     point = reply.point if isinstance(reply, Found) else None

@@ -72,7 +72,7 @@ RULES: dict[tuple[str, ...], tuple] = {}
 
 
 def answered(given, subject: Subject):
-    verdict = _Run(subject, given, Limits.of(60.0, 2**31), {}, None).verdict()
+    verdict = _Run(subject, given, Limits.of(600.0, 2**31), {}, None).verdict()
     for certificate in verdict.certificates:
         assert certificate.check().accepted
     return verdict

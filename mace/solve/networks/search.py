@@ -33,6 +33,7 @@ ROUNDS = 2000
 RENEW = Fraction(999, 1000)
 FIRST_KEPT, KEEPING = 30, 1.5  # nodes: when a first proof is kept, and by which factor later than the last the next
 SEARCHING = 0.75  # of the time allowed; the rest is for writing the proof
+ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
 
 
 class Kept(NamedTuple):
@@ -67,6 +68,7 @@ class Search(Frame):
         self.settled = INFINITY  # the least bound of nodes that nothing can be done about
         self.deadline = limits.deadline
         self.searching = self.deadline.share(SEARCHING)
+        self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = Kept(Fraction(0), None)
         self.heap: list[tuple[float, float, int, Node]] = []
@@ -160,7 +162,7 @@ class Search(Frame):
                 self.push(node)
                 continue
             self.expand(node)
-            if self.count >= due:
+            if self.count >= due and self.alone.over:
                 self.keep(self)
                 due = KEEPING * self.count
         return True

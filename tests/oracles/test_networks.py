@@ -185,7 +185,7 @@ def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkey
     def until(search: Search, node: Node) -> None:
         expand(search, node)
         counted[0] += 1
-        clock.now += 1e6 if counted[0] == 4 else 0.0  # after this node nothing is left, for a proof neither
+        clock.now += 1e6 if counted[0] == 4 else 7.0  # after the fourth nothing is left, for a proof neither
 
     monkeypatch.setattr(Search, "expand", until)
     reply = NetworkOracle(question).ask(None, Limits(Deadline.after(60, clock)))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mace import rules as rules
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
+    from mace.problem.objectives import Objective as Objective
     from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
 
@@ -39,6 +40,7 @@ LAZY = {
     "Answer": "mace.explain.answer",
     "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.feature",
+    "Objective": "mace.problem.objectives",
     "Space": "mace.space.space",
     "datasets": "mace.datasets",
     "rules": "mace.rules",
@@ -61,6 +63,7 @@ __all__ = [
     "Audit",
     "Explainer",
     "Feature",
+    "Objective",
     "Space",
     "Verdict",
     "__version__",

@@ -44,6 +44,11 @@ IDEAS = [
         },
     ),
     Idea("which oracle may answer a question", "mace/solve/choice.py", r"\bPROVERS\b"),
+    Idea(
+        "what one norm leaves to later objectives, as a condition on points and boxes",
+        "mace/problem/budget.py",
+        r"^class \w*Budget\b",
+    ),
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("how much time is left", "mace/base/deadline.py", r"\bmonotonic\b"),
     Idea(

@@ -46,7 +46,8 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     if not by_floats and not isinstance(question.model, Network):
         return
     never = rule_of("false", question.space)
-    question = replace(question, rules=tuple(rule if holdable(rule) else never for rule in question.rules))
+    kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)
+    question = replace(question, rules=kept)
     lower = None if bracket.status == "infeasible" else bracket.lower
     unread, refusal = certifiable(question) or "", ""
     if not unread:

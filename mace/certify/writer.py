@@ -23,11 +23,13 @@ import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
-from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
+from mace.certify import budgets
+from mace.certify.numbers import text
 from mace.errors import CertificateError
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
+from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     from mace.proofs.check import Verdict
 
 FORMAT = 2
-MAX_TEXT = 4000
 WRITING = "the certificate was being written"
 
 
@@ -139,7 +140,7 @@ def certifiable(question: Question) -> str | None:
             return "a level is a missing value to the model"
     for rule in question.rules:
         try:
-            expression_of(rule)
+            expression_of(rule, question.axes)
         except CertificateError as error:
             return error.message
     return None
@@ -208,7 +209,7 @@ def statement(
         "model": _model(question.model, deadline) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
-        "rules": [expression_of(rule) for rule in question.rules],
+        "rules": [expression_of(rule, question.axes) for rule in question.rules],
         "avoid": [_avoid(avoid) for avoid in question.avoid],
         "most_changes": question.most_changes,
         "claim": {"anywhere": True} if claim is None else {"closer_than": text(claim)},
@@ -246,20 +247,22 @@ _LOGIC = {Op.AND: "and", Op.OR: "or", Op.NOT: "not"}
 _TRUTHS = frozenset({"true", "false", "and", "or", "not", "<", "<=", "==", "!="})
 
 
-def holdable(rule: Rule) -> bool:
+def holdable(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> bool:
     """Whether a certificate can hold a rule."""
     try:
-        expression_of(rule)
+        expression_of(rule, axes)
     except CertificateError:
         return False
     return True
 
 
-def expression_of(rule: Rule) -> list[Any]:
+def expression_of(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> list[Any]:
     """A rule as an expression of FORMAT.md.
 
     Raises CertificateError for a rule that is no single expression, or that multiplies or chooses between numbers.
     """
+    if isinstance(rule, Budget):
+        return budgets.expression_of(rule, axes)
     program = rule.program
     if len(program.body) != 1 or not isinstance(program.body[0], Return):
         raise CertificateError(f"the rule `{rule.source}` is a program of several statements")
@@ -511,20 +514,6 @@ def _multipliers(part: Multipliers) -> dict[str, Any]:
         "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
     }
-
-
-def text(number: Fraction) -> str:
-    """Exact text, of a length that the checker reads."""
-    try:
-        shown = exact_text(number)
-    except ValueError:  # Python writes no integer of more than 4300 digits
-        shown = ""
-    if not 0 < len(shown) <= MAX_TEXT:
-        raise CertificateError(
-            f"an exact number of this question needs more than {MAX_TEXT} digits",
-            hint="Give real features a `step`: then distances have short denominators.",
-        )
-    return shown
 
 
 def _float(number: float) -> str:

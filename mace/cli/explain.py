@@ -19,6 +19,7 @@ from mace.cli.options import (
     Limits,
     Measured,
     OracleOption,
+    Prioritised,
     explainer_of,
     print_json,
     say,
@@ -35,6 +36,7 @@ def explain(
     given: Given,
     asked: Asked,
     measured: Measured,
+    prioritised: Prioritised,
     limits: Limits,
     gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
     rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
@@ -55,7 +57,7 @@ def explain(
     """Find the nearest input with the wanted decision, and prove that there is none nearer."""
     if certificate is not None:
         check_folder(certificate)
-    explainer, row = explainer_of(given, measured, asked)
+    explainer, row = explainer_of(given, measured, asked, prioritised)
     with Progress() as callback:
         answer = explainer.explain(
             row,

@@ -167,6 +167,39 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Prioritised:
+    """Objectives in the place of a distance."""
+
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            help="In the place of --distance, the most important first: l0, l1, linf, changes, cost, gower, a .mace "
+            "file, a sum such as l1=1,changes=0.05; `l1 within 1%` leaves so much to the next. May be repeated.",
+        ),
+    ] = None
+    price: Annotated[
+        list[str] | None, typer.Option("--price", help="FEATURE=MONEY, for --objective cost. May be repeated.")
+    ] = None
+
+    def of(self, measured: Measured) -> dict[str, Any]:
+        """What is measured, as `mace.explain` takes it."""
+        if not self.objective:
+            return measured.settings
+        from mace.problem.objectives import Objective
+
+        settings, prices = measured.settings, _pairs(self.price or [], "--price")
+        weights = settings.pop("weights")
+
+        def objective(text: str) -> Objective:
+            total = "=" in text
+            weighs = total or text.startswith(("l0", "l1", "linf", "gower"))
+            return Objective(text, weights if weighs else None, prices if total or text.startswith("cost") else None)
+
+        return {**settings, "objectives": [objective(text) for text in self.objective]}
+
+
+@dataclass(frozen=True)
 class Asked:
     """Which row, and what is wanted for it."""
 
@@ -197,14 +230,17 @@ class Limits:
         return {"timeout": self.timeout or None, "memory_mb": self.memory_mb}
 
 
-def explainer_of(given: Given, measured: Measured, asked: Asked) -> tuple[Explainer, pd.Series[Any]]:
+def explainer_of(
+    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None = None
+) -> tuple[Explainer, pd.Series[Any]]:
     """The explainer, and the row that is asked about."""
     from mace.explain.explainer import Explainer
 
     frame, space = given.read_table()
     if not 0 <= asked.row < len(frame):
         raise RowError(f"--row {asked.row}: the data has the rows 0..{len(frame) - 1}")
-    explainer = Explainer(given.read_model(), space, background=frame, **measured.settings)
+    settings = measured.settings if prioritised is None else prioritised.of(measured)
+    explainer = Explainer(given.read_model(), space, background=frame, **settings)
     return explainer, frame.iloc[asked.row]
 
 

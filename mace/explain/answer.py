@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import above, below, nearest, text
 from mace.base.values import for_json
 from mace.base.views import Plot, view
-from mace.errors import CertificateError
+from mace.explain.level import Level
+from mace.explain.proved import Proved
 from mace.solve.driver import Asked, Status
 from mace.space.space import Space
 
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mace.certify.record import SolverCertificate
-    from mace.certify.writer import Certificate
     from mace.problem.proof import Proof
     from mace.problem.question import Question
 
-LONG_PROOF = 2000
 MEANING = {
     "optimal": "proved: nothing nearer reaches the goal",
     "bounded": "a limit was reached: the true distance lies between the two bounds",
@@ -44,6 +41,7 @@ class Counterfactual:
     values:  feature name -> value, in the space's own types.
     changes: feature name -> (before, after), changed features only.
     status, lower: the bounds of the question that gave it (the later ones of a diverse set exclude the earlier).
+    objectives: name of an objective -> its value here.
     """
 
     values: dict[str, Any]
@@ -51,6 +49,7 @@ class Counterfactual:
     exact_distance: Fraction
     exact_lower_bound: Fraction
     status: Status
+    objectives: dict[str, float] = field(default_factory=dict)
 
     @property
     def point(self) -> pd.Series[Any]:
@@ -66,12 +65,14 @@ class Counterfactual:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Proved):
     """The answer to one question; printing it shows a before/after table.
 
     status: "optimal", "bounded", "infeasible" or "unknown"; `why` says which limit was reached.
     oracle: which oracle gave the bound.
     trace:  every question asked, with radius, verdict and seconds.
+    levels: one for each objective, in order of priority: its name, value, lower bound and certificate. With several
+            objectives `distance`, `lower_bound` and `certificate` are those of the first one that is a distance.
     timeout: the seconds allowed for an answer; looking for a shorter proof takes no more than what is left of them.
     """
 
@@ -93,6 +94,13 @@ class Answer:
     proof: Proof | None = field(default=None, repr=False, compare=False)
     witness: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     timeout: float | None = field(default=None, repr=False, compare=False)
+    levels: list[Level] = field(default_factory=list)
+    unit: Fraction = field(default=Fraction(1), repr=False, compare=False)
+
+    @property
+    def claim(self) -> Fraction | None:
+        """What the certificate says of the question's distance; None: there is no point at all."""
+        return None if self.status == "infeasible" else self.exact_lower_bound / self.unit
 
     @property
     def distance(self) -> float | None:
@@ -108,52 +116,6 @@ class Answer:
         equal = self.exact_distance == self.exact_lower_bound
         return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
 
-    @property
-    def certificate(self) -> Certificate | SolverCertificate:
-        """The proof of the bound, for `certificate.check()` and `certificate.save(path)`.
-
-        It is written when it is asked for, and no time limit counts that.
-        An answer of the solvers has a `SolverCertificate`: the refuted question, two verdicts, cvc5's proof.
-        Raises CertificateError when this answer has none, saying why.
-        """
-        if self.by_solvers:
-            from mace.certify.record import solver_certificate
-
-            assert self.question is not None
-            return solver_certificate(self.question, None if self.status == "infeasible" else self.exact_lower_bound)
-        if self.proof is None or self.question is None:
-            raise CertificateError(
-                f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
-                hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
-            )
-        from mace.certify.writer import certificate
-
-        lower = None if self.status == "infeasible" else self.exact_lower_bound
-        return certificate(self.question, lower, self.witness, self.short_proof())
-
-    @property
-    def by_solvers(self) -> bool:
-        """Whether there is a bound that rests on solvers: its certificate is then a `SolverCertificate`."""
-        bounded = self.status == "infeasible" or self.exact_lower_bound > 0
-        return self.proof is None and self.question is not None and self.oracle == "smt" and bounded
-
-    def short_proof(self, deadline: Deadline = NEVER) -> Proof:
-        """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes."""
-        assert self.proof is not None and self.question is not None
-        if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or self.exact_distance != self.exact_lower_bound:
-            return self.proof
-        from mace.solve.ensembles.prover import EnsembleOracle
-        from mace.solve.protocol import Found, Limits
-
-        left = deadline.within(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
-        deadline = left.within(self.seconds * 4 + 10)
-        if deadline.over:
-            return self.proof
-        again = EnsembleOracle(self.question).ask(None, Limits(deadline), best=self.witness)
-        if not isinstance(again, Found) or again.lower != self.exact_lower_bound or again.proof is None:
-            return self.proof
-        return min(again.proof, self.proof, key=len)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; exact rationals stand beside the floats as text."""
         return {
@@ -167,6 +129,7 @@ class Answer:
             "lower_bound": None if self.status == "infeasible" else self.lower_bound,
             "exact_distance": None if self.exact_distance is None else text(self.exact_distance),
             "exact_lower_bound": None if self.status == "infeasible" else text(self.exact_lower_bound),
+            "levels": [level.to_dict() for level in self.levels],
             "oracle": self.oracle,
             "seconds": self.seconds,
             "start": {name: for_json(value) for name, value in self.start.items()},
@@ -176,6 +139,7 @@ class Answer:
                     "changes": {name: [for_json(a), for_json(b)] for name, (a, b) in c.changes.items()},
                     "distance": c.distance,
                     "status": c.status,
+                    "objectives": c.objectives,
                 }
                 for c in self.counterfactuals
             ],
@@ -191,11 +155,13 @@ class Answer:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """The start and the counterfactuals as rows of a frame in the space's own columns, with their distance."""
+        """The start and the counterfactuals as rows of a frame in the space's own columns, with their distance,
+        and with the value of every objective where there are several."""
         import pandas as pd
 
+        several = len(self.levels) > 1
         rows = [{**self.start, "distance": 0.0}]
-        rows += [{**c.values, "distance": c.distance} for c in self.counterfactuals]
+        rows += [{**c.values, "distance": c.distance} | (c.objectives if several else {}) for c in self.counterfactuals]
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mace.certify.writer import certifiable
-from mace.explain.answer import LONG_PROOF, Answer, Counterfactual
+from mace.explain.answer import Answer, Counterfactual
 from mace.explain.judge import Judge
+from mace.explain.proved import LONG_PROOF
 from mace.explain.search import Searched
 from mace.problem import missing
 from mace.problem.exclusions import AvoidBox
@@ -21,17 +22,22 @@ def answer_of(question: Question, decision: Label, found: Sequence[Searched], co
     first = found[0].bracket
     shown: list[Counterfactual] = []
     start = question.values(question.start)
-    for bracket in (one.bracket for one in found):
+    unit = found[0].unit
+    for one in found:
+        bracket = one.bracket
         if bracket.point is None or bracket.upper is None:
             continue
         values = question.values(bracket.point)
         changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
-        shown.append(Counterfactual(values, changes, bracket.upper, bracket.lower, bracket.status))
+        reached = {level.name: level.of_answer for level in one.levels if level.of_answer is not None}
+        shown.append(
+            Counterfactual(values, changes, bracket.upper * unit, bracket.lower * unit, bracket.status, reached)
+        )
     return Answer(
         status=first.status,
         counterfactuals=shown,
-        exact_lower_bound=first.lower,
-        exact_distance=first.upper,
+        exact_lower_bound=first.lower * unit,
+        exact_distance=None if first.upper is None else first.upper * unit,
         start=start,
         goal=question.goal.text,
         distance_name=question.distance.name,
@@ -45,6 +51,8 @@ def answer_of(question: Question, decision: Label, found: Sequence[Searched], co
         question=found[0].question,
         proof=first.proof,
         witness=first.point,
+        levels=list(found[0].levels),
+        unit=unit,
     )
 
 

@@ -29,15 +29,24 @@ from mace.explain.answer import Answer
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
 from mace.explain.judge import Judge, of_probability
-from mace.explain.reading import DistanceSpec, read_distance, read_model
+from mace.explain.levels import by_priority
+from mace.explain.reading import read_model
 from mace.explain.recall import read
 from mace.explain.search import Search, Searched, exclusion
 from mace.explain.settings import GoalSpec, Settings
 from mace.problem import missing
-from mace.problem.distance import DistanceProgram
+from mace.problem.distance import DistanceError, DistanceProgram
 from mace.problem.goal_decision import lower
 from mace.problem.goal_text import wanted
 from mace.problem.goals import Wanted
+from mace.problem.objectives import (
+    DistanceSpec,
+    ObjectiveSpec,
+    Priority,
+    Shortfall,
+    read_distance,
+    read_objectives,
+)
 from mace.problem.programs import Rule, rule_of
 from mace.problem.question import Goal, Question
 from mace.solve.background import Background
@@ -67,6 +76,7 @@ class Explainer:
         rules: Sequence[str | Path] = (),
         distance: DistanceSpec = "l1",
         weights: Mapping[str, object] | None = None,
+        objectives: Sequence[ObjectiveSpec] | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise ModelError(
@@ -78,7 +88,14 @@ class Explainer:
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
-        self.distance = read_distance(distance, space, weights)
+        if objectives is None:
+            of = read_distance(distance, space, weights)
+            self.priorities: tuple[Priority, ...] = (Priority(of, of.name),)
+        elif distance != "l1" or weights:
+            raise DistanceError("give objectives, or a distance and weights: a distance is the short form of one")
+        else:
+            self.priorities = read_objectives(objectives, space)
+        self.distance = next(one.of for one in self.priorities if not isinstance(one.of, Shortfall))
         self._frame = background
 
     def _read(self, space: Space) -> None:
@@ -138,7 +155,9 @@ class Explainer:
         inputs = None if self.pipeline is None else self.pipeline.columns
         if not isinstance(self.table, Formula):
             axes = usable_axes(inputs or self.space.columns, axes)
-        axes = missing.settled(self.space, axes, self.rules, self.distance, self.table)
+        for priority in self.priorities:
+            if not isinstance(priority.of, Shortfall):
+                axes = missing.settled(self.space, axes, self.rules, priority.of, self.table)
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
         return Question(
@@ -182,6 +201,8 @@ class Explainer:
         """
         if not isinstance(count, int) or not 1 <= count <= MOST_ANSWERS:
             raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
+        if count > 1 and len(self.priorities) > 1 and diversity not in ("features", "points"):
+            raise MaceError('with several objectives, diversity is "features" or "points"')
         allowed = memory_asked(memory_mb)
         room = None if allowed is None else allowed * 2**20
         search = Search(self.judge, self._rows, oracle, gap, rgap, callback)
@@ -195,7 +216,8 @@ class Explainer:
             found: list[Searched] = []
             asked = question
             while len(found) < count:
-                found.append(search.one(asked, asking, Limits(Deadline.asked(timeout) if found else deadline, room)))
+                limits = Limits(Deadline.asked(timeout) if found else deadline, room)
+                found.append(by_priority(search, asked, self.priorities, asking, limits))
                 bracket = found[-1].bracket
                 if bracket.point is None or bracket.point == question.start:
                     break

@@ -1,22 +1,18 @@
-"""Models and distances as `mace.explain` takes them, read over a space."""
+"""Models as `mace.explain` takes them, read over a space."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mace.base.exact import nearest
-from mace.errors import MaceError, ModelError
-from mace.problem.distance import Distance, DistanceProgram, norm
-from mace.problem.programs import distance_program, model_program
+from mace.errors import ModelError
+from mace.problem.programs import model_program
 from mace.space.space import Space
 from mace.tables.table import Formula, Network, Table
 
 if TYPE_CHECKING:
     from mace.compilers.pipeline.reader import CompiledPipeline
-
-DistanceSpec = str | Mapping[str, object] | Path
 
 
 def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
@@ -67,15 +63,3 @@ def _held(space: Space) -> list[list[float]]:
         list(column.values) if column.values is not None else [*map(nearest, space.features[column.feature].bounds())]
         for column in space.columns
     ]
-
-
-def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object] | None = None) -> Distance:
-    """A norm over the space's features, or a distance program; raises DistanceError or ProgramError."""
-    if isinstance(spec, Path) or isinstance(spec, str) and ("\n" in spec or spec.endswith(".mace")):
-        if weights:
-            raise MaceError("weights belong to l0, l1, linf and mixtures; a distance program has its own")
-        return DistanceProgram(distance_program(spec, space))
-    for name in weights or {}:
-        _ = space[name]
-    given = [(weights or {}).get(name, 1) for name in space.names] if weights else None
-    return norm(spec, len(space.features), given)

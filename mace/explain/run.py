@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mace.explain.answer import Answer
-    from mace.explain.explainer import DistanceSpec, GoalSpec
+    from mace.explain.explainer import GoalSpec
+    from mace.problem.objectives import DistanceSpec, ObjectiveSpec
     from mace.solve.driver import Bracket
     from mace.space.space import Space
 
@@ -22,6 +23,7 @@ def explain(
     count: int = 1, diversity: object = "features", most_changes: int | None = None,
     rules: Sequence[str | Path] = (), oracle: str = "auto",
     timeout: float | None = 60.0, memory_mb: int | None = 4096,
+    objectives: Sequence[ObjectiveSpec] | None = None,
     background: pd.DataFrame | None = None, callback: Callable[[Bracket], None] | None = None,
 ) -> Answer:  # fmt: skip
     """The nearest points with the goal, with a lower bound below which there is none.
@@ -36,6 +38,8 @@ def explain(
                 predicts a number `300 <= y <= 350`, `y within 5% of 320`. None: any class but the present one.
                 See `mace.problem.goal_text`; `answer.goal` is the text of what was understood.
     distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a Path to a .mace program.
+    objectives: in order of priority, in the place of a distance: `["l1 within 1%", "changes"]` is, of all points that
+                are at most 1 % farther than the nearest one, one with the fewest changes. See `mace.Objective`.
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
                 optimum (networks over floats to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
@@ -54,7 +58,9 @@ def explain(
     from mace.explain.explainer import Explainer
 
     deadline = Deadline.asked(timeout) if count == 1 else timeout  # with several answers, of each by itself
-    explainer = Explainer(model, space, background=background, rules=rules, distance=distance, weights=weights)
+    explainer = Explainer(
+        model, space, background=background, rules=rules, distance=distance, weights=weights, objectives=objectives
+    )
     return explainer.explain(
         explainer.space.row(x),
         goal=goal,

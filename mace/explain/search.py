@@ -17,6 +17,7 @@ from mace.certify.recheck import recheck
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
 from mace.explain.judge import Judge
+from mace.explain.level import Level
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goals import Classes, Margin, Wanted
 from mace.problem.proof import Leaf
@@ -31,12 +32,20 @@ HEAD_START = 0.3  # of the time allowed, for a first upper bound
 
 
 class Searched(NamedTuple):
-    """A bracket, the question as the oracle answered it, the oracle's name, and a note on the choice of it."""
+    """A bracket, the question as the oracle answered it, the oracle's name, and a note on the choice of it.
+
+    claim:  what the proof says of the question's distance, where that is not the bracket's bound.
+    levels: of an answer by objectives.
+    unit:   what a distance of 1 is to people.
+    """
 
     bracket: Bracket
     question: Question
     oracle: str
     note: str
+    claim: Fraction | None = None
+    levels: tuple[Level, ...] = ()
+    unit: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -55,18 +64,27 @@ class Search:
     rgap: object
     callback: Callable[[Bracket], None] | None
 
-    def one(self, question: Question, asking: Asking, limits: Limits) -> Searched:
-        """One answer of an oracle; the caller settles its point with `asking`."""
+    def watch(self, bracket: Bracket) -> None:
+        """Say how far the search is."""
+        if self.callback is not None:
+            self.callback(bracket)
+
+    def one(self, question: Question, asking: Asking, limits: Limits, best: Point | None = None) -> Searched:
+        """One answer of an oracle; the caller settles its point with `asking`.
+
+        best: an allowed point with the goal, if one is known.
+        """
 
         def confirm(point: Point) -> bool:
             return asking.confirms(question, point)
 
-        if question.obeys(question.start) and confirm(question.start):
+        free = question.obeys(question.start) and question.distance_of(question.start) <= 0
+        if free and confirm(question.start):
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=[Leaf("distance")])
             return Searched(done, question, "none (the row has the goal already)", "")
         oracle, note = choose(question, self.oracle)
         try:
-            best = self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
+            best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
             bracket = bracket_optimum(
                 question,
                 oracle,
@@ -74,7 +92,7 @@ class Search:
                 gap=_gap(self.gap, self.rgap, oracle),
                 limits=limits,
                 best=best,
-                watch=self.callback or (lambda _: None),
+                watch=self.watch,
             )
         finally:
             oracle.close()

@@ -49,6 +49,26 @@ def bounds(answer: Answer) -> str:
     return f"{answer.status} ({meaning}{why}): {held}"
 
 
+def levels(answer: Answer) -> list[str]:
+    """A line for each of several objectives."""
+    if len(answer.levels) < 2:
+        return []
+    lines = []
+    for number, level in enumerate(answer.levels, 1):
+        head = f"{number}. {one_line(level.name)}"
+        if level.value is None:
+            lines.append(f"{head}: {level.status}")
+        elif level.exact_value == level.exact_lower_bound:
+            lines.append(f"{head} = lower bound = {level.value:.9g}")
+        else:
+            lines.append(f"{head} {level.value:.9g}, lower bound {level.lower_bound:.9g}")
+        if level.of_answer is not None and level.value is not None and level.of_answer > level.value:
+            lines[-1] += f"; {level.of_answer:.9g} here"
+        if level.why:
+            lines[-1] += f" ({one_line(level.why)})"
+    return lines
+
+
 def _rows(answer: Answer) -> list[list[str]]:
     """One row per feature that any counterfactual changes: name, start, then value and move per counterfactual."""
     rows = []
@@ -103,6 +123,7 @@ def as_rich(answer: Answer) -> RenderableType:
         parts.append(table)
     color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[answer.status]
     parts.append(Text(bounds(answer), style=color))
+    parts += [Text(line) for line in levels(answer)]
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in answer.notes]
     parts.append(Text(f"oracle {answer.oracle}, {answer.seconds:.3f} s", style="dim"))
     return Group(*parts)
@@ -119,7 +140,7 @@ def as_text(answer: Answer) -> str:
         lines += [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
-    lines.append(bounds(answer))
+    lines += [bounds(answer), *levels(answer)]
     lines += [f"note: {one_line(note)}" for note in answer.notes]
     return "\n".join(lines)
 
@@ -132,6 +153,7 @@ def as_html(answer: Answer) -> str:
         for row in [*_rows(answer), *([_distances(answer)] if _distances(answer) else [])]
         if row
     )
-    notes = "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
+    notes = "".join(f"<br>{escape(line)}" for line in levels(answer))
+    notes += "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if answer.counterfactuals else ""
     return f"<div><p>goal: {escape(one_line(answer.goal))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mace.base.exact import exact
 from mace.errors import ModelError
+from mace.problem.budget import Budget
 from mace.problem.distance import Distance, DistanceProgram, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
@@ -52,6 +53,7 @@ class Question:
     """The nearest point with the goal: see the module's docstring.
 
     axes:         one per feature; each knows its start, its allowed values and its scale.
+    rules:        of the world, and what earlier objectives leave to the distance.
     most_changes: at most this many features may change; None for any number.
     inputs:       the model's columns where they are not the space's own (a pipeline that encodes by itself).
     """
@@ -61,7 +63,7 @@ class Question:
     model: Table
     goal: Goal
     distance: Distance
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Rule | Budget, ...] = ()
     avoid: tuple[Avoid, ...] = ()
     most_changes: int | None = None
     inputs: tuple[Column, ...] | None = None

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from mace.base.exact import first_holding
+from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
@@ -57,6 +58,8 @@ def inside(question: Question, number: int, box: Box) -> bool:
 def broken(question: Question, number: int, box: Box) -> bool:
     """Whether no point of a box that is not empty obeys a rule, by interval evaluation."""
     rule = question.rules[number]
+    if isinstance(rule, Budget):
+        return not rule.can_hold(question.axes, box)
     values: dict[str, tuple[Fraction, Fraction] | frozenset[int]] = {}
     for name, j in rule.reads.items():
         axis, side = question.axes[j], box[j]

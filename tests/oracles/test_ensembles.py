@@ -11,7 +11,7 @@ import pytest
 from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.errors import ModelError
-from mace.explain import answer
+from mace.explain import proved
 from mace.explain.run import explain
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint
@@ -221,7 +221,7 @@ def test_columns_computed_from_features_are_cut_where_the_test_changes(chain: tu
 def test_a_shorter_proof_is_looked_for_in_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     task = problem("forest-10x6", rows=3)
     found = explain(task.model, task.space, task.rows[2], goal=1, timeout=60)
-    monkeypatch.setattr(answer, "LONG_PROOF", 1)
+    monkeypatch.setattr(proved, "LONG_PROOF", 1)
     asked: list[float | None] = []
 
     def ask(self: EnsembleOracle, radius: Fraction | None, limits: Limits, **more: object) -> Reply:

@@ -19,10 +19,12 @@ from typing import Any, assert_never
 
 from mace.base.deadline import NEVER, Deadline
 from mace.language import Program
+from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
 from mace.solve.smt.axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
+from mace.solve.smt.budgets import assert_budget
 from mace.solve.smt.layers import NetworkTerms
 from mace.solve.smt.process import Text
 from mace.solve.smt.trees import EnsembleTerms
@@ -188,7 +190,10 @@ class Encoding:
 
     def _assert_rules(self) -> None:
         for number, rule in enumerate(self.question.rules):
-            self.terms.add(self._program(rule.program, f"r{number}."))
+            if isinstance(rule, Budget):
+                assert_budget(self.terms, self.axes, rule, number)
+            else:
+                self.terms.add(self._program(rule.program, f"r{number}."))
 
     def _assert_distance(self, largest: Term | None) -> None:
         """The symbol `distance` is at least the exact distance, and may be equal to it."""

@@ -1,0 +1,24 @@
+"""Exact numbers as a certificate writes them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mace.base.exact import text as exact_text
+from mace.errors import CertificateError
+
+MAX_TEXT = 4000
+
+
+def text(number: Fraction) -> str:
+    """Exact text, of a length that the checker reads."""
+    try:
+        shown = exact_text(number)
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        shown = ""
+    if not 0 < len(shown) <= MAX_TEXT:
+        raise CertificateError(
+            f"an exact number of this question needs more than {MAX_TEXT} digits",
+            hint="Give real features a `step`: then distances have short denominators.",
+        )
+    return shown

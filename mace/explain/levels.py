@@ -1,0 +1,227 @@
+"""Objectives in order of priority: each is minimised over the points that keep to what the earlier ones allow.
+
+In:  a question, its priorities, and how answers are looked for (`mace.explain.search`).
+Out: `Searched`: the point of the last level, the bracket of the first distance, and every level's own bounds and proof.
+Promise: a level's bound holds for all points that keep to the earlier levels, with their tolerance, at what these
+reached. A limit that is reached leaves this level, and no other, without its proof; the point is that of the last.
+
+How: an earlier level is a condition among the question's rules (`mace.problem.objectives.bounded`). That is all where
+the solvers answer. Provers are strongest about the distance that they search by, and what the first level allows is
+nearly nothing: so they keep the first distance, whose bound becomes the radius, and are asked for a point in that ball
+with less of the level's own objective, until they refute it. An objective that falls in too many steps for that is
+minimised itself, with the first one as a condition.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from mace.base.exact import nearest
+from mace.certify.recheck import recheck
+from mace.explain.asking import Asking
+from mace.explain.level import Level
+from mace.explain.search import Search, Searched
+from mace.problem.distance import Distance, Norm
+from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of
+from mace.problem.proof import Leaf, Proof
+from mace.problem.question import Question
+from mace.solve.choice import choose
+from mace.solve.driver import Asked, Bracket
+from mace.solve.lattice import attainable, denominator
+from mace.solve.protocol import Found, Limits, Oracle, Refuted, Replay
+from mace.space.axes import Point
+from mace.tables.table import Network
+
+ROUNDS = 12  # points that are found on the way down before an objective is minimised itself
+CLOSE = Fraction(1, 10**9)  # of an objective over floats, before a network
+
+
+class Held(NamedTuple):
+    """An objective of an earlier level, and what it may be at most."""
+
+    priority: Priority
+    most: Fraction
+
+
+@dataclass
+class _Run:
+    """One answer on its way."""
+
+    search: Search
+    asking: Asking
+    limits: Limits
+    question: Question
+    held: list[Held]
+    best: Point | None = None
+
+    def limited(self, question: Question, held: Sequence[Held]) -> Question:
+        """A question in which some earlier objectives keep to their bounds."""
+        for one in held:
+            assert not isinstance(one.priority.of, Shortfall)
+            question = bounded(question, one.priority.of, one.most)
+        return question
+
+
+def by_priority(
+    search: Search, question: Question, priorities: Sequence[Priority], asking: Asking, limits: Limits
+) -> Searched:
+    """One answer by objectives in order of priority; the caller settles its point with `asking`."""
+    run, levels, first = _Run(search, asking, limits, question, []), list[Level](), None
+    for priority in priorities:
+        began = time.perf_counter()
+        assert not isinstance(priority.of, Shortfall)
+        found = _level(run, priority)
+        levels.append(_shown(priority, found, time.perf_counter() - began, limits))
+        first = first or found
+        if found.bracket.point is None or found.bracket.upper is None:
+            break
+        run.best = found.bracket.point
+        run.held.append(Held(priority, priority.held(found.bracket.upper)))
+    assert first is not None
+    return _together(first, run, priorities, levels)
+
+
+def _together(first: Searched, run: _Run, priorities: Sequence[Priority], levels: list[Level]) -> Searched:
+    """The first level's bracket about the last level's point, and all levels."""
+    unit = next(one.unit for one in priorities if not isinstance(one.of, Shortfall))
+    point, bracket = run.best, first.bracket
+    if point is None:
+        return first._replace(levels=tuple(levels), unit=unit)
+    shown = []
+    for level, priority in zip(levels, priorities, strict=False):
+        assert not isinstance(priority.of, Shortfall)
+        shown.append(replace(level, of_answer=nearest(value_of(run.question, priority.of, point) * priority.unit)))
+    open_ = next((level for level in levels if level.status != "optimal"), None)
+    if open_ is not None and bracket.status == "optimal":
+        bracket = replace(bracket, status="bounded", why=f"{open_.name}: {open_.why}")
+    bracket = replace(bracket, point=point, upper=first.question.distance_of(point))
+    return first._replace(bracket=bracket, levels=tuple(shown), unit=unit)
+
+
+def _shown(priority: Priority, found: Searched, seconds: float, limits: Limits) -> Level:
+    bracket = found.bracket
+    return Level(
+        priority.name,
+        bracket.status,
+        None if bracket.upper is None else bracket.upper * priority.unit,
+        bracket.lower * priority.unit,
+        why=bracket.why,
+        oracle=found.oracle,
+        seconds=seconds,
+        question=found.question,
+        proof=bracket.proof,
+        witness=bracket.point if found.claim is None else None,
+        claimed=None if bracket.status == "infeasible" else bracket.lower if found.claim is None else found.claim,
+        timeout=limits.deadline.seconds,
+    )
+
+
+def _level(run: _Run, priority: Priority) -> Searched:
+    """One level: its bracket, and the question that its proof speaks of."""
+    assert not isinstance(priority.of, Shortfall)
+    # A count of changes is a limit that every prover knows: then the level is minimised itself.
+    norms = [one for one in run.held if isinstance(one.priority.of, Norm) and each_change(one.priority.of) is None]
+    held = norms[0] if norms else None
+    if held is not None and run.best is not None:
+        found = _inside(run, held, priority)
+        if found is not None:
+            return found
+    question = run.limited(replace(run.question, distance=priority.of), run.held)
+    return run.search.one(question, run.asking, run.limits, run.best)
+
+
+# ---------------------------------------------------------------------------------------------- in the first ball
+
+
+class _Ball(NamedTuple):
+    """What an earlier norm allows: points at a distance <= most, and no point lies between that and `radius`."""
+
+    question: Question
+    most: Fraction
+    radius: Fraction
+
+
+class _Refuted(NamedTuple):
+    """No point of the ball has less: what was proved of the first distance, and the question in which."""
+
+    question: Question
+    claim: Fraction
+    proof: Proof | None
+
+
+def _inside(run: _Run, held: Held, priority: Priority) -> Searched | None:
+    """A level inside the ball that an earlier norm allows, by the provers; None where that is not the way."""
+    first, own = held.priority.of, priority.of
+    assert isinstance(first, Norm) and not isinstance(own, Shortfall) and run.best is not None
+    question = run.limited(replace(run.question, distance=first), [one for one in run.held if one is not held])
+    ball = _Ball(question, held.most, _beyond(question, first, held.most))
+    bracket = Bracket(point=run.best, upper=value_of(question, own, run.best))
+    for _ in range(ROUNDS):
+        assert bracket.upper is not None and bracket.point is not None
+        if bracket.upper <= 0:
+            bracket.status, bracket.proof = "optimal", [Leaf("distance")]
+            return Searched(bracket, replace(question, distance=own), "none (nothing is less than 0)", "")
+        below = bracket.upper - _margin(question, own, bracket.upper)
+        asked = bounded(question, own, below, strict=True)
+        oracle, note = choose(asked, run.search.oracle)
+        try:
+            if not oracle.optimises:
+                return None
+            refuted = _less(run, ball._replace(question=asked), oracle, own, bracket)
+        finally:
+            oracle.close()
+        if refuted is not None:
+            bracket.lower, bracket.proof, bracket.status = below, refuted.proof, "optimal"
+            return Searched(bracket, refuted.question, oracle.name, note, claim=refuted.claim)
+        if bracket.why:
+            bracket.status = "bounded"
+            return Searched(bracket, asked, oracle.name, note, claim=Fraction(0))
+        run.search.watch(bracket)
+    run.best = bracket.point
+    return None
+
+
+def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracket) -> _Refuted | None:
+    """Look in a ball for a point with less of an objective: `bracket` holds it, or why nobody knows."""
+    asked, began = ball.question, time.perf_counter()
+
+    def confirm(point: Point) -> bool:
+        return run.asking.confirms(asked, point)
+
+    reply = oracle.ask(ball.radius, run.limits, strict=True, replay=Replay(confirm))
+    answered = asked
+    for avoid in oracle.refused:
+        answered = answered.away(avoid)
+    lower = ball.radius if isinstance(reply, Refuted) else reply.lower or Fraction(0)
+    proved = Bracket(lower=lower, proof=reply.proof)
+    if isinstance(reply, Found) and asked.distance_of(reply.point) <= ball.most:
+        if not asked.obeys(reply.point) or not confirm(reply.point):
+            bracket.why = "the oracle found a point that the deployed model refuses; please report this"
+        else:
+            bracket.point, bracket.upper = reply.point, value_of(asked, own, reply.point)
+    elif lower > ball.most:
+        recheck(proved, answered, run.limits.deadline)
+        bracket.why = proved.why
+    else:
+        bracket.why = getattr(reply, "why", "") or "the bound does not reach what the earlier objectives allow"
+    done = lower > ball.most and not bracket.why
+    verdict = "refuted" if done else "unknown" if bracket.why else "found"
+    bracket.trace.append(Asked(ball.radius, verdict, time.perf_counter() - began, bracket.lower, bracket.upper))
+    return _Refuted(answered, lower, proved.proof) if done else None
+
+
+def _beyond(question: Question, norm: Norm, most: Fraction) -> Fraction:
+    """A radius beyond a bound: up to the next distance that points can have, where there is one."""
+    radius = attainable(question.axes, norm, most, beyond=True)
+    return radius if radius > most else most + max(most, Fraction(1, 2**20)) / 2**30
+
+
+def _margin(question: Question, own: Distance, value: Fraction) -> Fraction:
+    """By how much a point must be better: rounding leaves a network's points over floats in doubt."""
+    if not isinstance(question.model, Network) or denominator(question.axes, own) is not None:
+        return Fraction(0)
+    return min(CLOSE, value / 2)

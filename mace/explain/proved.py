@@ -1,0 +1,88 @@
+"""A bound that was proved: its certificate, and a shorter proof of it.
+
+In:  what an answer, or one level of it, holds: the question as its oracle answered it, the bounds and the proof.
+Out: `Proved`, which answers and levels share.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from mace.base.deadline import NEVER, Deadline
+from mace.errors import CertificateError
+from mace.solve.driver import Status
+
+if TYPE_CHECKING:
+    from mace.certify.record import SolverCertificate
+    from mace.certify.writer import Certificate
+    from mace.problem.proof import Proof
+    from mace.problem.question import Question
+
+LONG_PROOF = 2000
+
+
+class Proved:
+    """What a bound rests on; the fields are those of `Answer` and `Level`."""
+
+    status: Status
+    exact_lower_bound: Fraction
+    exact_distance: Fraction | None
+    oracle: str
+    why: str
+    seconds: float
+    question: Question | None
+    proof: Proof | None
+    witness: tuple[int, ...] | None
+    timeout: float | None
+
+    @property
+    def claim(self) -> Fraction | None:
+        """No allowed point with the goal is closer than this, by the question's distance; None if there is none."""
+        raise NotImplementedError
+
+    @property
+    def certificate(self) -> Certificate | SolverCertificate:
+        """The proof of the bound, for `certificate.check()` and `certificate.save(path)`.
+
+        It is written when it is asked for, and no time limit counts that.
+        An answer of the solvers has a `SolverCertificate`: the refuted question, two verdicts, cvc5's proof.
+        Raises CertificateError when there is none, saying why.
+        """
+        if self.by_solvers:
+            from mace.certify.record import solver_certificate
+
+            assert self.question is not None
+            return solver_certificate(self.question, self.claim)
+        if self.proof is None or self.question is None:
+            raise CertificateError(
+                f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
+                hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
+            )
+        from mace.certify.writer import certificate
+
+        return certificate(self.question, self.claim, self.witness, self.short_proof())
+
+    @property
+    def by_solvers(self) -> bool:
+        """Whether there is a bound that rests on solvers: its certificate is then a `SolverCertificate`."""
+        bounded = self.claim is None or self.claim > 0
+        return self.proof is None and self.question is not None and self.oracle == "smt" and bounded
+
+    def short_proof(self, deadline: Deadline = NEVER) -> Proof:
+        """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes."""
+        assert self.proof is not None and self.question is not None
+        at_optimum = self.witness is not None and self.exact_distance == self.exact_lower_bound
+        if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or not at_optimum:
+            return self.proof
+        from mace.solve.ensembles.prover import EnsembleOracle
+        from mace.solve.protocol import Found, Limits
+
+        left = deadline.within(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
+        deadline = left.within(self.seconds * 4 + 10)
+        if deadline.over:
+            return self.proof
+        again = EnsembleOracle(self.question).ask(None, Limits(deadline), best=self.witness)
+        if not isinstance(again, Found) or again.lower != self.claim or again.proof is None:
+            return self.proof
+        return min(again.proof, self.proof, key=len)

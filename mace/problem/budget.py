@@ -1,0 +1,60 @@
+"""A norm that must not exceed a number: what an earlier objective leaves to the later ones, as a condition on points.
+
+In:  a Norm, a bound, and whether the bound itself is too much.
+Out: `Budget`, which stands among the rules of a question: whether a point, or any point of a box, keeps to it.
+Promise: exact on a point. On a box it closes what a checker closes that evaluates the same sum by intervals
+(`mace.certify.budgets` writes it): exact on grids, and on levels that all lie on one side of the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mace.problem.distance import Norm
+from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point, Side
+
+
+@dataclass(frozen=True)
+class Budget:
+    """norm <= most, or norm < most if `strict`; `reads` maps the name of each feature that counts to its index."""
+
+    norm: Norm
+    most: Fraction
+    reads: dict[str, int]
+    strict: bool = False
+
+    @classmethod
+    def of(cls, norm: Norm, axes: Sequence[Axis], most: Fraction, *, strict: bool = False) -> Budget:
+        """The budget of a norm over some axes."""
+        return cls(norm, most, {axis.name: j for j, axis in enumerate(axes) if norm.weights[j]}, strict)
+
+    @property
+    def source(self) -> str:
+        """What it says, for messages."""
+        return f"{self.norm.name} {'<' if self.strict else '<='} {float(self.most):.6g}"
+
+    def allows(self, distance: Fraction) -> bool:
+        """Whether a value of the norm is within the budget."""
+        return distance < self.most if self.strict else distance <= self.most
+
+    def holds(self, axes: Sequence[Axis], point: Point) -> bool:
+        """Whether a point is within the budget."""
+        return self.allows(self.norm.of([axis.delta(index) for axis, index in zip(axes, point, strict=True)]))
+
+    def can_hold(self, axes: Sequence[Axis], box: Box) -> bool:
+        """False only if no point of a box, of which no side is empty, is within the budget."""
+        return self.allows(self.norm.of([_least(axis, side) for axis, side in zip(axes, box, strict=True)]))
+
+
+def _least(axis: Axis, side: Side) -> Fraction:
+    """No index of a side changes less; 0 where intervals of levels do not tell."""
+    if isinstance(side, tuple):
+        assert isinstance(axis, GridAxis)
+        return axis.delta(axis.nearest(*side))
+    assert isinstance(axis, LevelAxis)
+    levels = [level for level in range(side.bit_length()) if side >> level & 1]
+    if len(levels) > 1 and (axis.missing in levels or levels[0] <= axis.start <= levels[-1]):
+        return Fraction(0)
+    return min(axis.delta(level) for level in levels)

@@ -1,0 +1,340 @@
+"""What is minimised, in order of priority: norms, counts, costs, programs, and weighted sums of them.
+
+In:  for each objective a text such as `"l1"`, `"changes"` or `"l1 within 1%"`, a Path to a .mace program, a dict of
+     weights such as `{"l1": 1, "changes": 0.05}`, or an `Objective` with weights, prices and a tolerance.
+Out: `Priority`: a distance that provers and solvers minimise, the unit in which people see it, and the tolerance.
+     `bounded`: a question in which an objective does not exceed a number, which is what a level leaves to the next.
+
+    "l0", "l1", "linf"   as `distance=` takes them (`mace.problem.distance`)
+    "changes"            the number of features that change
+    "cost"               money, from a table of prices: for each unit of a number, each rank of an ordinal, each change
+                         of any other feature
+    "gower"              the mean over all features of |x - x'| / range, or 0 and 1 for levels: the same as "l1"
+    "shortfall"          how far the goal is missed, where it cannot be met (`mace.problem.shortfall`)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from mace.base.escape import short
+from mace.base.exact import as_written
+from mace.errors import MaceError, NumberError
+from mace.language.show import show_name, show_number
+from mace.language.syntax import Apply, Assign, Block, For, If, Number, Op, Return, Skip
+from mace.problem.budget import Budget
+from mace.problem.distance import Distance, DistanceError, DistanceProgram, Norm, norm
+from mace.problem.programs import Rule, distance_program
+from mace.problem.question import Question
+from mace.space.axes import Point
+from mace.space.space import Space
+
+DistanceSpec = str | Mapping[str, object] | Path
+NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "shortfall")
+_WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """One objective, where a text alone does not say it.
+
+    of:       "l0", "l1", "linf", "changes", "cost", "gower", "shortfall", a Path to a .mace program, or a dict of
+              weights: a weighted sum of these.
+    weights:  feature name -> weight >= 0 of its change, for l0, l1, linf and gower; 1 where absent.
+    prices:   feature name -> money, for "cost"; every feature that may change needs one, be it 0.
+    absolute, relative: how far later objectives may exceed its optimum: by so much, or by such a share of it; the
+              larger of the two counts.
+    name:     what answers call it.
+    """
+
+    of: DistanceSpec
+    weights: Mapping[str, object] | None = None
+    prices: Mapping[str, object] | None = None
+    absolute: object = 0
+    relative: object = 0
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """How far a goal is missed: no distance, but what the goal itself becomes."""
+
+    name: str = "shortfall"
+
+
+ObjectiveSpec: TypeAlias = DistanceSpec | Objective
+
+
+class Priority(NamedTuple):
+    """An objective as it is solved.
+
+    of:   what is minimised.
+    unit: what a value of 1 of it is to people: "changes" is a norm of which each change costs 1/J, shown times J.
+    absolute, relative: the tolerance, the first in people's units.
+    """
+
+    of: Distance | Shortfall
+    name: str
+    unit: Fraction = Fraction(1)
+    absolute: Fraction = Fraction(0)
+    relative: Fraction = Fraction(0)
+
+    def held(self, value: Fraction) -> Fraction:
+        """How large it may be in later levels when `value` was reached; both as `of` counts."""
+        return value + max(self.absolute / self.unit, self.relative * value)
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object] | None = None) -> Distance:
+    """A norm over the space's features, or a distance program; raises DistanceError or ProgramError."""
+    if _is_program(spec):
+        if weights:
+            raise MaceError("weights belong to l0, l1, linf and mixtures; a distance program has its own")
+        assert isinstance(spec, (str, Path))
+        return DistanceProgram(distance_program(spec, space))
+    assert not isinstance(spec, Path)
+    return norm(spec, len(space.features), _of_features(weights, space, 1) if weights else None)
+
+
+def read_objectives(specs: object, space: Space) -> tuple[Priority, ...]:
+    """The objectives over a space, the most important first; raises DistanceError, ProgramError or SpaceError."""
+    if isinstance(specs, (str, Path, Mapping, Objective)):
+        specs = [specs]
+    if not isinstance(specs, Sequence) or not specs:
+        raise DistanceError(f"objectives are a list, the most important first; got {short(specs)}")
+    found = tuple(_read(_objective(spec), space) for spec in specs)
+    if any(isinstance(one.of, Shortfall) for one in found[1:]):
+        raise DistanceError(
+            "`shortfall` comes first: what is nearest depends on how near the goal can be reached",
+            hint='For instance objectives=["shortfall", "l1"].',
+        )
+    if isinstance(found[-1].of, Shortfall):
+        raise DistanceError("after `shortfall` there must be a distance", hint='objectives=["shortfall", "l1"].')
+    return found
+
+
+def _objective(spec: object) -> Objective:
+    """A spec as an `Objective`; a text may hold a tolerance and a sum: `l1=1, changes=0.05 within 1%`."""
+    if isinstance(spec, (Path, Mapping)):
+        return Objective(spec)
+    objective = Objective(spec) if isinstance(spec, str) else spec
+    if not isinstance(objective, Objective):
+        raise DistanceError(f"an objective is a text, a dict, a Path or a mace.Objective; got {short(spec)}")
+    of = objective.of
+    if not isinstance(of, str) or "\n" in of:
+        return objective
+    if said := _WITHIN.match(of):
+        of, size, percent = said.groups()
+        try:
+            tolerance = as_written(size)
+        except NumberError as error:
+            raise DistanceError(f"the tolerance of the objective `{spec}`: {error.message}", hint=error.hint) from None
+        objective = replace(objective, relative=tolerance / 100) if percent else replace(objective, absolute=tolerance)
+    if of.endswith(".mace"):
+        return replace(objective, of=Path(of))
+    if "=" in of:
+        parts = [part.partition("=") for part in of.split(",")]
+        return replace(objective, of={name.strip(): share.strip() for name, _, share in parts})
+    return replace(objective, of=of)
+
+
+def _read(objective: Objective, space: Space) -> Priority:
+    try:
+        absolute, relative = as_written(objective.absolute), as_written(objective.relative)
+    except NumberError as error:
+        raise DistanceError(f"a tolerance must be a number: {error.message}", hint=error.hint) from None
+    if absolute < 0 or relative < 0:
+        raise DistanceError("the tolerance of an objective must be >= 0")
+    if isinstance(objective.of, Mapping):
+        found = _sum(objective, objective.of, space)
+    else:
+        found = _single(objective, objective.of, space)
+    return found._replace(name=objective.name or found.name, absolute=absolute, relative=relative)
+
+
+def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
+    """One objective by its name, or a program."""
+    features = len(space.features)
+    if objective.prices is not None and of != "cost":
+        raise DistanceError(f'prices belong to the objective "cost", not to `{of}`')
+    if objective.weights is not None and of in ("changes", "cost", "shortfall"):
+        raise DistanceError(f"the objective `{of}` takes no weights")
+    if of == "shortfall":
+        return Priority(Shortfall(), "shortfall")
+    if of == "changes":
+        return Priority(replace(norm("l0", features), name="changes"), "changes", Fraction(features))
+    if of == "cost":
+        return _cost(objective.prices, space)
+    if not _is_program(of) and of not in NAMES:
+        raise DistanceError(
+            f"unknown objective {short(of)}", hint=f"Use one of {', '.join(NAMES)}, or the Path of a .mace program."
+        )
+    read = read_distance("l1" if of == "gower" else of, space, objective.weights)
+    return Priority(replace(read, name="gower") if of == "gower" else read, "gower" if of == "gower" else read.name)
+
+
+def _cost(prices: Mapping[str, object] | None, space: Space) -> Priority:
+    """What the changes cost, by a table of prices."""
+    lacking = [f.name for f in space.features if f.change != "fixed" and f.name not in (prices or {})]
+    if prices is None or lacking:
+        raise DistanceError(
+            f'the objective "cost" needs a price for {", ".join(f"`{name}`" for name in lacking)}',
+            hint='mace.Objective("cost", prices={"Age": 100, ..}); 0 where a change is free.',
+        )
+    found = []
+    for feature, price in zip(space.features, _of_features(prices, space, 0), strict=True):
+        lower, upper = feature.bounds() if feature.numeric else (Fraction(0), Fraction(0))
+        ranks = len([level for level in feature.levels if level is not None]) - 1
+        found.append(price * (upper - lower if upper > lower else max(ranks, 1) if feature.kind == "ordinal" else 1))
+    if min(found) < 0:
+        raise DistanceError("a price must be >= 0")
+    total = sum(found) or Fraction(1)
+    weights = tuple(price / total for price in found)
+    return Priority(Norm(Fraction(0), Fraction(1), Fraction(0), weights, "cost"), "cost", total)
+
+
+def _sum(objective: Objective, parts: Mapping[str, object], space: Space) -> Priority:
+    """A weighted sum; one norm where its parts weigh the features alike, else a program."""
+    found = []
+    for name, share in parts.items():
+        part = Objective(
+            name,
+            objective.weights if name in ("l0", "l1", "linf", "gower") else None,
+            objective.prices if name == "cost" else None,
+        )
+        one = _single(part, name, space)
+        try:
+            factor = as_written(share)
+        except NumberError as error:
+            raise DistanceError(f"the weight of `{name}` must be a number: {error.message}", hint=error.hint) from None
+        if factor < 0 or not isinstance(one.of, Norm):
+            raise DistanceError(f"a weighted sum has weights >= 0 of norms, changes and cost; `{name}` has {factor}")
+        found.append((factor * one.unit, one.of))
+    if not found or not any(factor for factor, _ in found):
+        raise DistanceError("a weighted sum needs a part that counts")
+    name = " + ".join(f"{float(as_written(share)):g} {part}" for part, share in parts.items())
+    once, slope, peak = (
+        [[factor * getattr(one, of) * weight for weight in one.weights] for factor, one in found]
+        for of in ("alpha", "beta", "gamma")
+    )
+    if sum(any(row) for row in peak) <= 1:
+        sums = tuple([sum(column, Fraction(0)) for column in zip(*rows, strict=True)] for rows in (once, slope, peak))
+        if (alike := _alike(*sums)) is not None:
+            total = alike.of([Fraction(1)] * len(space.features)) or Fraction(1)
+            unit = replace(alike, alpha=alike.alpha / total, beta=alike.beta / total, gamma=alike.gamma / total)
+            return Priority(replace(unit, name=name), name, total)
+    return Priority(DistanceProgram(distance_program(_text(found, space), space), name), name)
+
+
+def _alike(once: list[Fraction], slope: list[Fraction], peak: list[Fraction]) -> Norm | None:
+    """The norm whose feature j pays once, per unit of change, and to the maximum; None if there is none."""
+    rows = (once, slope, peak)
+    weights = next(row for row in rows if any(row))
+    lead = next(j for j, weight in enumerate(weights) if weight)
+    shares = [row[lead] / weights[lead] for row in rows]
+    if any(
+        value != share * w
+        for row, share in zip(rows, shares, strict=True)
+        for value, w in zip(row, weights, strict=True)
+    ):
+        return None
+    return Norm(shares[0], shares[1], shares[2], tuple(weights))
+
+
+def _text(parts: Sequence[tuple[Fraction, Norm]], space: Space) -> str:
+    """A sum of norms as a program."""
+    sums, tops = ["0"], []
+    for factor, one in parts:
+        largest = []
+        for feature, weight in zip(space.features, one.weights, strict=True):
+            x, start = show_name(feature.name), show_name("start_" + feature.name)
+            delta = changed = f"(0 if {x} == {start} else 1)"
+            if feature.numeric or feature.kind == "ordinal":
+                lower, upper = feature.bounds() if feature.numeric else (Fraction(0), Fraction(len(feature.levels) - 1))
+                delta = f"abs({x} - {start}) * {show_number(1 / (upper - lower) if upper > lower else Fraction(1))}"
+            for share, term in ((one.alpha, changed), (one.beta, delta)):
+                if factor * weight * share:
+                    sums.append(f"{show_number(factor * weight * share)} * {term}")
+            if factor * weight * one.gamma:
+                largest.append(f"{show_number(factor * weight * one.gamma)} * {delta}")
+        if largest:
+            tops.append(f"max({', '.join(['0', *largest])})")
+    return f"return {' + '.join([*sums, *tops])}\n"
+
+
+def _of_features(given: Mapping[str, object] | None, space: Space, absent: int) -> list[Fraction]:
+    """One number a feature; raises SpaceError for a name that is none, DistanceError for what is no number."""
+    for name in given or {}:
+        _ = space[name]
+    try:
+        return [as_written((given or {}).get(name, absent)) for name in space.names]
+    except NumberError as error:
+        raise DistanceError(f"a weight must be a number: {error.message}", hint=error.hint) from None
+
+
+def _is_program(spec: object) -> bool:
+    return isinstance(spec, Path) or isinstance(spec, str) and ("\n" in spec or spec.endswith(".mace"))
+
+
+# ---------------------------------------------------------------------------------------------- as a constraint
+
+
+def each_change(distance: Distance) -> Fraction | None:
+    """What every change costs, where a norm counts changes and nothing else; None for any other distance."""
+    if not isinstance(distance, Norm) or distance.beta or distance.gamma or len(set(distance.weights)) != 1:
+        return None
+    return distance.alpha * distance.weights[0] or None
+
+
+def bounded(question: Question, distance: Distance, most: Fraction, *, strict: bool = False) -> Question:
+    """The question with one more condition: a distance is at most `most`, or below it if `strict`."""
+    each = each_change(distance)
+    if each is not None:
+        changes = max(math.ceil(most / each) - 1, -1) if strict else math.floor(most / each)
+        if changes >= 0:
+            least = changes if question.most_changes is None else min(changes, question.most_changes)
+            return replace(question, most_changes=min(least, len(question.axes)))
+    if isinstance(distance, Norm):
+        return replace(question, rules=(*question.rules, Budget.of(distance, question.axes, most, strict=strict)))
+    return replace(question, rules=(*question.rules, _limited(distance, question, most, strict=strict)))
+
+
+def value_of(question: Question, distance: Distance, point: Point) -> Fraction:
+    """What a distance other than the question's own is at a point."""
+    return replace(question, distance=distance).distance_of(point)
+
+
+def _limited(distance: DistanceProgram, question: Question, most: Fraction, *, strict: bool) -> Rule:
+    """A rule: what a program returns is at most a number."""
+    program, place = distance.program, {axis.name: j for j, axis in enumerate(question.axes)}
+    limited = replace(program, body=_compared(program.body, Op.LT if strict else Op.LE, Number(most)))
+    names = [declared.name for declared in program.inputs]
+    reads = {name: place[name] for name in names if name in place}
+    starts = {name: place[name.removeprefix("start_")] for name in names if name not in place}
+    text = f"{distance.name} {'<' if strict else '<='} {float(most):.6g}"
+    return Rule(text, limited, reads, starts).at(question.axes)
+
+
+def _compared(block: Block, op: Op, limit: Number) -> Block:
+    """A block that returns whether what it returned is within a limit."""
+
+    def one(stmt: Skip | Assign | If | For | Return) -> Skip | Assign | If | For | Return:
+        match stmt:
+            case Return(value=value):
+                return replace(stmt, value=Apply(op, (value, limit)))
+            case If(then=then, other=other):
+                return replace(stmt, then=_compared(then, op, limit), other=_compared(other, op, limit))
+            case For(body=body):
+                return replace(stmt, body=_compared(body, op, limit))
+            case _:
+                return stmt
+
+    return tuple(map(one, block))

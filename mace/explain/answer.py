@@ -7,6 +7,7 @@ nearest to them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,7 @@ class Answer(Proved):
     timeout: float | None = field(default=None, repr=False, compare=False)
     levels: list[Level] = field(default_factory=list)
     unit: Fraction = field(default=Fraction(1), repr=False, compare=False)
+    missed: Callable[[], Answer] | None = field(default=None, repr=False, compare=False)
 
     @property
     def claim(self) -> Fraction | None:
@@ -115,6 +117,19 @@ class Answer(Proved):
         """No counterfactual is closer than this (rounded down if it must be rounded)."""
         equal = self.exact_distance == self.exact_lower_bound
         return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "missed": None}  # what would ask again holds the model
+
+    def nearest_miss(self) -> Answer:
+        """How near the goal can be reached: by the least shortfall, then by this answer's own objectives.
+
+        It is asked anew, with the time limit of this answer. Where the goal can be met the shortfall is 0.
+        Raises GoalError for a goal whose shortfall is no number.
+        """
+        if self.levels and self.levels[0].name == "shortfall" or self.missed is None:
+            return self
+        return self.missed()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; exact rationals stand beside the floats as text."""

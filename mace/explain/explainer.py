@@ -15,7 +15,7 @@ import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, overload
 
@@ -224,9 +224,17 @@ class Explainer:
                 asked = asked.away(exclusion(asked, bracket.point, diversity))
             asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)])
             made = answer_of(question, asking.decided(question.start), found, count, self.judge)
-            return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds)
+            again = partial(self._missed, row, goal=question.goal.wanted, gap=gap, rgap=rgap, oracle=oracle,
+                            most_changes=most_changes, timeout=deadline.seconds, memory_mb=memory_mb)  # fmt: skip
+            return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again)
 
         return self._each(x, answer) if _is_frame(x) else answer(x)
+
+    def _missed(self, row: object, **settings: Unpack[Settings]) -> Answer:
+        """The answer whose first objective is the shortfall of the goal."""
+        first = copy.copy(self)
+        first.priorities = (Priority(Shortfall(), "shortfall"), *self.priorities)
+        return first.explain(row, **settings)
 
     def _each(self, frame: pd.DataFrame, answer: Callable[[object], Answer]) -> list[Answer]:
         """An answer for each row of a frame; equal rows are asked once."""

@@ -102,11 +102,14 @@ class Judge:
         wanted = question.goal.wanted
         if wanted is None or isinstance(wanted, Classes):
             return self.has(question, self.decide(question, point))
+        return bool(self.met(wanted, self.numbers(question, point, wanted))[0])
+
+    def numbers(self, question: Question, point: Point, wanted: Wanted) -> NDArray[Any]:
+        """What the model says of a point that tells whether it has a goal: a number, or numbers of all classes."""
         if isinstance(wanted, Margin) and wanted.in_score:
             assert not isinstance(self.table, Formula)
-            scores = self.table.scores(question.row(point))
-            return bool(wanted.met(scores[None, :], self.table.classes)[0])
-        return bool(self.met(wanted, self.says(self._rows(question, [point]), probabilities=of_probability(wanted)))[0])
+            return self.table.scores(question.row(point))[None, :]
+        return self.says(self._rows(question, [point]), probabilities=of_probability(wanted))
 
     def confirms(self, question: Question, point: Point) -> bool:
         """The same as `meets`, where it is not the opposite of what the model's numbers say for certain.

@@ -24,8 +24,10 @@ from mace.base.exact import nearest
 from mace.certify.recheck import recheck
 from mace.explain.asking import Asking
 from mace.explain.level import Level
-from mace.explain.search import Search, Searched
+from mace.explain.miss import least_shortfall, shortfall_at
+from mace.explain.search import Search, Searched, asked_gap
 from mace.problem.distance import Distance, Norm
+from mace.problem.goals import Wanted
 from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of
 from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
@@ -73,7 +75,13 @@ def by_priority(
     run, levels, first = _Run(search, asking, limits, question, []), list[Level](), None
     for priority in priorities:
         began = time.perf_counter()
-        assert not isinstance(priority.of, Shortfall)
+        if isinstance(priority.of, Shortfall):
+            missed = least_shortfall(search, question, priority, limits, asked_gap(search.gap, search.rgap))
+            levels.append(missed.level)
+            run.question, run.asking, run.best = missed.question, missed.asking, missed.point
+            if missed.point is None:
+                break
+            continue
         found = _level(run, priority)
         levels.append(_shown(priority, found, time.perf_counter() - began, limits))
         first = first or found
@@ -81,11 +89,17 @@ def by_priority(
             break
         run.best = found.bracket.point
         run.held.append(Held(priority, priority.held(found.bracket.upper)))
-    assert first is not None
-    return _together(first, run, priorities, levels)
+    if run.best is not None and run.asking is not asking:  # about another goal, which is confirmed here
+        run.asking.settle(run.question, [run.best])
+    if first is None:  # no allowed point is known at all
+        only = levels[0]
+        return Searched(Bracket(status=only.status, why=only.why), question, only.oracle, "", levels=tuple(levels))
+    return _together(first, run, priorities, levels, question.goal.wanted)
 
 
-def _together(first: Searched, run: _Run, priorities: Sequence[Priority], levels: list[Level]) -> Searched:
+def _together(
+    first: Searched, run: _Run, priorities: Sequence[Priority], levels: list[Level], wanted: Wanted | None
+) -> Searched:
     """The first level's bracket about the last level's point, and all levels."""
     unit = next(one.unit for one in priorities if not isinstance(one.of, Shortfall))
     point, bracket = run.best, first.bracket
@@ -93,13 +107,21 @@ def _together(first: Searched, run: _Run, priorities: Sequence[Priority], levels
         return first._replace(levels=tuple(levels), unit=unit)
     shown = []
     for level, priority in zip(levels, priorities, strict=False):
-        assert not isinstance(priority.of, Shortfall)
-        shown.append(replace(level, of_answer=nearest(value_of(run.question, priority.of, point) * priority.unit)))
+        value = (
+            shortfall_at(run.search, wanted, run.question, point)
+            if isinstance(priority.of, Shortfall)
+            else (value_of(run.question, priority.of, point) * priority.unit)
+        )
+        shown.append(replace(level, of_answer=nearest(value)))
     open_ = next((level for level in levels if level.status != "optimal"), None)
     if open_ is not None and bracket.status == "optimal":
         bracket = replace(bracket, status="bounded", why=f"{open_.name}: {open_.why}")
     bracket = replace(bracket, point=point, upper=first.question.distance_of(point))
-    return first._replace(bracket=bracket, levels=tuple(shown), unit=unit)
+    note = first.note
+    if isinstance(priorities[0].of, Shortfall) and levels[0].exact_value:
+        held = f"the goal cannot be met: `{run.question.goal.text}` is the nearest to it"
+        note = f"{held}; {note}" if note else held
+    return first._replace(bracket=bracket, levels=tuple(shown), unit=unit, note=note)
 
 
 def _shown(priority: Priority, found: Searched, seconds: float, limits: Limits) -> Level:

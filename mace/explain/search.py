@@ -132,6 +132,11 @@ def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
         if not oracle.optimises:
             return Gap(Fraction(1, 10**6), Fraction(1, 1000))
         return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
+    return asked_gap(gap, rgap)
+
+
+def asked_gap(gap: object, rgap: object) -> Gap:
+    """The gap that was asked for; none where nothing was said. Raises MaceError for what is no gap."""
     try:
         absolute, relative = as_written(gap or 0), as_written(rgap or 0)
     except NumberError as error:

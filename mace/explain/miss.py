@@ -1,0 +1,194 @@
+"""The least shortfall of a goal: how near it can be reached where it cannot be met, proved.
+
+In:  a question, and how answers are looked for.
+Out: `Missed`: the shortfall as a level, the question whose goal is content with it, and a point.
+Promise: no allowed point misses the goal by less than the level's lower bound: its certificate says that no allowed
+point at all has the goal that this bound leaves. What is missed is what the deployed model says of the point.
+How: any point is asked for whose shortfall is at most so much, by bisection; then, twice refuted, one that misses less
+than the best point known.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from mace.base.exact import exact, nearest
+from mace.certify.recheck import recheck
+from mace.explain.asking import Asking
+from mace.explain.level import Level
+from mace.explain.search import Search
+from mace.problem.distance import Norm
+from mace.problem.goal_decision import lower as lowered
+from mace.problem.goals import Wanted
+from mace.problem.objectives import Priority
+from mace.problem.proof import Leaf, Proof
+from mace.problem.question import Question
+from mace.problem.shortfall import Measured, doubt, measured, missed, relaxed
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket, Status
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay
+from mace.space.axes import Point
+from mace.tables.table import Ensemble
+
+CLOSE = Fraction(1, 10**9)  # of shortfalls of a network, relative where they are above 1
+FARTHEST = Fraction(10**300)
+PATIENCE = 2  # refutations in a row until the best point itself is asked about
+
+
+class Missed(NamedTuple):
+    """The level, the question with the goal as far as it can be met, who confirms its points, and one of them."""
+
+    level: Level
+    question: Question
+    asking: Asking
+    point: Point | None
+
+
+@dataclass
+class _Miss:
+    """The search for the least shortfall of one question."""
+
+    search: Search
+    question: Question
+    goal: Measured
+    limits: Limits
+    lower: Fraction = Fraction(0)
+    upper: Fraction | None = None
+    point: Point | None = None
+    why: str = ""
+    oracle: str = ""
+    proof: Proof | None = None
+    refuted: Question | None = field(default=None, repr=False)
+
+    def aimed(self, goal: Measured) -> Question:
+        """The question about another goal, and no distance."""
+        made, table = lowered(goal, self.search.judge.table)
+        return replace(self.question, goal=made, model=table)
+
+    @property
+    def slack(self) -> Fraction:
+        """How far the bounds may stay apart."""
+        assert self.upper is not None
+        table = self.search.judge.table
+        rounded = not isinstance(table, Ensemble) or not table.certain
+        return max(doubt(self.goal), CLOSE * max(Fraction(1), self.upper) if rounded else Fraction(0))
+
+    def ask(self, question: Question, bound: Fraction) -> bool:
+        """Ask for any point with a goal; false where there is none, which proves a bound, or nobody knows (`why`)."""
+        asking = Asking(self.search.judge)
+
+        def confirm(point: Point) -> bool:
+            return asking.confirms(question, point)
+
+        oracle, _ = choose(question, self.search.oracle)
+        try:
+            reply = oracle.ask(None, self.limits, replay=Replay(confirm))
+            answered, self.oracle = question, oracle.name
+            for avoid in oracle.refused:
+                answered = answered.away(avoid)
+        finally:
+            oracle.close()
+        if isinstance(reply, Found):
+            if not question.obeys(reply.point) or not confirm(reply.point):
+                self.why = "the oracle found a point that the deployed model refuses; please report this"
+                return False
+            self.take(reply.point)
+            return True
+        if isinstance(reply, Refuted):
+            bracket = Bracket(status="infeasible", proof=reply.proof)
+            recheck(bracket, answered, self.limits.deadline)
+            self.why = bracket.why
+            if not self.why:
+                self.lower, self.proof, self.refuted = bound, bracket.proof, answered
+        else:
+            self.why = reply.why
+        return False
+
+    def take(self, point: Point) -> None:
+        """Keep a point if it misses the goal by less than the best one."""
+        value = shortfall_at(self.search, self.goal, self.question, point)
+        if self.upper is None or value < self.upper:
+            self.point, self.upper = point, value
+
+
+def least_shortfall(search: Search, question: Question, priority: Priority, limits: Limits, gap: Gap) -> Missed:
+    """The least shortfall of a question's goal.
+
+    Raises GoalError for a goal whose shortfall is no number.
+    """
+    began, wanted = time.perf_counter(), question.goal.wanted
+    assert wanted is not None
+    ones = tuple(Fraction(1) for _ in question.axes)
+    anywhere = replace(question, distance=Norm(Fraction(0), Fraction(0), Fraction(0), ones, "nothing"))
+    miss, asking = _Miss(search, anywhere, measured(wanted, search.judge.table), limits), Asking(search.judge)
+    if question.obeys(question.start) and asking.confirms(question, question.start):
+        miss.point, miss.upper = question.start, Fraction(0)
+    elif miss.ask(anywhere, Fraction(0)):
+        miss.upper = Fraction(0)  # a class may win with a lead of 0
+    elif not miss.why:
+        _close_in(miss, gap)
+    level = _level(miss, priority, gap, time.perf_counter() - began)
+    if not miss.upper:
+        return Missed(level, question, asking, miss.point)
+    later = replace(miss.aimed(relaxed(miss.goal, priority.held(miss.upper))), distance=question.distance)
+    return Missed(level, later, Asking(search.judge), miss.point)
+
+
+def shortfall_at(search: Search, wanted: Wanted | None, question: Question, point: Point) -> Fraction:
+    """How far the deployed model misses a goal at a point."""
+    assert wanted is not None
+    judge = search.judge
+    goal = measured(wanted, judge.table)
+    return missed(goal, judge.numbers(question, point, goal), judge.table.classes)
+
+
+def _close_in(miss: _Miss, gap: Gap) -> None:
+    """Bisect between what was refuted and the best point."""
+    if miss.question.obeys(miss.question.start):
+        miss.take(miss.question.start)
+    elif not miss.ask(miss.aimed(relaxed(miss.goal, FARTHEST)), FARTHEST):
+        return
+    refuted = 0  # in a row
+    while miss.upper is not None and miss.upper - miss.lower > max(miss.slack, _allowed(gap, miss.upper)):
+        if miss.limits.deadline.over:
+            miss.why = miss.limits.deadline.why
+            return
+        if refuted >= PATIENCE:
+            # Anything better than the best point, as far as rounding lets that be refuted.
+            radius = miss.upper - max(Fraction(0), miss.slack - doubt(miss.goal)) / 2
+            found = miss.ask(miss.aimed(relaxed(miss.goal, radius, strict=True)), radius - doubt(miss.goal))
+        else:
+            radius = exact(nearest((miss.lower + miss.upper) / 2))
+            found = miss.ask(miss.aimed(relaxed(miss.goal, radius)), radius)
+        if miss.why:
+            return
+        refuted = 0 if found else refuted + 1
+
+
+def _allowed(gap: Gap, upper: Fraction) -> Fraction:
+    return max(gap.absolute, gap.relative * upper)
+
+
+def _level(miss: _Miss, priority: Priority, gap: Gap, seconds: float) -> Level:
+    """What was found, as a level."""
+    upper, met = miss.upper, miss.upper is not None and miss.upper <= 0
+    closed = upper is not None and upper - miss.lower <= max(miss.slack, _allowed(gap, upper))
+    nothing = upper is None and not miss.why
+    status: Status = "infeasible" if nothing else "optimal" if closed else "unknown" if upper is None else "bounded"
+    return Level(
+        priority.name,
+        status,
+        upper,
+        miss.lower,
+        why=miss.why,
+        oracle=miss.oracle,
+        seconds=seconds,
+        question=miss.question if met else miss.refuted,
+        proof=[Leaf("distance")] if met else miss.proof,
+        witness=miss.point if met else None,
+        claimed=Fraction(0) if met else None,
+        timeout=miss.limits.deadline.seconds,
+    )

@@ -1,0 +1,86 @@
+"""How far a goal is missed, in the goal's own units, and the goal that is content with so much less.
+
+In:  what is wanted, and what the deployed model said of a row.
+Out: `missed`, exact: of an interval the distance to it, of a lead what lacks to it; `relaxed`: the goal that is met
+     where the first one is missed by at most so much, or by less.
+A class that is wanted leads all others: what lacks to a lead of 0 is missed, in probability where the model's
+probabilities compare scores, else in score.
+Promise: of intervals a row meets `relaxed(goal, s)` exactly if it misses the goal by at most s; of leads up to
+`MARGIN_UNIT`, as leads are met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.exact import above, below, exact
+from mace.errors import GoalError
+from mace.problem.goals import MARGIN_UNIT, Between, Classes, Margin, Probability, Value, Wanted
+from mace.tables.table import Formula, Label, Table
+
+Measured = Value | Probability | Margin
+MARGIN_DOUBT = Fraction(8 * MARGIN_UNIT)  # a lead is refuted only so far beyond what was reached
+
+
+def measured(wanted: Wanted, table: Table) -> Measured:
+    """A goal whose shortfall is a number; raises GoalError for one that has none."""
+    if isinstance(table, Formula):
+        raise GoalError("a program returns a class: how far it is from another one is no number")
+    if not isinstance(wanted, Classes):
+        return wanted
+    if len(wanted.labels) != 1:
+        raise GoalError(
+            f"`{wanted}` names several classes, and what is missing to one of them is no single number",
+            hint="Name one class, or an interval of a probability.",
+        )
+    (label,) = wanted.labels
+    return Margin(label, 0.0, in_score=table.link is None)
+
+
+def missed(goal: Measured, said: NDArray[Any], classes: tuple[Label, ...]) -> Fraction:
+    """How far one row misses a goal, by what the deployed model said of it, shape (1,) or (1, classes)."""
+    row = [exact(float(number)) for number in np.ravel(said[0])]
+    match goal:
+        case Value(between=between):
+            return _outside(between, row[0])
+        case Probability(between=between):
+            return _outside(between, row[list(classes).index(goal.label)])
+        case Margin():
+            place = list(classes).index(goal.label)
+            if len(row) == 1:
+                lead = row[0] if place else -row[0]
+            else:
+                lead = row[place] - max(number for k, number in enumerate(row) if k != place)
+            return max(Fraction(0), exact(goal.by) - lead)
+
+
+def relaxed(goal: Measured, by: Fraction, *, strict: bool = False) -> Measured:
+    """The goal that is missed by at most `by`; by less than that if `strict`."""
+    if isinstance(goal, Margin):
+        least = exact(goal.by) - by
+        return replace(goal, by=above(least + MARGIN_DOUBT * max(Fraction(1), abs(least))) if strict else below(least))
+    between = goal.between
+    low = None if between.low is None else exact(between.low) - by
+    high = None if between.high is None else exact(between.high) + by
+    if strict:
+        under, over = None if low is None else below(low), None if high is None else above(high)
+        ends = Between(under, over, low_strict=True, high_strict=True)
+    else:
+        ends = Between(None if low is None else above(low), None if high is None else below(high))
+    return replace(goal, between=ends)
+
+
+def doubt(goal: Measured) -> Fraction:
+    """How far below what was reached the strict goal stays: nothing for intervals."""
+    return 2 * MARGIN_DOUBT * max(Fraction(1), abs(exact(goal.by))) if isinstance(goal, Margin) else Fraction(0)
+
+
+def _outside(between: Between, number: Fraction) -> Fraction:
+    low = Fraction(0) if between.low is None else exact(between.low) - number
+    high = Fraction(0) if between.high is None else number - exact(between.high)
+    return max(Fraction(0), low, high)

@@ -1,0 +1,124 @@
+"""The least shortfall of a goal is that of enumeration through `predict`, and its certificate is accepted."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+import mace
+from mace.errors import GoalError
+from mace.space.feature import Feature
+from mace.space.space import Space
+
+SPACE = Space(
+    [
+        Feature("a", "integer", 0, 6),
+        Feature("b", "real", 0, 1, step="0.25"),
+        Feature("c", "categorical", levels=["x", "y", "z"]),
+        Feature("d", "integer", 0, 6, change="increase"),
+    ]
+)
+ROWS = pd.DataFrame(
+    list(itertools.product(range(7), (0, 0.25, 0.5, 0.75, 1.0), "xyz", range(7))), columns=["a", "b", "c", "d"]
+)
+
+
+def target(rng: np.random.Generator) -> Any:
+    noise = rng.normal(size=len(ROWS))
+    return ROWS.a - 3 * ROWS.b + 2 * (ROWS.c == "y") - ROWS.d * rng.normal() + noise
+
+
+NUMBERS = {
+    "tree": DecisionTreeRegressor(max_depth=5, random_state=0),
+    "forest": RandomForestRegressor(8, max_depth=4, random_state=0),
+    "boosting": GradientBoostingRegressor(n_estimators=12, max_depth=2, random_state=0),
+    "linear": LinearRegression(),
+    "network": MLPRegressor(hidden_layer_sizes=(4,), max_iter=60, random_state=0),
+}
+CLASSES = {
+    "forest": RandomForestClassifier(8, max_depth=4, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=0),
+    "logistic": LogisticRegression(max_iter=500),
+}
+
+
+def allowed(row: pd.Series[Any]) -> pd.DataFrame:
+    return ROWS[ROWS.d >= row.d]
+
+
+def distance(rows: pd.DataFrame, row: pd.Series[Any]) -> Any:
+    sums = abs(rows.a - row.a) / 6 + abs(rows.b - row.b) + (rows.c != row.c) + abs(rows.d - row.d) / 6
+    return sums / 4
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("seed", range(2))
+def test_the_least_shortfall_of_a_number_is_that_of_enumeration(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = NUMBERS[name].fit(SPACE.encode(ROWS), target(rng))
+    row = ROWS.iloc[int(rng.integers(len(ROWS)))]
+    rows = allowed(row)
+    said = model.predict(SPACE.encode(rows))
+    for low, high in ((said.max() + 2, said.max() + 3), (said.min() - 4, said.min() - 1), (float(said[0]), 1e6)):
+        answer = mace.explain(model, SPACE, row, goal=f"{low} <= y <= {high}", objectives=["shortfall", "l1"])
+        misses = np.maximum(0, np.maximum(low - said, said - high))
+        level, second = answer.levels
+        assert level.status == second.status == "optimal"
+        assert level.lower_bound <= misses.min() + 1e-12
+        assert level.value == pytest.approx(misses.min(), rel=1e-8, abs=1e-9)
+        assert level.certificate.check().accepted
+        near = distance(rows[misses <= misses.min() + 1e-9], row).min()
+        assert second.value == pytest.approx(near, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("form", ["p(1) >= {}", "1 by {}", "1"])
+def test_the_least_shortfall_of_a_class_is_that_of_enumeration(name: str, form: str) -> None:
+    rng = np.random.default_rng(7)
+    y = target(rng)
+    model = CLASSES[name].fit(SPACE.encode(ROWS), (y > np.quantile(y, 0.9)).astype(int))
+    row = ROWS.iloc[int(np.argmin(y))].copy()
+    row["d"] = 6
+    rows = allowed(row)
+    p = model.predict_proba(SPACE.encode(rows))[:, 1]
+    end = (p.max() + 1) / 2
+    answer = mace.explain(model, SPACE, row, goal=form.format(end), objectives=["shortfall", "l1"])
+    misses = {"p(": np.maximum(0, end - p), "1 ": np.maximum(0, end - (2 * p - 1)), "1": np.maximum(0, 1 - 2 * p)}
+    least = misses[form[:2]].min()
+    assert answer.levels[0].status == "optimal"
+    assert answer.levels[0].value == pytest.approx(least, rel=1e-8, abs=1e-9)
+    assert answer.levels[0].certificate.check().accepted
+
+
+def test_the_nearest_miss_of_an_infeasible_answer_is_asked_anew() -> None:
+    model = NUMBERS["tree"].fit(SPACE.encode(ROWS), ROWS.a.astype(float))
+    answer = mace.explain(model, SPACE, ROWS.iloc[0], goal="y >= 9", distance="l0")
+    assert answer.status == "infeasible"
+    missed = answer.nearest_miss()
+    assert [level.name for level in missed.levels] == ["shortfall", "l0"]
+    assert missed.levels[0].value == missed.levels[0].lower_bound == 3
+    assert missed.counterfactuals[0].values["a"] == 6
+    assert "the goal cannot be met: `y >= 6` is the nearest to it" in str(missed)
+    assert missed.nearest_miss() is missed
+    assert pickle.loads(pickle.dumps(missed)).levels[0].value == 3
+
+
+def test_a_goal_of_several_classes_has_no_shortfall() -> None:
+    model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(SPACE.encode(ROWS), ROWS.a % 4)
+    with pytest.raises(GoalError, match="names several classes"):
+        mace.explain(model, SPACE, ROWS.iloc[0], goal=[2, 3], objectives=["shortfall", "l1"])

@@ -46,15 +46,18 @@ class Exact:
         self.bits, self.integers = in_integers(question.model)
         self._last_cut: tuple[Box, Fraction, Box | None] | None = None
 
-    def accepts(self, point: Point) -> bool:
-        """Whether the deployed model gives the goal at a point for certain, whatever its order of summation."""
+    def accepts(self, point: Point) -> bool | None:
+        """Whether the deployed model gives the goal at a point whatever its order of summation; None if that decides.
+
+        False also where a glance at its floats says so.
+        """
         decision = self.question.goal.decision
         rough = self.question.scores(point)
         near = [float(max(part.slack, default=0)) * 4 + 1e-9 * (1 + float(np.abs(rough).max())) for part in self.parts]
         # Most points are refused by a glance at their floats.
         if not any(all(_margin(c, rough) >= -e for c in part) for part, e in zip(decision, near, strict=True)):
             return False
-        return bool(self.question.has_goal(point))
+        return self.question.has_goal(point)
 
     def part_cost(self, j: int, index: int) -> Fraction:
         """The l0 and l1 cost of one value."""

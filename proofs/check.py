@@ -29,6 +29,7 @@ if __name__ == "__main__":
 from mace.proofs.convert import converted
 from mace.proofs.kernel.floats import Refused, rational
 from mace.proofs.kernel.proof import read_model, verify
+from mace.proofs.kernel.sets import Sets, verify_set
 from mace.proofs.kernel.statement import Statement
 from mace.proofs.reader import MODEL, SharedModel, Unusable, bounded, files_of, load, parse
 
@@ -59,8 +60,11 @@ def check(data: Any) -> Verdict:
     try:
         if type(data) is not dict:
             raise Unusable("a certificate is one JSON object")
-        bounded(data)
+        for one in parts_of(data):
+            bounded(one)
         model = known_model(data)
+        if "mace_set" in data:
+            return Verdict(accepted=True, reason="", claim=set_in_words(verify_set(data, fired, model)), fired=fired)
         if type(data.get("mace_certificate")) is int and data["mace_certificate"] == 1:
             data = converted(data, model)
         statement = verify(data, fired, model)
@@ -87,6 +91,34 @@ def known_model(data: Any) -> Any:
     if model.known is None:
         model.known = read_model(dict(model))
     return model.known
+
+
+def parts_of(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The certificates of which a certificate consists: itself, or the facts about a set."""
+    facts = data.get("facts") if "mace_set" in data else None
+    return [data] if type(facts) is not list else [{**data, **fact} for fact in facts if type(fact) is dict]
+
+
+def set_in_words(sets: Sets) -> str:
+    """The claim about a set, and what the witness adds to it."""
+    asked, claim = sets.asked, sets.statement.claim
+    named = {
+        "different features": asked.features,
+        "different values": asked.values,
+        f"at least {decimal(asked.apart)} apart" if asked.apart is not None else "": asked.apart is not None,
+    }
+    which = ", ".join(word for word, on in named.items() if on) or "different points"
+    count = len(sets.statement.avoid)
+    aside = f", {count} excluded region{'s' if count > 1 else ''} aside" if count else ""
+    if claim is None:
+        return f"no {asked.count} allowed points ({which}) have the goal{aside}"
+    words = (
+        f"no {asked.count} allowed points with the goal ({which}) have a sum of distances below {decimal(claim)}{aside}"
+    )
+    if sets.distance is None:
+        return words
+    at = "this very sum" if sets.distance == claim else decimal(sets.distance)
+    return f"{words}, and a set has {at}"
 
 
 def in_words(statement: Statement, witness: Any) -> str:

@@ -36,7 +36,7 @@ from mace.problem.programs import Rule
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Phase, Priced, Prices, Proof, Split
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
-from mace.space.axes import Axis, GridAxis, LevelAxis, Point
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole, whole_numbers
 from mace.tables.table import Compare, Ensemble, Formula, Network, Tree
@@ -465,9 +465,14 @@ def _avoid(avoid: Avoid) -> dict[str, Any]:
         case AvoidNear(point=point, radius=radius):
             return {"near": [int(i) for i in point], "radius": text(radius)}
         case AvoidBox(box=box):
-            return {"box": [list(map(int, side)) if isinstance(side, tuple) else int(side) for side in box]}
+            return {"box": [side_text(side) for side in box]}
         case _:
             assert_never(avoid)
+
+
+def side_text(side: Side) -> list[int] | int:
+    """A side of a box as a span."""
+    return list(map(int, side)) if isinstance(side, tuple) else int(side)
 
 
 def _nodes(proof: Proof, model: Ensemble | Network | Formula) -> list[list[Any]]:

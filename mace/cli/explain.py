@@ -41,8 +41,15 @@ def explain(
     gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
     rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
     count: Annotated[int, typer.Option("--count", help="How many different answers.")] = 1,
+    together: Annotated[
+        bool, typer.Option("--together", help="The answers as one set, with the least sum of distances.")
+    ] = False,
     diversity: Annotated[
-        str, typer.Option("--diversity", help="features, points, or the least distance between two answers.")
+        str,
+        typer.Option(
+            "--diversity",
+            help="features, points, or the least distance between two answers; with --together also F, FV, F+FV.",
+        ),
     ] = "features",
     oracle: OracleOption = "auto",
     certificate: Annotated[
@@ -65,6 +72,7 @@ def explain(
             gap=gap,
             rgap=rgap,
             count=count,
+            together=together,
             diversity=diversity,
             most_changes=asked.most_changes,
             oracle=oracle,

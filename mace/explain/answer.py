@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from mace.explain.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
 
@@ -34,6 +35,13 @@ MEANING = {
     "unknown": "no counterfactual was found and none was ruled out",
 }
 
+MEANING_OF_SETS = {
+    "optimal": "proved: no such set has a smaller sum",
+    "bounded": "a limit was reached: the least sum lies between the two bounds",
+    "infeasible": "proved: there is no such set",
+    "unknown": "no such set was found and none was ruled out",
+}
+
 
 @dataclass(frozen=True)
 class Counterfactual:
@@ -41,7 +49,8 @@ class Counterfactual:
 
     values:  feature name -> value, in the space's own types.
     changes: feature name -> (before, after), changed features only.
-    status, lower: the bounds of the question that gave it (the later ones of a diverse set exclude the earlier).
+    status, lower: the bounds of the question that gave it (later ones exclude the earlier; of a set found together, the
+             bound of the region that it was found in).
     objectives: name of an objective -> its value here.
     """
 
@@ -75,6 +84,7 @@ class Answer(Proved):
     levels: one for each objective, in order of priority: its name, value, lower bound and certificate. With several
             objectives `distance`, `lower_bound` and `certificate` are those of the first one that is a distance.
     timeout: the seconds allowed for an answer; looking for a shorter proof takes no more than what is left of them.
+    together: what was found where the counterfactuals are one set; distance and bounds are then of the sum.
     """
 
     status: Status
@@ -98,11 +108,17 @@ class Answer(Proved):
     levels: list[Level] = field(default_factory=list)
     unit: Fraction = field(default=Fraction(1), repr=False, compare=False)
     missed: Callable[[], Answer] | None = field(default=None, repr=False, compare=False)
+    together: Together | None = field(default=None, repr=False, compare=False)
 
     @property
     def claim(self) -> Fraction | None:
         """What the certificate says of the question's distance; None: there is no point at all."""
         return None if self.status == "infeasible" else self.exact_lower_bound / self.unit
+
+    @property
+    def meaning(self) -> str:
+        """What the status says, for people."""
+        return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]
 
     @property
     def distance(self) -> float | None:
@@ -135,7 +151,7 @@ class Answer(Proved):
         """Plain values for JSON; exact rationals stand beside the floats as text."""
         return {
             "status": self.status,
-            "meaning": MEANING[self.status],
+            "meaning": self.meaning,
             "why": self.why,
             "goal": self.goal,
             "decision": for_json(self.decision),
@@ -167,6 +183,7 @@ class Answer(Proved):
                 for asked in self.trace
             ],
             "notes": self.notes,
+            **({} if self.together is None else {"together": self.together.to_dict()}),
         }
 
     def to_frame(self) -> pd.DataFrame:

@@ -10,8 +10,9 @@ from mace.explain.judge import Judge
 from mace.explain.proved import LONG_PROOF
 from mace.explain.search import Searched
 from mace.problem import missing
-from mace.problem.exclusions import AvoidBox
+from mace.problem.exclusions import Avoid, AvoidBox
 from mace.problem.question import Question
+from mace.space.axes import Point
 from mace.tables.table import Formula, Label
 
 IN_DOUBT = "rounding leaves in doubt"
@@ -71,11 +72,19 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
         notes.append(f"no certificate: {reason}")
     elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
         notes.append("the certificate is written when it is asked for, which the time limit does not count")
+    notes += doubts(question, points, [avoid for one in found for avoid in one.bracket.refused], judge)
+    if points[:1] != [question.start]:
+        notes += missing.notes(question)
+    return notes
+
+
+def doubts(question: Question, points: Sequence[Point], refused: Sequence[Avoid], judge: Judge) -> list[str]:
+    """What an answer must say of the model, and of rows that rounding leaves in doubt."""
+    notes = []
     if not isinstance(question.model, Formula):
         notes += [said for said in (judge.deployed.note, judge.deployed.assumed) if said]
     if any(question.has_goal(point) is None for point in points):
         notes.append(f"{IN_DOUBT} the counterfactual: the deployed model, asked about this row alone, accepts it")
-    refused = [avoid for one in found for avoid in one.bracket.refused]
     if refused:
         what = "1 point" if len(refused) == 1 else f"{len(refused)} points"
         alike = any(isinstance(avoid, AvoidBox) for avoid in refused)
@@ -83,6 +92,4 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
             f"{IN_DOUBT} {what} that the deployed model, asked about each row alone, refuses: the bound is about "
             f"all others{', also without what reaches the same leaves' if alike else ''}"
         )
-    if points[:1] != [question.start]:
-        notes += missing.notes(question)
     return notes

@@ -33,9 +33,11 @@ from mace.explain.levels import by_priority
 from mace.explain.reading import read_model
 from mace.explain.recall import read
 from mace.explain.search import Search, Searched, exclusion
+from mace.explain.set_answer import set_answer
 from mace.explain.settings import GoalSpec, Settings
 from mace.problem import missing
 from mace.problem.distance import DistanceError, DistanceProgram
+from mace.problem.diversity import diversity_of
 from mace.problem.goal_decision import lower
 from mace.problem.goal_text import wanted
 from mace.problem.goals import Wanted
@@ -186,7 +188,7 @@ class Explainer:
     def explain(
         self, x: object, *,
         goal: GoalSpec = None, gap: object = None, rgap: object = None,
-        count: int = 1, diversity: object = "features", most_changes: int | None = None,
+        count: int = 1, together: bool = False, diversity: object = "features", most_changes: int | None = None,
         oracle: str = "auto", timeout: float | Deadline | None = 60.0, memory_mb: int | None = 4096,
         callback: Callable[[Bracket], None] | None = None,
     ) -> Answer | list[Answer]:  # fmt: skip
@@ -203,6 +205,8 @@ class Explainer:
             raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
         if count > 1 and len(self.priorities) > 1 and diversity not in ("features", "points"):
             raise MaceError('with several objectives, diversity is "features" or "points"')
+        if together and (len(self.priorities) > 1 or self.priorities[0].unit != 1):
+            raise MaceError("answers that are found together have one objective, which is a distance")
         allowed = memory_asked(memory_mb)
         room = None if allowed is None else allowed * 2**20
         search = Search(self.judge, self._rows, oracle, gap, rgap, callback)
@@ -213,6 +217,9 @@ class Explainer:
             began = time.perf_counter()
             draft, asking = self._draft(row, most_changes), Asking(self.judge)
             question = self._aimed(draft, goal, asking.decision(draft, draft.start))
+            if together:
+                made = set_answer(question, diversity_of(diversity), count, search, asking, Limits(deadline, room))
+                return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
             while len(found) < count:

@@ -16,6 +16,7 @@ from mace.solve.driver import Status
 if TYPE_CHECKING:
     from mace.certify.record import SolverCertificate
     from mace.certify.writer import Certificate
+    from mace.explain.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
 
@@ -35,6 +36,7 @@ class Proved:
     proof: Proof | None
     witness: tuple[int, ...] | None
     timeout: float | None
+    together: Together | None = None
 
     @property
     def claim(self) -> Fraction | None:
@@ -49,6 +51,8 @@ class Proved:
         An answer of the solvers has a `SolverCertificate`: the refuted question, two verdicts, cvc5's proof.
         Raises CertificateError when there is none, saying why.
         """
+        if self.together is not None:
+            return self.together.certificate()
         if self.by_solvers:
             from mace.certify.record import solver_certificate
 

@@ -20,7 +20,7 @@ def explain(
     model: object, space: Space, x: object, *,
     goal: GoalSpec = None, distance: DistanceSpec = "l1", weights: Mapping[str, object] | None = None,
     gap: object = None, rgap: object = None,
-    count: int = 1, diversity: object = "features", most_changes: int | None = None,
+    count: int = 1, together: bool = False, diversity: object = "features", most_changes: int | None = None,
     rules: Sequence[str | Path] = (), oracle: str = "auto",
     timeout: float | None = 60.0, memory_mb: int | None = 4096,
     objectives: Sequence[ObjectiveSpec] | None = None,
@@ -46,6 +46,10 @@ def explain(
     count:      how many answers; the later ones differ by `diversity`: "features" (leave at least one feature as it
                 is that an earlier answer changed), "points" (any other point), or a number: the least distance
                 between any two answers.
+    together:   the `count` answers as one set: any two differ by `diversity`, and the sum of their distances is the
+                least that there is. `diversity` is then "F" (any two change different sets of features), "FV" (what two
+                both change takes different values), "points", a least distance between any two, or several: "F+FV",
+                ["F", 0.1]. `answer.distance` and `answer.lower_bound` are of the sum; `timeout` is for all answers.
     most_changes: at most this many features may change.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
@@ -57,7 +61,7 @@ def explain(
     from mace.base.deadline import Deadline
     from mace.explain.explainer import Explainer
 
-    deadline = Deadline.asked(timeout) if count == 1 else timeout  # with several answers, of each by itself
+    deadline = Deadline.asked(timeout) if count == 1 or together else timeout  # else of each answer by itself
     explainer = Explainer(
         model, space, background=background, rules=rules, distance=distance, weights=weights, objectives=objectives
     )
@@ -67,6 +71,7 @@ def explain(
         gap=gap,
         rgap=rgap,
         count=count,
+        together=together,
         diversity=diversity,
         most_changes=most_changes,
         oracle=oracle,

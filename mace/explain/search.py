@@ -37,6 +37,7 @@ class Searched(NamedTuple):
     claim:  what the proof says of the question's distance, where that is not the bracket's bound.
     levels: of an answer by objectives.
     unit:   what a distance of 1 is to people.
+    gap:    how close two bounds count as equal.
     """
 
     bracket: Bracket
@@ -46,6 +47,7 @@ class Searched(NamedTuple):
     claim: Fraction | None = None
     levels: tuple[Level, ...] = ()
     unit: Fraction = Fraction(1)
+    gap: Gap = Gap()
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,14 @@ class Search:
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=[Leaf("distance")])
             return Searched(done, question, "none (the row has the goal already)", "")
         oracle, note = choose(question, self.oracle)
+        gap = _gap(self.gap, self.rgap, oracle)
         try:
             best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
             bracket = bracket_optimum(
                 question,
                 oracle,
                 confirm,
-                gap=_gap(self.gap, self.rgap, oracle),
+                gap=gap,
                 limits=limits,
                 best=best,
                 watch=self.watch,
@@ -100,7 +103,7 @@ class Search:
         for avoid in bracket.refused:
             answered = answered.away(avoid)
         recheck(bracket, answered, limits.deadline)
-        return Searched(bracket, answered, oracle.name, note)
+        return Searched(bracket, answered, oracle.name, note, gap=gap)
 
     def _first(self, question: Question, oracle: Oracle, asking: Asking, deadline: Deadline) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""

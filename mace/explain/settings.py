@@ -20,6 +20,7 @@ class Settings(TypedDict, total=False):
     gap: object
     rgap: object
     count: int
+    together: bool
     diversity: object
     most_changes: int | None
     oracle: str

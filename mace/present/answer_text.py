@@ -6,7 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
-from mace.explain.answer import MEANING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,7 +32,7 @@ def _move(before: Any, after: Any) -> str:
 
 def bounds(answer: Answer) -> str:
     """One sentence: status, distance and lower bound."""
-    meaning = MEANING[answer.status]
+    meaning = answer.meaning
     if answer.status == "infeasible":
         return f"infeasible ({meaning})"
     if answer.distance is None:

@@ -46,7 +46,7 @@ def inside(question: Question, number: int, box: Box) -> bool:
         case AvoidNear(point=point, radius=radius):
             # Each change is largest at an end of the side, and the norm grows with every change.
             farthest = [
-                max(_between(question, j, point[j], i) for i in _extremes(question.axes[j], side))
+                max(between(question, j, point[j], i) for i in extremes(question.axes[j], side))
                 for j, side in enumerate(box)
             ]
             assert isinstance(question.distance, Norm)
@@ -77,8 +77,7 @@ def close_or_cut(question: Question, box: Box, point: Point) -> Closed | Cut:
             if inside(question, number, box):
                 return Closed("avoid", number)
             if isinstance(avoid, AvoidBox):
-                borders = (_border(side, mine) for side, mine in zip(avoid.box, box, strict=True))
-                return next(Cut(axis, at) for axis, at in enumerate(borders) if at is not None)
+                return border(avoid.box, box)
             return _slice(question, box, point, range(len(box)), partial(inside, question, number))
     for number, rule in enumerate(question.rules):
         if not rule.holds(question.axes, point):
@@ -88,17 +87,23 @@ def close_or_cut(question: Question, box: Box, point: Point) -> Closed | Cut:
     raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
 
 
+def border(avoided: Box, box: Box) -> Cut:
+    """Where to cut a box that reaches beyond an excluded one."""
+    borders = (_border(side, mine) for side, mine in zip(avoided, box, strict=True))
+    return next(Cut(axis, at) for axis, at in enumerate(borders) if at is not None)
+
+
 def ends(side: Side) -> Sequence[int]:
     """The ends of an interval; all levels of a mask."""
     return side if isinstance(side, tuple) else [level for level in range(side.bit_length()) if side >> level & 1]
 
 
-def _extremes(axis: Axis, side: Side) -> Sequence[int]:
+def extremes(axis: Axis, side: Side) -> Sequence[int]:
     """Indices of a side, among which is the farthest one from any other index."""
     return axis.ends(*side) if isinstance(side, tuple) and isinstance(axis, GridAxis) else ends(side)
 
 
-def _between(question: Question, axis: int, one: int, other: int) -> Fraction:
+def between(question: Question, axis: int, one: int, other: int) -> Fraction:
     """The scaled change between two indices of an axis."""
     return replace(question.axes[axis], start=one).delta(other)
 
@@ -159,10 +164,10 @@ def _halves(question: Question, box: Box, point: Point, axes: Sequence[int]) -> 
     widest, chosen = Fraction(-1), Cut(-1, 0)
     for j in axes:
         axis, side, one = question.axes[j], box[j], point[j]
-        indices = _extremes(axis, side)
+        indices = extremes(axis, side)
         if len(set(indices)) == 1:
             continue
-        width = max(_between(question, j, one, index) for index in indices)
+        width = max(between(question, j, one, index) for index in indices)
         if width <= widest:
             continue
         widest = width

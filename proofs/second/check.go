@@ -37,6 +37,10 @@ func (c *checker) certificate(value any, folder string) {
 	if !ok {
 		giveUp("a certificate is a JSON object")
 	}
+	if _, there := fields["mace_set"]; there {
+		c.set(value, folder)
+		return
+	}
 	switch fields["mace_certificate"] {
 	case int64(2):
 	case int64(1):
@@ -87,6 +91,9 @@ func (c *checker) goalOf(value any, scores int) {
 }
 
 func (c *checker) says() string {
+	if c.setCount > 0 {
+		return c.saysOfSet()
+	}
 	if c.anywhere {
 		return "there is no point with the goal"
 	}

@@ -16,6 +16,8 @@ type checker struct {
 	net   *network
 	root  *state
 	where string
+
+	setCount int // of a certificate of a set, once it is accepted
 }
 
 // rule of a proof: apply returns the children of a state that is not empty, or refuses.

@@ -24,6 +24,7 @@ from tests.proofs.by_hand import AT_LEAST_0, at_least, certificate, dual, forest
 from tests.proofs.test_false_claims import CLAIMS
 from tests.proofs.test_false_witnesses import CASES
 from tests.proofs.test_missing import PAIRS
+from tests.proofs.test_sets_checked import CASES as SETS
 
 FOLDER = Path(__file__).parent.parent.parent / "proofs" / "vectors"
 
@@ -285,6 +286,9 @@ def vectors() -> Iterator[Vector]:
         yield Vector("text", name, "unusable", raw)
     shared = SOUND.replace(canonical(AT_3), canonical({"sha256": hashlib.sha256(canonical(AT_3)).hexdigest()}))
     yield Vector("text", "a model in a file of its own", "accepted", shared)
+    for name, data in SETS.items():
+        verdict = "refused" if name.startswith("false: ") else "accepted"
+        yield Vector("sets", name.removeprefix("false: "), verdict, canonical(data))
 
 
 def files() -> dict[str, bytes]:

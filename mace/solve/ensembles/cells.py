@@ -182,7 +182,7 @@ def ground(question: Question, deadline: Deadline = NEVER) -> Grounded:
     trees = tests.trees
     aimed = _AIMS.get(model, question.goal.decision, lambda: _aim(model, question.goal.decision, trees))
     forest = Forest(tests.test, trees.up, trees.roots, aimed.gain, trees.value, trees.number)
-    return Grounded(question.axes, axes, forest, aimed.aim, scale, width, trees.depth)
+    return _leaving(Grounded(question.axes, axes, forest, aimed.aim, scale, width, trees.depth), norm)
 
 
 def refusal(question: Question) -> str | None:
@@ -229,6 +229,23 @@ def _axes(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> Ground:
             order[j, : axis.count] = _by_distance(axis)
     grid = np.array([isinstance(axis, GridAxis) for axis in axes])
     return Ground(grid, tests.base, tests.at, part, top, low, high, start, turn, order, level_part, level_top)
+
+
+def _leaving(grounded: Grounded, norm: Norm) -> Grounded:
+    """The same arrays with a cut between a start that is not allowed and what is: to leave it is a change."""
+    for j, axis in enumerate(grounded.axes):
+        low, high, start = (int(side[j]) for side in (grounded.ground.low, grounded.ground.high, grounded.ground.start))
+        if not isinstance(axis, GridAxis) or not (axis.start < axis.lower and start == low) and not (
+            axis.start > axis.upper and start == high
+        ):  # fmt: skip
+            continue
+        below = axis.start < axis.lower
+        grounded, _ = with_cut(grounded, norm, j, axis.lower - 1 if below else axis.upper)
+        side = (grounded.ground.low if below else grounded.ground.high).copy()
+        side[j] += 1 if below else -1
+        changed = grounded.ground._replace(low=side) if below else grounded.ground._replace(high=side)
+        grounded = replace(grounded, ground=changed)
+    return grounded
 
 
 @lru_cache(maxsize=1024)

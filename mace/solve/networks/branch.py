@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from mace.base.exact import exact
-from mace.problem.exclusions import AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Split
-from mace.solve.conditions import ends
+from mace.solve.conditions import border, ends
 from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import FLOATS
@@ -99,6 +99,8 @@ class Branching:
                         for j in features:
                             if j in wide and holds(node.box[j], question.axes[j].start):
                                 return isolate(node.box[j], j, question.axes[j].start)
+                    case AvoidBox(box=box):
+                        return Split(*border(box, node.box))
                     case AvoidNear():
                         return middle(node.box, max(wide, key=lambda j: self.width(node.box, j)))
         for rule in question.rules:

@@ -1,0 +1,83 @@
+"""Write what was proved of a set of answers: facts about regions, from which the checker repeats the choice.
+
+In:  a question, the conditions on every two answers, the regions and the facts that bound them, the claim.
+Out: a `Certificate` of the form that proofs/FORMAT.md calls a set.
+Promise: as that of `mace.certify.writer`: this file writes and never judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from mace.certify.writer import Certificate, certificate, side_text, statement, text
+from mace.errors import CertificateError
+from mace.problem.diversity import Diversity
+from mace.problem.exclusions import Avoid
+from mace.problem.proof import Proof
+from mace.problem.question import Question
+from mace.space.axes import Box, Point
+
+
+class Fact(NamedTuple):
+    """Nothing that `question` allows is nearer than `lower` (None: there is nothing); no `proof` where solvers say so."""
+
+    question: Question
+    lower: Fraction | None
+    proof: Proof | None
+
+
+class Asked(NamedTuple):
+    """A set of `count` points; none has a smaller sum than `claim`, or (None) there is none."""
+
+    count: int
+    diversity: Diversity
+    claim: Fraction | None
+
+
+def set_certificate(
+    question: Question,
+    asked: Asked,
+    points: Sequence[Point],
+    regions: Sequence[Box],
+    facts: Sequence[Fact],
+    refused: Sequence[Avoid],
+) -> Certificate:
+    """The certificate of what is claimed of a set; `points` is one that was found, or empty.
+
+    refused: what the deployed model refused, which the claim leaves out.
+    Raises CertificateError where some fact rests on solvers, or cannot be written.
+    """
+    for avoid in refused:
+        question = question.away(avoid)
+    said, diversity = statement(question, asked.claim), asked.diversity
+    written = []
+    for fact in facts:
+        if fact.proof is None:
+            raise CertificateError(
+                "this answer has no certificate: a bound in it rests on solvers",
+                hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
+            )
+        data = certificate(fact.question, fact.lower, None, fact.proof, said["model"]).data
+        kept = {name: data["statement"][name] for name in ("avoid", "claim")}
+        written.append({**kept, "cuts": data["cuts"], "proof": data["proof"]})
+    sure = points and all(question.has_goal(point) for point in points)
+    return Certificate(
+        {
+            "mace_set": 1,
+            "about": {"model": question.model.name, "goal": question.goal.text, "diversity": str(diversity)},
+            "statement": said,
+            "set": {
+                "count": asked.count,
+                "features": diversity.features,
+                "values": diversity.values,
+                "apart": None if diversity.apart is None else text(diversity.apart),
+                "regions": [list(map(side_text, box)) for box in regions],
+            },
+            "witness": None
+            if not sure
+            else [{"point": [int(i) for i in p], "distance": text(question.distance_of(p))} for p in points],
+            "facts": written,
+        }
+    )

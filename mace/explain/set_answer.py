@@ -1,0 +1,105 @@
+"""An answer of several counterfactuals that are found together.
+
+In:  a question, the conditions on every two answers, how many, and how single answers are looked for.
+Out: an `Answer` whose distance and bounds are of the sum; where there is no set, the conditions that clash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mace.certify.writer import certifiable
+from mace.errors import MaceError
+from mace.explain.answer import Answer, Counterfactual
+from mace.explain.asking import Asking
+from mace.explain.assemble import doubts
+from mace.explain.search import Search, Searched
+from mace.explain.together import Choosing, Nearest, Together
+from mace.problem import missing
+from mace.problem.diversity import Diversity
+from mace.problem.question import Question
+from mace.solve.protocol import Limits
+from mace.space.axes import Point
+
+MOST_TOGETHER = 50
+
+
+def set_answer(
+    question: Question, diversity: Diversity, count: int, search: Search, asking: Asking, limits: Limits
+) -> Answer:
+    """The set of `count` points with the goal and the least sum of distances, any two as different as is asked.
+
+    Raises MaceError for a count that is too large.
+    """
+    if count > MOST_TOGETHER:
+        raise MaceError(f"at most {MOST_TOGETHER} answers are found together, asked were {count:,}")
+    asked: list[Searched] = []
+
+    def nearest(one: Question, known: Sequence[Point]) -> Nearest:
+        best = min(filter(one.obeys, known), key=one.distance_of, default=None)
+        asked.append(search.one(one, asking, limits, best))
+        return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
+
+    done = Choosing(question, diversity, count, nearest, limits).run()
+    notes = [] if question.start not in done.points else ["the row has the goal already"]
+    if done.status == "infeasible":
+        notes.append(_clash(done, nearest, limits))
+    points = sorted(done.points, key=lambda point: (question.distance_of(point), point))
+    done.points = points
+    asking.settle(question, [question.start, *points])
+    notes += dict.fromkeys(one.note for one in asked if one.note)
+    if any(fact.proof is not None for fact in done.facts) and (reason := certifiable(question)) is not None:
+        notes.append(f"no certificate: {reason}")
+    notes += doubts(question, points, done.refused, asking.judge) + missing.notes(question)
+    start = question.values(question.start)
+    return Answer(
+        status=done.status,
+        counterfactuals=[_shown(question, done, point) for point in points],
+        exact_lower_bound=done.lower,
+        exact_distance=done.upper,
+        start=start,
+        goal=question.goal.text,
+        distance_name=f"summed {question.distance.name}",
+        oracle=asked[-1].oracle if asked else "none",
+        why=done.why,
+        seconds=0.0,
+        trace=[step for one in asked for step in one.bracket.trace],
+        space=question.space,
+        decision=asking.decided(question.start),
+        notes=notes,
+        question=question,
+        together=done,
+    )
+
+
+def _shown(question: Question, done: Together, point: Point) -> Counterfactual:
+    values, start = question.values(point), question.values(question.start)
+    changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
+    distance = question.distance_of(point)
+    return Counterfactual(values, changes, distance, min(done.lower_of(point), distance), done.status)
+
+
+def _clash(done: Together, nearest: Callable[[Question, Sequence[Point]], Nearest], limits: Limits) -> str:
+    """Find the conditions that clash, by leaving out one after the other; says which they are."""
+    question, kept = done.question, done.diversity
+    names = [*kept.named, *(["most_changes"] if question.most_changes is not None else [])]
+    core, minimal = [], True
+    for name in names:
+        fewer = kept if name == "most_changes" else kept.without(name)
+        wider = replace(question, most_changes=None) if name == "most_changes" else question
+        tried = Choosing(wider, fewer, done.count, nearest, limits, known=done.known, feasible=True).run()
+        if tried.status == "infeasible":
+            question, kept = wider, fewer
+        else:
+            core.append(name)
+            minimal = minimal and bool(tried.points)
+    done.core = tuple(core)
+    if not core:
+        return f"there are fewer than {done.count} allowed points with the goal"
+    words = " and ".join([", ".join(core[:-1]), core[-1]]) if core[1:] else core[0]
+    if len(core) == 1:
+        ending = "without it there are" if minimal else "whether there are without it was not found out in time"
+    else:
+        ending = "without any one of them there are" if minimal else "whether all are needed was not found out in time"
+    return f"no {done.count} answers meet {words}; {ending}"

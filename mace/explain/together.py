@@ -1,0 +1,361 @@
+"""K answers at once: the least sum of distances under conditions on every two, by branch and bound over regions.
+
+In:  a question, a `Diversity`, and `Search`, which finds the nearest point of a question.
+Out: `Together`: the points, bounds on the sum, and the facts that bound it.
+Promise: every set of K points that meets the conditions has a sum of at least `lower`; `points` is one with `upper`.
+
+The space is bounded region by region: the nearest point of all, then the nearest outside a box around it, and so on,
+in order of distance. The least sum of bounds over regions that go together (`mace.solve.regions`) bounds every set.
+Where it takes the rest of the space, one more region is looked for; where the nearest points of regions that go
+together do not go together themselves, a part in which they clash is cut off, and what is left of the region is
+bounded anew. So the list grows only as far as the bound needs: for sets of changed features it is K questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from mace.base.deadline import TimeOverError
+from mace.certify.sets import Asked, Fact, set_certificate
+from mace.certify.writer import Certificate
+from mace.errors import CertificateError
+from mace.problem.diversity import Diversity
+from mace.problem.exclusions import Avoid, AvoidBox
+from mace.problem.proof import Bounds, Leaf, Split
+from mace.problem.question import Question
+from mace.solve.driver import Bracket, Status
+from mace.solve.protocol import Gap, Limits
+from mace.solve.regions import Region, around, cheapest, closer, fixed, full, may_meet, overlap
+from mace.space.axes import Box, GridAxis, Point, Side
+from mace.tables.table import Network
+
+
+class Nearest(NamedTuple):
+    """What was found for one region: its bracket, the question as it was answered, the gap that counts as closed."""
+
+    bracket: Bracket
+    question: Question
+    gap: Gap
+
+
+@dataclass
+class Together:
+    """A set, as far as it was found.
+
+    regions: in the order in which a point belongs to the first that holds it; `rest`: the bound outside all of them,
+             None where there is nothing.
+    core:    where there is no set, conditions that suffice for that, and of which none can be left out.
+    """
+
+    question: Question
+    diversity: Diversity
+    count: int
+    points: list[Point] = field(default_factory=list)
+    lower: Fraction = Fraction(0)
+    upper: Fraction | None = None
+    status: Status = "unknown"
+    why: str = ""
+    regions: list[Region] = field(default_factory=list)
+    rest: Fraction | None = Fraction(0)
+    facts: list[Fact] = field(default_factory=list)
+    refused: list[Avoid] = field(default_factory=list)
+    known: list[Point] = field(default_factory=list)
+    core: tuple[str, ...] = ()
+
+    def certificate(self) -> Certificate:
+        """The proof of the bound on the sum, or that there is no set; raises CertificateError."""
+        if self.status != "infeasible" and not self.lower:
+            raise CertificateError("this answer has no certificate: nothing was proved of the sum")
+        claim = None if self.status == "infeasible" else self.lower
+        boxes = [region.box for region in self.regions]
+        asked = Asked(self.count, self.diversity, claim)
+        return set_certificate(self.question, asked, self.points, boxes, self.facts, self.refused)
+
+    def lower_of(self, point: Point) -> Fraction:
+        """What bounds the region of a point."""
+        found = [one.lower for one in self.regions if one.point == point and one.lower is not None]
+        return max(found, default=Fraction(0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"count": self.count, "diversity": str(self.diversity), "core": list(self.core)}
+
+
+class Choosing:
+    """One search for a set.
+
+    nearest: finds and bounds the nearest point of a question, given points that have the goal.
+    feasible: whether any set will do, not the one with the least sum.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        diversity: Diversity,
+        count: int,
+        nearest: Callable[[Question, Sequence[Point]], Nearest],
+        limits: Limits,
+        *,
+        known: Iterable[Point] = (),
+        feasible: bool = False,
+    ) -> None:
+        self.found = Together(question, diversity, count, known=list(known))
+        self.question, self.diversity, self.count = question, diversity, count
+        self.nearest, self.limits, self.feasible = nearest, limits, feasible
+        self.gap = Gap()
+        self.met: dict[tuple[Box, Box], bool] = {}
+        self.fit: dict[tuple[Point, Point], bool] = {}
+
+    def meet(self, j: int, k: int) -> bool:
+        """Whether points of two regions may stand in one set; those of the rest with all."""
+        regions = self.found.regions
+        if len(regions) in (j, k):
+            return True
+        pair = regions[j].box, regions[k].box
+        if pair not in self.met:
+            self.met[pair] = self.met[pair[1], pair[0]] = may_meet(self.question, self.diversity, *pair)
+        return self.met[pair]
+
+    def fits(self, one: Point, other: Point) -> bool:
+        """Whether two points may stand in one set."""
+        if (one, other) not in self.fit:
+            self.fit[one, other] = self.fit[other, one] = self.diversity.fits(self.question, one, other)
+        return self.fit[one, other]
+
+    def run(self) -> Together:
+        """The set with the least sum, or as much of it as the limits allow."""
+        found = self.found
+        if found.known:
+            self.improve()
+        # Invariant: a set with a sum below `lower` meets no conditions; `points` is one with the sum `upper`.
+        try:
+            while not found.why and not (self.feasible and found.points):
+                chosen = self.choice()
+                if chosen is None:
+                    found.lower = found.lower if found.upper is None else found.upper
+                    found.status = "infeasible" if found.upper is None else "optimal"
+                    return found
+                bounds = [self.lower_of(k) for k in chosen]
+                found.lower = max(found.lower, sum(bounds, Fraction(0)))
+                if found.upper is not None and self.gap.met(found.lower, found.upper):
+                    found.status = "optimal"
+                    return found
+                self.expand(chosen)
+        except TimeOverError as error:
+            found.why = str(error)
+        found.status = "unknown" if found.upper is None else "bounded"
+        return found
+
+    def lower_of(self, k: int) -> Fraction:
+        """The bound of a region; of the rest for the number after the last."""
+        lower = self.found.rest if k == len(self.found.regions) else self.found.regions[k].lower
+        assert lower is not None
+        return lower
+
+    def choice(self) -> list[int] | None:
+        """Regions that go together, with the least sum of bounds, below that of the known set; None without any."""
+        found = self.found
+        numbers = [k for k, region in enumerate(found.regions) if region.lower is not None]
+        numbers += [len(found.regions)] if found.rest is not None else []
+        goes = [sum(1 << n for n, k in enumerate(numbers) if self.meet(j, k)) for j in numbers]
+        bounds = [self.lower_of(k) for k in numbers]
+        chosen = cheapest(bounds, goes, self.count, found.upper, self.limits.deadline)
+        return None if chosen is None else [numbers[n] for n in chosen]
+
+    def expand(self, chosen: Sequence[int]) -> None:
+        """Bound one region of a choice better: look for its nearest point, or cut off where two of these clash."""
+        found = self.found
+        if len(found.regions) in chosen:
+            return self.beyond()
+        for k in chosen:
+            if found.regions[k].point is None:
+                return self.inside(k)
+        for place, k in enumerate(chosen):
+            for other in chosen[:place]:
+                one, two = found.regions[other].point, found.regions[k].point
+                assert one is not None and two is not None
+                if not self.fits(one, two):
+                    return self.separate(other, k)
+        found.why = found.why or "the bounds of single answers are not close enough"
+        return None
+
+    # ------------------------------------------------------------------------------------------ questions
+
+    def beyond(self) -> None:
+        """The nearest point outside all regions, and a region around it."""
+        found = self.found
+        boxes = list(dict.fromkeys(region.box for region in found.regions))
+        # A box within another one excludes nothing more.
+        outer = [box for box in boxes if not any(box != one and within(box, one) for one in boxes)]
+        asked = self.question
+        for box in outer:
+            asked = asked.away(AvoidBox(box))
+        said = self.ask(asked)
+        found.rest = None if said.status == "infeasible" else max(found.rest or Fraction(0), said.lower)
+        if said.point is None:
+            if said.status != "infeasible":
+                found.why = said.why or "no further answer was found"
+            return
+        first, *others = around(self.question, self.diversity, said.point)
+        assert found.rest is not None
+        found.regions.append(Region(first, found.rest, said.point))
+        found.regions += [Region(box, found.rest, None) for box in others]
+
+    def inside(self, k: int) -> None:
+        """The nearest point of a region, outside those before it."""
+        found = self.found
+        region = found.regions[k]
+        earlier = [one.box for one in found.regions[:k] if overlap(one.box, region.box)]
+        narrowed = narrow(self.question, region.box)
+        asked = narrowed.question
+        for box in dict.fromkeys(earlier):
+            asked = asked.away(AvoidBox(box))
+        said = self.ask(asked, narrowed)
+        if said.status == "infeasible":
+            found.regions[k] = region._replace(lower=None, point=None)
+            return
+        assert region.lower is not None
+        found.regions[k] = region._replace(lower=max(region.lower, said.lower), point=said.point)
+        if said.point is None:
+            found.why = said.why or "no further answer was found"
+
+    def separate(self, one: int, other: int) -> None:
+        """Two regions whose nearest points clash: cut a part off each such that no points of the parts go together."""
+        found, question = self.found, self.question
+        first, second = found.regions[one], found.regions[other]
+        assert first.point is not None and second.point is not None
+        parts = closer(question, self.diversity, first.box, first.point, second.box, second.point)
+        if self.diversity.values:
+            shared = set(question.changed(first.point)) & set(question.changed(second.point))
+            same = [j for j in shared if first.point[j] == second.point[j]]
+            if same:
+                # The axis whose next value costs the most: what is left of the regions is then bounded best.
+                j = max(same, key=lambda j: (_step(question, j), -j))
+                parts = (
+                    fixed(question, first.box, j, first.point[j]),
+                    fixed(question, second.box, j, second.point[j]),
+                )
+        # The later one first, so that the number of the earlier one stays.
+        for k, part in {other: parts[1], one: parts[0]}.items():
+            region = found.regions[k]
+            if part != region.box:
+                found.regions[k] = region._replace(point=None)
+                found.regions.insert(k, Region(part, region.lower, region.point))
+
+    def ask(self, asked: Question, narrowed: Narrowed | None = None) -> Bracket:
+        """One question; its answer becomes a fact."""
+        found = self.found
+        self.limits.deadline.look("looking for a set")
+        for avoid in found.refused:
+            asked = asked.away(avoid)
+        said = self.nearest(asked, found.known)
+        self.gap = Gap(max(self.gap.absolute, said.gap.absolute * self.count), said.gap.relative)
+        found.refused += [avoid for avoid in said.bracket.refused if avoid not in found.refused]
+        lower = None if said.bracket.status == "infeasible" else said.bracket.lower
+        if lower is None or lower > 0:
+            fact = Fact(said.question, lower, said.bracket.proof)
+            found.facts.append(fact if narrowed is None else narrowed.widened(fact))
+        if said.bracket.point is not None and said.bracket.point not in found.known:
+            found.known.append(said.bracket.point)
+            self.improve()
+        return said.bracket
+
+    def improve(self) -> None:
+        """The best set of known points."""
+        found, question = self.found, self.question
+        distances = [question.distance_of(point) for point in found.known]
+        goes = [sum(1 << k for k, other in enumerate(found.known) if self.fits(one, other)) for one in found.known]
+        chosen = cheapest(distances, goes, self.count, found.upper, self.limits.deadline)
+        if chosen is not None:
+            found.points = [found.known[k] for k in chosen]
+            found.upper = sum((distances[k] for k in chosen), Fraction(0))
+
+
+# --- boxes as questions ----------------------------------------------------------------------------------------------
+
+
+class Narrowed(NamedTuple):
+    """A question about one box: `question` has narrower axes; `sides` says which, by axis."""
+
+    whole: Question
+    question: Question
+    sides: dict[int, Side]
+
+    def widened(self, fact: Fact) -> Fact:
+        """The same fact about the whole space, from which all but the box is excluded."""
+        question, proof = replace(fact.question, axes=self.whole.axes), fact.proof
+        steps: list[tuple[Split, Leaf, bool]] = []
+        for j, side in self.sides.items():
+            axis = self.whole.axes[j]
+            for gone, split, first in _cuts(axis_side=full(axis), side=side, j=j):
+                box = tuple(full(a) if i != j else gone for i, a in enumerate(self.whole.axes))
+                steps.append((split, Leaf("avoid", len(question.avoid)), first))
+                question = question.away(AvoidBox(box))
+        if proof is not None and isinstance(question.model, Network):
+            proof = [Bounds(), *proof]
+        for split, leaf, first in reversed(steps):
+            if proof is not None:
+                proof = [split, leaf, *proof] if first else [split, *proof, leaf]
+        return Fact(question, fact.lower, proof)
+
+
+def narrow(question: Question, box: Box) -> Narrowed:
+    """A question about a box alone."""
+    axes, sides, avoid = list(question.axes), {}, []
+    for j, (axis, side) in enumerate(zip(question.axes, box, strict=True)):
+        if side == full(axis):
+            continue
+        if isinstance(axis, GridAxis) and axis.missing is not None:
+            # "missing" lies above the largest value, so that such an axis keeps its ends.
+            avoid += [
+                tuple(full(a) if i != j else gone for i, a in enumerate(question.axes))
+                for gone, _, _ in _cuts(full(axis), side, j)
+            ]
+            continue
+        sides[j] = side
+        if isinstance(axis, GridAxis):
+            assert isinstance(side, tuple)
+            axes[j] = replace(axis, lower=side[0], upper=side[1])
+        else:
+            assert isinstance(side, int)
+            axes[j] = replace(axis, allowed=side)
+    narrower = replace(question, axes=tuple(axes))
+    for gone in avoid:
+        narrower = narrower.away(AvoidBox(gone))
+    return Narrowed(question, narrower, sides)
+
+
+def _cuts(axis_side: Side, side: Side, j: int) -> list[tuple[Side, Split, bool]]:
+    """What of an axis lies outside a side, the split that tells it apart, and whether it is the first child."""
+    if isinstance(axis_side, int) or isinstance(side, int):
+        assert isinstance(axis_side, int) and isinstance(side, int)
+        gone = axis_side & ~side
+        return [(gone, Split(j, side), False)] if gone else []
+    found: list[tuple[Side, Split, bool]] = []
+    if axis_side[0] < side[0]:
+        found.append(((axis_side[0], side[0] - 1), Split(j, side[0] - 1), True))
+    if side[1] < axis_side[1]:
+        found.append(((side[1] + 1, axis_side[1]), Split(j, side[1]), False))
+    return found
+
+
+def within(box: Box, other: Box) -> bool:
+    """Whether a box lies in another one."""
+    return all(
+        not side & ~mine
+        if isinstance(side, int) and isinstance(mine, int)
+        else isinstance(side, tuple) and isinstance(mine, tuple) and mine[0] <= side[0] and side[1] <= mine[1]
+        for side, mine in zip(box, other, strict=True)
+    )
+
+
+def _step(question: Question, j: int) -> Fraction:
+    """About how much it costs to change an axis by one more index."""
+    axis = question.axes[j]
+    if not isinstance(axis, GridAxis):
+        return Fraction(2)
+    last = max(axis.last, axis.lower + 1)
+    return (axis.grid.value(last) - axis.grid.value(axis.lower)) / (last - axis.lower) / axis.scale

@@ -1,0 +1,99 @@
+"""What the answers of a set must not have in common.
+
+In:  what a caller asked for as `diversity` of answers that are found together.
+Out: `Diversity`, and whether two points may stand in one set.
+
+    F    (features): any two answers change different sets of features;
+    FV   (values):   a feature that two answers both change takes different values in them;
+    a number:        any two answers are at least so far apart, in the question's own distance.
+
+Two answers are never the same point. Source: Navas-Palencia 2021, "Optimal Counterfactual Explanations for Scorecard
+modelling", hard constraints of diversity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from mace.base.escape import short
+from mace.base.exact import as_written
+from mace.errors import MaceError, NumberError
+
+if TYPE_CHECKING:
+    from mace.problem.question import Question
+    from mace.space.axes import Point
+
+
+class Diversity(NamedTuple):
+    """The conditions on every two answers of a set; that they are two different points is always one of them."""
+
+    features: bool = False
+    values: bool = False
+    apart: Fraction | None = None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Its conditions by name, as `without` takes them."""
+        apart = () if self.apart is None else ("distance",)
+        return (*(("F",) if self.features else ()), *(("FV",) if self.values else ()), *apart)
+
+    def without(self, name: str) -> Diversity:
+        """The same with one condition less."""
+        field = {"F": "features", "FV": "values", "distance": "apart"}[name]
+        return self._replace(**{field: Diversity._field_defaults[field]})
+
+    def fits(self, question: Question, one: Point, other: Point) -> bool:
+        """Whether two points may stand in one set."""
+        if one == other:
+            return False
+        first, second = set(question.changed(one)), set(question.changed(other))
+        if self.features and first == second:
+            return False
+        if self.values and any(one[j] == other[j] for j in first & second):
+            return False
+        return self.apart is None or question.distance_between(one, other) >= self.apart
+
+    def __str__(self) -> str:
+        """In words, for people."""
+        words = ["different features"] if self.features else []
+        words += ["different values"] if self.values else []
+        words += [f"at least {self.apart} apart"] if self.apart is not None else []
+        return ", ".join(words) or "different points"
+
+
+_NAMES = {"F": "features", "features": "features", "FV": "values", "values": "values"}
+
+
+def diversity_of(spec: object) -> Diversity:
+    """Conditions from "F", "FV", "points", a least distance > 0, or several: "F+FV", "F+0.1", ["F", 0.1].
+
+    Raises MaceError for anything else.
+    """
+    if isinstance(spec, Diversity):
+        return spec
+    parts = spec.split("+") if isinstance(spec, str) else list(spec) if isinstance(spec, Sequence) else [spec]
+    made = Diversity()
+    for part in parts:
+        name = part.strip() if isinstance(part, str) else part
+        if isinstance(name, str) and name in _NAMES:
+            made = made._replace(**{_NAMES[name]: True})
+        elif name != "points":
+            made = made._replace(apart=_apart(name))
+    return made
+
+
+def _apart(number: object) -> Fraction:
+    """A least distance between any two answers."""
+    try:
+        apart = as_written(number)
+    except NumberError as error:
+        raise MaceError(
+            f'diversity of answers found together is "F", "FV", "points", a least distance between any two, or several '
+            f'such as "F+FV": {error.message}',
+            hint=error.hint,
+        ) from None
+    if apart <= 0:
+        raise MaceError(f"the least distance between answers must be > 0, got {short(number)}")
+    return apart

@@ -1,0 +1,217 @@
+"""Regions of the space that are bounded one by one, and the least sum of K points in regions that go together.
+
+In:  boxes with a bound each, and the conditions on any two answers of a set.
+Out: whether points of two boxes may meet the conditions (`may_meet`), and a set of regions with the least sum of
+     bounds (`cheapest`); boxes in which no two points do, around a point (`around`), and smaller ones (`closer`).
+Promise: `may_meet` is false only where no two points of the boxes meet the conditions, and exact for single points; so
+the least sum of bounds over regions that go together bounds every set of answers. proofs/kernel/sets.py repeats both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm
+from typing import NamedTuple
+
+from mace.base.deadline import Deadline
+from mace.problem.distance import Norm
+from mace.problem.diversity import Diversity
+from mace.problem.question import Question
+from mace.solve.conditions import between, ends, extremes
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
+
+MOST_SIDES = 16  # boxes of one set of changed features that are bounded at once: grids go up or down
+_LOOK = 4096  # steps of a choice between two looks at the clock
+
+
+class Region(NamedTuple):
+    """A box, without what is in the regions before it: nothing in it is nearer than `lower`, and `point` is at `upper`.
+
+    lower: None where it has no point with the goal.
+    point: one with the goal in it, outside the regions before it; None if none is known.
+    """
+
+    box: Box
+    lower: Fraction | None
+    point: Point | None
+
+
+def single(box: Box) -> bool:
+    """Whether a box is one point."""
+    return all(side[0] == side[1] if isinstance(side, tuple) else not side & (side - 1) for side in box)
+
+
+def only(point: Point, axes: Sequence[Axis]) -> Box:
+    """The box of one point."""
+    return tuple(_only(axis, index) for axis, index in zip(axes, point, strict=True))
+
+
+def full(axis: Axis) -> Side:
+    """All that an axis allows."""
+    return (axis.lower, axis.upper) if isinstance(axis, GridAxis) else axis.allowed
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes have a point in common."""
+    for side, mine in zip(one, other, strict=True):
+        if isinstance(side, int) or isinstance(mine, int):
+            assert isinstance(side, int) and isinstance(mine, int)
+            if not side & mine:
+                return False
+        elif side[0] > mine[1] or mine[0] > side[1]:
+            return False
+    return True
+
+
+# --- pairs -----------------------------------------------------------------------------------------------------------
+
+
+def may_meet(question: Question, diversity: Diversity, one: Box, other: Box) -> bool:
+    """Whether some point of one box and some point of another may stand in one set."""
+    axes = question.axes
+    if one == other and single(one):
+        return False
+    if diversity.features:
+        sure = [_moved(axis, a) for axis, a in zip(axes, one, strict=True)]
+        if None not in sure and sure == [_moved(axis, b) for axis, b in zip(axes, other, strict=True)]:
+            return False
+    if diversity.values and any(
+        a == b and single((a,)) and not holds(a, axis.start) for axis, a, b in zip(axes, one, other, strict=True)
+    ):
+        return False
+    if diversity.apart is None:
+        return True
+    farthest = farthest_apart(question, one, other)
+    return farthest is None or farthest >= diversity.apart
+
+
+def farthest_apart(question: Question, one: Box, other: Box) -> Fraction | None:
+    """The largest distance between a point of one box and a point of another; None where nothing bounds it."""
+    if not isinstance(question.distance, Norm):
+        if single(one) and single(other):
+            points = (tuple(ends(side)[0] for side in box) for box in (one, other))
+            return question.distance_between(*points)
+        return None
+    deltas = [
+        max(between(question, j, i, k) for i in extremes(axis, a) for k in extremes(axis, b))
+        for j, (axis, a, b) in enumerate(zip(question.axes, one, other, strict=True))
+    ]
+    return question.distance.of(deltas)
+
+
+def _moved(axis: Axis, side: Side) -> bool | None:
+    """Whether all of a side is a change, or nothing of it; None if it has both."""
+    if not holds(side, axis.start):
+        return True
+    return False if single((side,)) else None
+
+
+# --- boxes around a point --------------------------------------------------------------------------------------------
+
+
+def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
+    """Boxes that are worth a bound of their own, once a point was found; the first one holds it.
+
+    Where sets of changed features or their values count: all points that change the same features, one box for each
+    way that grids can go, if these are not too many. Where distance alone counts: a box with no two such points.
+    """
+    if diversity.features or diversity.values:
+        sides = [list(_sides(axis, index)) for axis, index in zip(question.axes, point, strict=True)]
+        ways = 1
+        for choice in sides:
+            ways *= len(choice)
+        if ways > MOST_SIDES:
+            sides = [choice[:1] for choice in sides]
+        return list(product(*sides))
+    box = only(point, question.axes)
+    if diversity.apart is None:
+        return [box]
+    wide = tuple(full(axis) for axis in question.axes)
+    return [closer(question, diversity, wide, point, wide, point)[0]]
+
+
+def _sides(axis: Axis, index: int) -> Iterator[Side]:
+    """What an axis may take where it changes as at an index, the part with the index first."""
+    if index == axis.start:
+        yield _only(axis, index)
+    elif isinstance(axis, GridAxis):
+        parts = [(axis.lower, min(axis.start - 1, axis.upper)), (max(axis.start + 1, axis.lower), axis.upper)]
+        yield from sorted((p for p in parts if p[0] <= p[1]), key=lambda part: not holds(part, index))
+    else:
+        yield axis.allowed & ~(1 << axis.start)
+
+
+def closer(
+    question: Question, diversity: Diversity, one: Box, point: Point, other: Box, second: Point
+) -> tuple[Box, Box]:
+    """Parts of two boxes (or twice of one) around a point of each, as large as halving finds them, that do not meet."""
+    way = 2
+    while True:
+        part = _part(question.axes, one, point, way)
+        beside = part if one == other and point == second else _part(question.axes, other, second, way)
+        if single(part) and single(beside) or not may_meet(question, diversity, part, beside):
+            return part, beside
+        way *= 2
+
+
+def _part(axes: Sequence[Axis], box: Box, point: Point, parts: int) -> Box:
+    return tuple(_shrunk(axis, side, index, parts) for axis, side, index in zip(axes, box, point, strict=True))
+
+
+def fixed(question: Question, box: Box, axis: int, index: int) -> Box:
+    """The part of a box with one index on an axis."""
+    return (*box[:axis], _only(question.axes[axis], index), *box[axis + 1 :])
+
+
+def _shrunk(axis: Axis, side: Side, index: int, parts: int) -> Side:
+    """A part of a side around an index: one in so many of a grid's indices, of levels that index alone."""
+    if isinstance(side, int) or not isinstance(axis, GridAxis) or axis.missing == index:
+        return _only(axis, index)
+    last = min(side[1], axis.last)
+    return index - (index - side[0]) // parts, index + (last - index) // parts
+
+
+def _only(axis: Axis, index: int) -> Side:
+    return (index, index) if isinstance(axis, GridAxis) else 1 << index
+
+
+# --- the choice ------------------------------------------------------------------------------------------------------
+
+
+def cheapest(
+    bounds: Sequence[Fraction], goes: Sequence[int], count: int, below: Fraction | None, deadline: Deadline
+) -> list[int] | None:
+    """`count` numbers of bounds, in order, with the least sum; None if no sum that is allowed is less than `below`.
+
+    goes: for every number a mask of those that it goes with; itself among them where it may be taken more than once.
+    Raises TimeOverError.
+    """
+    common = lcm(*(bound.denominator for bound in bounds), 1 if below is None else below.denominator)
+    order = sorted(range(len(bounds)), key=lambda k: bounds[k])
+    cost = [int(bounds[k] * common) for k in order]
+    place = {k: n for n, k in enumerate(order)}
+    mask = [sum(1 << place[j] for j in range(len(bounds)) if goes[k] >> j & 1) for k in order]
+    limit = None if below is None else int(below * common)
+    best: list[int] | None = None
+    steps = 0
+
+    def extend(chosen: list[int], left: int, total: int) -> None:
+        nonlocal best, limit, steps
+        need = count - len(chosen)
+        if not need:
+            best, limit = chosen, total
+            return
+        while left:
+            n = (left & -left).bit_length() - 1
+            if limit is not None and total + need * cost[n] >= limit:
+                return
+            steps += 1
+            if steps % _LOOK == 0:
+                deadline.look("choosing a set")
+            extend([*chosen, n], left & mask[n], total + cost[n])
+            left &= left - 1  # from here on without it: a set is chosen in order, once
+
+    extend([], (1 << len(order)) - 1, 0)
+    return None if best is None else [order[n] for n in best]

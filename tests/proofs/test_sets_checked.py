@@ -1,0 +1,198 @@
+"""Certificates of sets: claims that are true, and false ones by a hair that differ in one thing a checker must look at.
+
+A tree says 1 where x > 3; the start is (0, 0), the distance x + y. So the nearest points with the goal are (4, 0) at 4,
+then (5, 0) and (4, 1) at 5.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mace.proofs.check import check
+from tests.proofs.by_hand import AT_LEAST_0, at_least, certificate, dual, forest, grid, network
+from tests.proofs.enumeration import allowed, distance, has_goal, points
+
+TWO = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
+AT_3 = forest([[0.0], [1.0]], at=[3.0])
+X_AND_Y = {"box": [[1, 10], [1, 10]]}
+X_ALONE = {"box": [[1, 10], [0, 0]]}
+AT_4 = {"box": [[4, 4], [0, 10]]}
+CORNER = {"box": [[4, 4], [0, 0]]}
+LEFT = [["split", 0, 3], ["trees", [0, 2]]]
+
+
+def fact(claim: str | None, proof: list[Any], *avoid: Any, cuts: Any = (3,)) -> dict[str, Any]:
+    said = {"anywhere": True} if claim is None else {"closer_than": claim}
+    return {"avoid": list(avoid), "claim": said, "cuts": list(cuts), "proof": [*LEFT, *proof]}
+
+
+FOUR = {**fact("4", []), "proof": [["trees"]]}
+NOT_X_ALONE = fact("5", [["split", 1, 0], ["avoid", 0], ["distance"]], X_ALONE)
+NOT_AT_4 = fact("5", [["split", 0, 4], ["avoid", 0], ["distance"]], AT_4)
+BUT_CORNER = fact("5", [["split", 0, 4], ["split", 1, 0], ["avoid", 0], ["distance"], ["distance"]], CORNER)
+NOTHING_ELSE = fact(None, [["split", 1, 0], ["avoid", 0], ["avoid", 1]], X_ALONE, X_AND_Y)
+
+
+def of(claim: str | None, count: int, regions: list[Any], facts: list[Any], witness: Any = None, **asked: Any) -> Any:
+    """A certificate of a set; `avoid` and `model` of the statement may be among what is asked."""
+    more = {name: asked.pop(name) for name in ("avoid", "most_changes") if name in asked}
+    model, goal = asked.pop("model", AT_3), asked.pop("goal", at_least(1.0))
+    said = certificate(model, goal, claim, [], **{**TWO, **more})["statement"]
+    boxes = [region["box"] for region in regions]
+    wanted = {"count": count, "features": False, "values": False, "apart": None, "regions": boxes, **asked}
+    return {"mace_set": 1, "statement": said, "set": wanted, "witness": witness, "facts": facts}
+
+
+def at(x: int, y: int, far: str | None = None) -> dict[str, Any]:
+    return {"point": [x, y], "distance": far or str(x + y)}
+
+
+HAIR = "9000000001/1000000000"
+F: dict[str, Any] = {"features": True}
+V: dict[str, Any] = {"values": True}
+BLOCK = {"box": [[4, 5], [0, 1]]}
+WIDER = {"box": [[4, 6], [0, 1]]}
+BLOCK_AWAY = fact("6", [["split", 0, 5], ["split", 1, 1], ["avoid", 0], ["distance"], ["distance"]], BLOCK)
+WIDER_AWAY = fact("6", [["split", 0, 6], ["split", 1, 1], ["avoid", 0], ["distance"], ["distance"]], WIDER)
+ONLY_X = fact(None, [["split", 1, 0], ["avoid", 0], ["changes"]], X_ALONE)
+
+# What it shows -> the certificate; those whose name begins with "false" are refused, others accepted.
+CASES: dict[str, Any] = {
+    "two sets of features": of("9", 2, [X_ALONE], [FOUR, NOT_X_ALONE], [at(4, 0), at(4, 1)], **F),
+    "false: a sum that is too large by a hair": of(HAIR, 2, [X_ALONE], [FOUR, NOT_X_ALONE], **F),
+    "false: one region with one set of features, twice": of("9", 2, [X_ALONE], [FOUR, NOT_X_ALONE]),
+    "one set of features, where points need only differ": of("8", 2, [X_ALONE], [FOUR, NOT_X_ALONE]),
+    "false: a fact speaks of a region that it excludes": of("9", 2, [X_ALONE], [NOT_X_ALONE], **F),
+    "false: a fact about the rest excludes another box": of("9", 2, [X_ALONE], [FOUR, NOT_AT_4], **F),
+    "false: a fact excludes a later region": of("10", 2, [X_AND_Y, X_ALONE], [NOT_X_ALONE], **F),
+    "a fact excludes what has no point in common": of(
+        "9", 2, [X_AND_Y, X_ALONE], [FOUR, NOT_X_ALONE, NOTHING_ELSE], **F
+    ),
+    "false: its own region has a point in common": of(
+        "10", 2, [{"box": [[1, 10], [0, 10]]}, X_ALONE], [NOT_X_ALONE]
+    ),
+    "three sets of features, of which there are two": of(None, 3, [X_ALONE, X_AND_Y], [NOTHING_ELSE], **F),
+    "false: two sets of features, of which there are two": of(None, 2, [X_ALONE, X_AND_Y], [NOTHING_ELSE], **F),
+    "false: three points, where the features may be the same": of(None, 3, [X_ALONE, X_AND_Y], [NOTHING_ELSE]),
+    "false: nothing is said of the rest": of(None, 3, [X_ALONE, X_AND_Y], [FOUR], **F),
+    "two values": of("9", 2, [AT_4], [FOUR, NOT_AT_4], [at(4, 0), at(5, 0)], **V),
+    "false: one value twice": of("9", 2, [AT_4], [FOUR, NOT_AT_4], **F),
+    "false: two values in one region": of("9", 2, [{"box": [[4, 5], [0, 0]]}], [FOUR, fact(
+        "5", [["split", 0, 5], ["split", 1, 0], ["avoid", 0], ["distance"], ["distance"]], {"box": [[4, 5], [0, 0]]}
+    )], **V),
+    "two points": of("9", 2, [CORNER], [FOUR, BUT_CORNER], [at(4, 0), at(4, 1)]),
+    "a point bounds itself": of("9", 2, [CORNER], [BUT_CORNER]),
+    "false: a point twice": of(HAIR, 2, [CORNER], [FOUR, BUT_CORNER]),
+    "points that are nearer than they may be": of("10", 2, [BLOCK], [FOUR, BLOCK_AWAY], apart="3"),
+    "false: points that are as near as they may be": of("10", 2, [WIDER], [FOUR, WIDER_AWAY], apart="3"),
+    "as near as they may be, and two of them": of("8", 2, [WIDER], [FOUR, WIDER_AWAY], apart="3"),
+    "one feature may change": of(
+        None, 2, [X_ALONE], [ONLY_X], most_changes=1, **F
+    ),
+    "false: any number of features may change": of(None, 2, [X_ALONE], [ONLY_X], **F),
+    "a set of one": of("4", 1, [], [FOUR], [at(4, 0)]),
+    "false: a set of none": of("4", 0, [], [FOUR]),
+    "an exclusion of the statement": of("10", 2, [], [BUT_CORNER], [at(4, 1), at(5, 0)], avoid=[CORNER]),
+    "false: an exclusion that is not of the statement": of("10", 2, [], [BUT_CORNER]),
+    "false: a fact that excludes changes": of("8", 2, [], [{**FOUR, "avoid": [{"changes": [1]}]}]),
+    "false: a fact whose proof is refused": of("10", 2, [], [fact("5", [["distance"]])]),
+    "false: a witness that clashes": of("9", 2, [X_ALONE], [FOUR, NOT_X_ALONE], [at(4, 0), at(5, 0)], **F),
+    "false: a witness that is a point twice": of("8", 2, [], [FOUR], [at(4, 0), at(4, 0)]),
+    "false: a witness without the goal": of("4", 2, [], [FOUR], [at(4, 0), at(3, 1)]),
+    "false: a witness at another distance": of("8", 2, [], [FOUR], [at(4, 0), at(5, 0, "6")]),
+    "false: a witness of nothing": of("8", 2, [], [FOUR], [at(4, 0), None]),
+    "false: a witness of one": of("4", 2, [], [FOUR], [at(4, 0)]),
+    "false: a witness that there is nothing": of(
+        None, 3, [X_ALONE, X_AND_Y], [NOTHING_ELSE], [at(4, 0), at(4, 1), at(5, 0)], **F
+    ),
+    "false: an empty region": of("8", 2, [{"box": [[1, 0], [0, 10]]}], [FOUR]),
+    "false: true for a count": of("4", True, [], [FOUR]),
+    "false: another number for the form": {**of("8", 2, [], [FOUR]), "mace_set": 2},
+    "false: a field too many": {**of("8", 2, [], [FOUR]), "cuts": [3]},
+    "a linear model": of(
+        "9", 2, [X_ALONE], [
+            {**FOUR, "cuts": [], "proof": [["split", 0, 3], dual("100"), ["distance"]]},
+            {**NOT_X_ALONE, "cuts": [], "proof": [["split", 0, 3], dual("100"), *NOT_X_ALONE["proof"][2:]]},
+        ], model=network([[[1.0], [0.0]]], [[-3.5]]), goal=AT_LEAST_0, **F,
+    ),
+}  # fmt: skip
+
+
+def goes(statement: Any, asked: Any, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether two points may stand in one set, by FORMAT 11.2."""
+    start = [feature["start"] for feature in statement["features"]]
+    moved = [[i != s for i, s in zip(p, start, strict=True)] for p in (one, other)]
+    same = any(m and n and i == k for m, n, i, k in zip(*moved, one, other, strict=True))
+    near = asked["apart"] is not None and distance(statement, one, other) < Fraction(asked["apart"])
+    return one != other and not (asked["features"] and moved[0] == moved[1] or asked["values"] and same or near)
+
+
+def true(data: Any) -> bool:
+    """Whether the claim of a certificate of a set is true, by trying every set."""
+    statement, asked = data["statement"], data["set"]
+    start = tuple(feature["start"] for feature in statement["features"])
+    good = [p for p in points(statement) if allowed(statement, p) and has_goal(statement, p)]
+    good.sort(key=lambda p: distance(statement, p, start))
+    limit = None if "anywhere" in statement["claim"] else Fraction(statement["claim"]["closer_than"])
+    return not any(
+        (limit is None or sum(distance(statement, p, start) for p in chosen) < limit)
+        and all(goes(statement, asked, p, q) for p, q in itertools.combinations(chosen, 2))
+        for chosen in itertools.combinations(good[:40], asked["count"])
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_accepted_is_true(name: str) -> None:
+    verdict = check(CASES[name])
+    assert verdict.accepted is not name.startswith("false"), verdict
+    assert "unforeseen" not in verdict.reason
+    if verdict.accepted:
+        assert true(CASES[name])
+
+
+def edited(data: Any, rng: np.random.Generator) -> Any:
+    """A certificate with one number in it changed."""
+    data = copy.deepcopy(data)
+    places: list[tuple[Any, Any]] = []
+
+    def look(value: Any) -> None:
+        for key in value if isinstance(value, dict) else range(len(value)):
+            inner = value[key]
+            if isinstance(inner, (dict, list)):
+                look(inner)
+            elif isinstance(inner, (bool, int, str)) or inner is None:
+                places.append((value, key))
+
+    look({k: v for k, v in data.items() if k != "statement"})
+    look({"claim": data["statement"]["claim"]})
+    holder, key = places[rng.integers(len(places))]
+    old = holder[key]
+    if isinstance(old, bool):
+        holder[key] = not old
+    elif isinstance(old, int):
+        holder[key] = old + int(rng.choice([-1, 1]))
+    elif isinstance(old, str):
+        holder[key] = str(rng.integers(0, 14))
+    else:
+        holder[key] = str(rng.integers(1, 4))
+    return data
+
+
+def test_an_edited_certificate_is_refused_or_still_true() -> None:
+    rng = np.random.default_rng(0)
+    pool = [data for name, data in CASES.items() if not name.startswith("false")]
+    accepted = 0
+    for n in range(800):
+        data = edited(pool[n % len(pool)], rng)
+        verdict = check(data)
+        assert "unforeseen" not in verdict.reason, verdict
+        if verdict.accepted and data["set"]["count"] < 4:
+            accepted += 1
+            assert true(data), data
+    assert accepted > 100

@@ -1,0 +1,235 @@
+"""Sets of answers that are found together: equal to trying every set, with certificates that the checker accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.base.deadline import Deadline
+from mace.errors import MaceError
+from mace.explain.together import Choosing, Nearest, Together
+from mace.problem.diversity import Diversity, diversity_of
+from mace.problem.question import Question
+from mace.solve.choice import choose
+from mace.solve.driver import bracket_optimum
+from mace.solve.protocol import Gap, Limits
+from mace.space.axes import Point
+from tests.reference import points, random_question
+
+SPECS: list[Any] = ["F", "FV", "F+FV", "points", "0.2", "0.45", "F+0.3", "FV+0.25"]
+NETWORK_GAP = Fraction(1, 10**9)
+
+
+def apart(question: Question, spec: str, one: Point, other: Point) -> bool:
+    """Whether two points may stand in one set, by the definitions and nothing else."""
+    start = [axis.start for axis in question.axes]
+    moved = [[a != s for a, s in zip(p, start, strict=True)] for p in (one, other)]
+    for part in spec.split("+"):
+        if part == "F" and moved[0] == moved[1]:
+            return False
+        if part == "FV" and any(m and n and a == b for m, n, a, b in zip(*moved, one, other, strict=True)):
+            return False
+        if part[0].isdigit() and question.distance_between(one, other) < Fraction(part):
+            return False
+    return one != other
+
+
+def least(question: Question, spec: str, count: int, good: Sequence[Point]) -> Fraction | None:
+    """The least sum of a set, by trying every one; None if there is none."""
+    costs = sorted((question.distance_of(point), point) for point in good)
+    best: Fraction | None = None
+
+    def extend(chosen: list[Point], total: Fraction, since: int) -> None:
+        nonlocal best
+        left = count - len(chosen)
+        if not left:
+            best = total
+            return
+        for n in range(since, len(costs)):
+            distance, point = costs[n]
+            if best is not None and total + left * distance >= best:
+                return
+            if all(apart(question, spec, point, other) for other in chosen):
+                extend([*chosen, point], total + distance, n + 1)
+
+    extend([], Fraction(0), 0)
+    return best
+
+
+def found_by_provers(question: Question, diversity: Diversity, count: int) -> Together:
+    def nearest(asked: Question, known: Sequence[Point]) -> Nearest:
+        oracle, _ = choose(asked)
+        gap = Gap(Fraction(0) if oracle.name == "ensembles" else NETWORK_GAP)
+        best = min(filter(asked.obeys, known), key=asked.distance_of, default=None)
+        limits = Limits(Deadline.after(60))
+        said = bracket_optimum(asked, oracle, lambda p: bool(asked.has_goal(p)), gap=gap, limits=limits, best=best)
+        return Nearest(said, asked, gap)
+
+    return Choosing(question, diversity, count, nearest, Limits(Deadline.after(60))).run()
+
+
+def agrees(seed: int) -> str | None:
+    """One random question, asked both ways; the status, or None if it is too large to try every set."""
+    rng = np.random.default_rng(seed)
+    question = random_question(seed)
+    count, spec = int(rng.integers(2, 5)), str(rng.choice(SPECS))
+    allowed = [point for point in points(question) if question.obeys(point)]
+    good = [point for point in allowed if question.has_goal(point)]
+    if len(good) > 600 or any(question.has_goal(point) is None for point in allowed):
+        return None
+    truth = least(question, spec, count, good)
+    made = found_by_provers(question, diversity_of(spec), count)
+    label = (seed, spec, count, made.status, made.why, made.lower, made.upper, truth)
+    if truth is None:
+        assert made.status == "infeasible" and not made.points, label
+    else:
+        room = NETWORK_GAP * count
+        assert made.status == "optimal", label
+        assert made.upper is not None and made.lower <= truth <= made.upper <= truth + room, label
+        assert made.lower >= truth - room, label
+        assert len(made.points) == count and all(point in good for point in made.points), label
+        assert all(apart(question, spec, p, q) for n, p in enumerate(made.points) for q in made.points[:n]), label
+        assert sum(map(question.distance_of, made.points)) == made.upper, label
+    if truth != 0:
+        verdict = made.certificate().check()
+        assert verdict.accepted, (label, verdict.reason)
+    return made.status
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_set_is_the_best_of_all(seed: int) -> None:
+    agrees(seed)
+
+
+@pytest.mark.slow
+def test_many_sets_are_the_best_of_all() -> None:
+    said = [agrees(seed) for seed in range(100, 420)]
+    assert said.count("optimal") > 150 and said.count("infeasible") > 30
+
+
+# --- through the library -------------------------------------------------------------------------------------------
+
+
+def people(rng: np.random.Generator, rows: int = 160) -> tuple[pd.DataFrame, pd.Series]:
+    X = pd.DataFrame({name: rng.integers(0, 6, rows) for name in "abcd"})
+    y = X["a"] + X["b"] + rng.normal(size=rows) > 5
+    return X, y.astype(int)
+
+
+MODELS: dict[str, Any] = {
+    "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
+    "forest": RandomForestClassifier(4, max_depth=3, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0),
+    "linear": LogisticRegression(),
+    "network": MLPClassifier((4,), max_iter=200, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("spec", ["F", "F+FV", "0.25"])
+@pytest.mark.parametrize("name", MODELS)
+def test_predict_knows_no_better_set(name: str, spec: str) -> None:
+    X, y = people(np.random.default_rng(1))
+    model, space = MODELS[name].fit(X, y), mace.Space.from_frame(X)
+    grid = np.array(np.meshgrid(*[np.arange(6)] * 4)).reshape(4, -1).T
+    label = model.predict(pd.DataFrame(grid, columns=list("abcd")))
+    row = {"a": 1, "b": 1, "c": 2, "d": 3}
+    answer = mace.explain(model, space, row, goal=1, count=3, together=True, diversity=spec, most_changes=2)
+    assert answer.together is not None
+    question = answer.together.question
+    first = {feature.name: axis.lower for feature, axis in zip(space.features, question.axes, strict=True)}
+    good = [tuple(int(v) for v in point) for point in grid[label == 1] if question.obeys(tuple(int(v) for v in point))]
+    assert set(first.values()) == {0}
+    truth = least(question, spec, 3, good)
+    assert answer.status == ("infeasible" if truth is None else "optimal")
+    if truth is not None:
+        assert answer.exact_distance is not None
+        assert answer.exact_lower_bound <= truth <= answer.exact_distance <= truth + 3 * NETWORK_GAP
+        rows = answer.to_frame().drop(columns="distance").iloc[1:].astype(int)
+        assert (model.predict(rows) == 1).all()
+        assert [c.exact_distance for c in answer.counterfactuals] == sorted(
+            c.exact_distance for c in answer.counterfactuals
+        )
+    assert answer.certificate.check().accepted
+
+
+ONE_WAY = "if a >= 3 and b >= 1 { return 1 } else { return 0 }"
+
+
+def small() -> tuple[Any, mace.Space]:
+    """A tree that wants a >= 3 and b >= 1, where b and c are yes or no."""
+    X = pd.DataFrame([(a, b, c) for a in range(5) for b in (0, 1) for c in (0, 1)] * 3, columns=list("abc"))
+    y = ((X.a >= 3) & (X.b >= 1)).astype(int)
+    return DecisionTreeClassifier(random_state=0).fit(X, y), mace.Space.from_frame(X)
+
+
+def test_where_there_is_no_set_the_conditions_that_clash_are_named() -> None:
+    model, space = small()
+    start = {"a": 0, "b": 0, "c": 0}
+    # a and b must change; c may: two sets of features, and the only other value of b is in both.
+    one = mace.explain(model, space, start, count=2, together=True, diversity="F")
+    assert one.status == "optimal"
+    two = mace.explain(model, space, start, count=2, together=True, diversity="F+FV+0.01")
+    assert two.status == "infeasible" and two.together is not None
+    assert two.together.core == ("FV",)
+    assert "no 2 answers meet FV; without it there are" in " ".join(two.notes)
+    assert two.certificate.check().accepted
+    three = mace.explain(model, space, start, count=3, together=True, diversity="F")
+    assert three.together is not None and three.together.core == ("F",)
+    both = mace.explain(model, space, start, count=2, together=True, diversity="F", most_changes=2)
+    assert both.together is not None and both.together.core == ("F", "most_changes")
+    assert "no 2 answers meet F and most_changes; without any one of them there are" in " ".join(both.notes)
+    many = mace.explain(model, space, start, count=5, together=True, diversity="points")
+    assert many.together is not None and many.together.core == ()
+    assert "there are fewer than 5 allowed points with the goal" in many.notes
+
+
+def test_a_set_is_shown_and_saved(tmp_path: Any) -> None:
+    model, space = small()
+    answer = mace.explain(model, space, {"a": 0, "b": 0, "c": 0}, count=2, together=True, diversity="F")
+    assert list(answer.to_frame().index) == ["start", "counterfactual 1", "counterfactual 2"]
+    assert answer.distance == answer.lower_bound == sum(c.distance for c in answer.counterfactuals)
+    assert "summed l1 distance = lower bound" in str(answer)
+    assert "no such set has a smaller sum" in str(answer)
+    assert answer.to_dict()["together"] == {"count": 2, "diversity": "different features", "core": []}
+    file = answer.certificate.save(tmp_path / "set.json.gz")
+    from mace.proofs.check import main
+
+    assert main([str(file)]) == 0
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    model, space = small()
+    start = {"a": 0, "b": 0, "c": 0}
+    for wrong in ("G", "0", -1, [object()]):
+        with pytest.raises(MaceError, match="distance"):
+            mace.explain(model, space, start, count=2, together=True, diversity=wrong)
+    with pytest.raises(MaceError, match="at most 50"):
+        mace.explain(model, space, start, count=51, together=True, diversity="F")
+    assert diversity_of(["F", 0.5]) == diversity_of("F+0.5") == Diversity(features=True, apart=Fraction(1, 2))
+
+
+def test_a_program_has_sets_without_a_certificate() -> None:
+    _, space = small()
+    answer = mace.explain(ONE_WAY, space, {"a": 0, "b": 0, "c": 0}, goal=1, count=2, together=True, diversity="F")
+    assert answer.status == "optimal" and len(answer.counterfactuals) == 2
+    with pytest.raises(MaceError, match="rests on solvers"):
+        _ = answer.certificate
+
+
+def test_a_limit_leaves_a_set_open() -> None:
+    model, space = small()
+    explainer = mace.Explainer(model, space)
+    over = Deadline(1.0, 0.0, lambda: 1.0)
+    answer = explainer.explain({"a": 0, "b": 0, "c": 0}, count=2, together=True, diversity="F", timeout=over)
+    assert answer.status == "unknown" and answer.why and not answer.counterfactuals

@@ -71,11 +71,11 @@ def found_by_provers(question: Question, diversity: Diversity, count: int) -> To
         oracle, _ = choose(asked)
         gap = Gap(Fraction(0) if oracle.name == "ensembles" else NETWORK_GAP)
         best = min(filter(asked.obeys, known), key=asked.distance_of, default=None)
-        limits = Limits(Deadline.after(60))
+        limits = Limits(Deadline.after(600))  # the first use of a prover compiles it
         said = bracket_optimum(asked, oracle, lambda p: bool(asked.has_goal(p)), gap=gap, limits=limits, best=best)
         return Nearest(said, asked, gap)
 
-    return Choosing(question, diversity, count, nearest, Limits(Deadline.after(60))).run()
+    return Choosing(question, diversity, count, nearest, Limits(Deadline.after(600))).run()
 
 
 def agrees(seed: int) -> str | None:
@@ -136,7 +136,7 @@ MODELS: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("spec", ["F", "F+FV", "0.25"])
+@pytest.mark.parametrize("spec", ["F", "F+FV", "FV+0.2"])
 @pytest.mark.parametrize("name", MODELS)
 def test_predict_knows_no_better_set(name: str, spec: str) -> None:
     X, y = people(np.random.default_rng(1))
@@ -163,7 +163,11 @@ def test_predict_knows_no_better_set(name: str, spec: str) -> None:
     assert answer.certificate.check().accepted
 
 
-ONE_WAY = "if a >= 3 and b >= 1 { return 1 } else { return 0 }"
+ONE_WAY = """
+if a >= 3 and b >= 1:
+    return 1
+return 0
+"""
 
 
 def small() -> tuple[Any, mace.Space]:
@@ -223,7 +227,7 @@ def test_a_program_has_sets_without_a_certificate() -> None:
     _, space = small()
     answer = mace.explain(ONE_WAY, space, {"a": 0, "b": 0, "c": 0}, goal=1, count=2, together=True, diversity="F")
     assert answer.status == "optimal" and len(answer.counterfactuals) == 2
-    with pytest.raises(MaceError, match="rests on solvers"):
+    with pytest.raises(MaceError, match="the model is a program"):
         _ = answer.certificate
 
 

@@ -8,10 +8,12 @@ Promise: as that of `mace.certify.writer`: this file writes and never judges.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from mace.certify.writer import Certificate, certificate, side_text, statement, text
+from mace.certify.numbers import text
+from mace.certify.writer import Certificate, certificate, side_text, statement
 from mace.errors import CertificateError
 from mace.problem.diversity import Diversity
 from mace.problem.exclusions import Avoid
@@ -21,14 +23,15 @@ from mace.space.axes import Box, Point
 
 
 class Fact(NamedTuple):
-    """Nothing that `question` allows is nearer than `lower` (None: there is nothing); no `proof` where solvers say so."""
+    """Nothing that `question` allows is nearer than `lower`, or (None) is there; no `proof` where solvers say so."""
 
     question: Question
     lower: Fraction | None
     proof: Proof | None
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True)
+class Asked:
     """A set of `count` points; none has a smaller sum than `claim`, or (None) there is none."""
 
     count: int

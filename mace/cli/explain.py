@@ -20,6 +20,7 @@ from mace.cli.options import (
     Measured,
     OracleOption,
     Prioritised,
+    Several,
     explainer_of,
     print_json,
     say,
@@ -37,20 +38,10 @@ def explain(
     asked: Asked,
     measured: Measured,
     prioritised: Prioritised,
+    several: Several,
     limits: Limits,
     gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
     rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
-    count: Annotated[int, typer.Option("--count", help="How many different answers.")] = 1,
-    together: Annotated[
-        bool, typer.Option("--together", help="The answers as one set, with the least sum of distances.")
-    ] = False,
-    diversity: Annotated[
-        str,
-        typer.Option(
-            "--diversity",
-            help="features, points, or the least distance between two answers; with --together also F, FV, F+FV.",
-        ),
-    ] = "features",
     oracle: OracleOption = "auto",
     certificate: Annotated[
         Path | None,
@@ -71,12 +62,10 @@ def explain(
             goal=asked.goal,
             gap=gap,
             rgap=rgap,
-            count=count,
-            together=together,
-            diversity=diversity,
             most_changes=asked.most_changes,
             oracle=oracle,
             callback=callback,
+            **several.settings,
             **limits.settings,
         )
     written, failed = "", None

@@ -218,6 +218,28 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Several:
+    """How many answers, and how they differ."""
+
+    count: Annotated[int, typer.Option("--count", help="How many different answers.")] = 1
+    together: Annotated[
+        bool, typer.Option("--together", help="The answers as one set, with the least sum of distances.")
+    ] = False
+    diversity: Annotated[
+        str,
+        typer.Option(
+            "--diversity",
+            help="features, points, or the least distance between two answers; with --together also F, FV, F+FV.",
+        ),
+    ] = "features"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As `mace.explain` takes them."""
+        return {"count": self.count, "together": self.together, "diversity": self.diversity}
+
+
+@dataclass(frozen=True)
 class Limits:
     """What each answer may take."""
 

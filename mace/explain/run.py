@@ -43,13 +43,10 @@ def explain(
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: the provers go to the exact
                 optimum (networks over floats to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
-    count:      how many answers; the later ones differ by `diversity`: "features" (leave at least one feature as it
-                is that an earlier answer changed), "points" (any other point), or a number: the least distance
-                between any two answers.
-    together:   the `count` answers as one set: any two differ by `diversity`, and the sum of their distances is the
-                least that there is. `diversity` is then "F" (any two change different sets of features), "FV" (what two
-                both change takes different values), "points", a least distance between any two, or several: "F+FV",
-                ["F", 0.1]. `answer.distance` and `answer.lower_bound` are of the sum; `timeout` is for all answers.
+    count:      how many answers; later ones differ by `diversity`: "features" (leave a feature as it is that an earlier
+                answer changed), "points" (any other point), or a number: the least distance between any two.
+    together:   the answers as one set with the least sum of distances, of which any two differ: "F" (other features
+                change), "FV" (what both change takes other values), "points", a least distance, "F+FV", ["F", 0.1].
     most_changes: at most this many features may change.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".

@@ -28,8 +28,8 @@ from mace.problem.proof import Bounds, Leaf, Split
 from mace.problem.question import Question
 from mace.solve.driver import Bracket, Status
 from mace.solve.protocol import Gap, Limits
-from mace.solve.regions import Region, around, cheapest, closer, fixed, full, may_meet, overlap
-from mace.space.axes import Box, GridAxis, Point, Side
+from mace.solve.regions import Region, around, cheapest, closer, fixed, may_meet
+from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
 from mace.tables.table import Network
 
 
@@ -238,9 +238,10 @@ class Choosing:
                     fixed(question, first.box, j, first.point[j]),
                     fixed(question, second.box, j, second.point[j]),
                 )
-        # The later one first, so that the number of the earlier one stays.
-        for k, part in {other: parts[1], one: parts[0]}.items():
+        # The last one first, so that the numbers of the others stay.
+        for k, part in sorted({one: parts[0], other: parts[1]}.items(), reverse=True):
             region = found.regions[k]
+            assert region.point is not None and within(part, region.box)
             if part != region.box:
                 found.regions[k] = region._replace(point=None)
                 found.regions.insert(k, Region(part, region.lower, region.point))
@@ -340,16 +341,6 @@ def _cuts(axis_side: Side, side: Side, j: int) -> list[tuple[Side, Split, bool]]
     if side[1] < axis_side[1]:
         found.append(((side[1] + 1, axis_side[1]), Split(j, side[1]), False))
     return found
-
-
-def within(box: Box, other: Box) -> bool:
-    """Whether a box lies in another one."""
-    return all(
-        not side & ~mine
-        if isinstance(side, int) and isinstance(mine, int)
-        else isinstance(side, tuple) and isinstance(mine, tuple) and mine[0] <= side[0] and side[1] <= mine[1]
-        for side, mine in zip(box, other, strict=True)
-    )
 
 
 def _step(question: Question, j: int) -> Fraction:

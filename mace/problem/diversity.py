@@ -63,9 +63,6 @@ class Diversity(NamedTuple):
         return ", ".join(words) or "different points"
 
 
-_NAMES = {"F": "features", "features": "features", "FV": "values", "values": "values"}
-
-
 def diversity_of(spec: object) -> Diversity:
     """Conditions from "F", "FV", "points", a least distance > 0, or several: "F+FV", "F+0.1", ["F", 0.1].
 
@@ -77,8 +74,10 @@ def diversity_of(spec: object) -> Diversity:
     made = Diversity()
     for part in parts:
         name = part.strip() if isinstance(part, str) else part
-        if isinstance(name, str) and name in _NAMES:
-            made = made._replace(**{_NAMES[name]: True})
+        if name in ("F", "features"):
+            made = made._replace(features=True)
+        elif name in ("FV", "values"):
+            made = made._replace(values=True)
         elif name != "points":
             made = made._replace(apart=_apart(name))
     return made

@@ -20,7 +20,7 @@ from mace.problem.distance import Norm
 from mace.problem.diversity import Diversity
 from mace.problem.question import Question
 from mace.solve.conditions import between, ends, extremes
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, full, holds, index_alone
 
 MOST_SIDES = 16  # boxes of one set of changed features that are bounded at once: grids go up or down
 _LOOK = 4096  # steps of a choice between two looks at the clock
@@ -45,24 +45,7 @@ def single(box: Box) -> bool:
 
 def only(point: Point, axes: Sequence[Axis]) -> Box:
     """The box of one point."""
-    return tuple(_only(axis, index) for axis, index in zip(axes, point, strict=True))
-
-
-def full(axis: Axis) -> Side:
-    """All that an axis allows."""
-    return (axis.lower, axis.upper) if isinstance(axis, GridAxis) else axis.allowed
-
-
-def overlap(one: Box, other: Box) -> bool:
-    """Whether two boxes have a point in common."""
-    for side, mine in zip(one, other, strict=True):
-        if isinstance(side, int) or isinstance(mine, int):
-            assert isinstance(side, int) and isinstance(mine, int)
-            if not side & mine:
-                return False
-        elif side[0] > mine[1] or mine[0] > side[1]:
-            return False
-    return True
+    return tuple(index_alone(axis, index) for axis, index in zip(axes, point, strict=True))
 
 
 # --- pairs -----------------------------------------------------------------------------------------------------------
@@ -135,7 +118,7 @@ def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
 def _sides(axis: Axis, index: int) -> Iterator[Side]:
     """What an axis may take where it changes as at an index, the part with the index first."""
     if index == axis.start:
-        yield _only(axis, index)
+        yield index_alone(axis, index)
     elif isinstance(axis, GridAxis):
         parts = [(axis.lower, min(axis.start - 1, axis.upper)), (max(axis.start + 1, axis.lower), axis.upper)]
         yield from sorted((p for p in parts if p[0] <= p[1]), key=lambda part: not holds(part, index))
@@ -162,19 +145,15 @@ def _part(axes: Sequence[Axis], box: Box, point: Point, parts: int) -> Box:
 
 def fixed(question: Question, box: Box, axis: int, index: int) -> Box:
     """The part of a box with one index on an axis."""
-    return (*box[:axis], _only(question.axes[axis], index), *box[axis + 1 :])
+    return (*box[:axis], index_alone(question.axes[axis], index), *box[axis + 1 :])
 
 
 def _shrunk(axis: Axis, side: Side, index: int, parts: int) -> Side:
     """A part of a side around an index: one in so many of a grid's indices, of levels that index alone."""
     if isinstance(side, int) or not isinstance(axis, GridAxis) or axis.missing == index:
-        return _only(axis, index)
+        return index_alone(axis, index)
     last = min(side[1], axis.last)
     return index - (index - side[0]) // parts, index + (last - index) // parts
-
-
-def _only(axis: Axis, index: int) -> Side:
-    return (index, index) if isinstance(axis, GridAxis) else 1 << index
 
 
 # --- the choice ------------------------------------------------------------------------------------------------------

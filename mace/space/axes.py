@@ -278,3 +278,35 @@ Box: TypeAlias = tuple[Side, ...]
 def holds(side: Side, index: int) -> bool:
     """Whether a side has a value."""
     return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)
+
+
+def full(axis: Axis) -> Side:
+    """All that an axis allows."""
+    return (axis.lower, axis.upper) if isinstance(axis, GridAxis) else axis.allowed
+
+
+def index_alone(axis: Axis, index: int) -> Side:
+    """The side that holds one index of an axis."""
+    return (index, index) if isinstance(axis, GridAxis) else 1 << index
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes have a point in common."""
+    for side, mine in zip(one, other, strict=True):
+        if isinstance(side, int) or isinstance(mine, int):
+            assert isinstance(side, int) and isinstance(mine, int)
+            if not side & mine:
+                return False
+        elif side[0] > mine[1] or mine[0] > side[1]:
+            return False
+    return True
+
+
+def within(box: Box, other: Box) -> bool:
+    """Whether a box lies in another one."""
+    return all(
+        not side & ~mine
+        if isinstance(side, int) and isinstance(mine, int)
+        else isinstance(side, tuple) and isinstance(mine, tuple) and mine[0] <= side[0] and side[1] <= mine[1]
+        for side, mine in zip(box, other, strict=True)
+    )

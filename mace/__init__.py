@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mace import rules as rules
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
+    from mace.explain.front import Front as Front
+    from mace.explain.front import front as front
     from mace.problem.objectives import Objective as Objective
     from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
@@ -40,9 +42,11 @@ LAZY = {
     "Answer": "mace.explain.answer",
     "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.feature",
+    "Front": "mace.explain.front",
     "Objective": "mace.problem.objectives",
     "Space": "mace.space.space",
     "datasets": "mace.datasets",
+    "front": "mace.explain.front",
     "rules": "mace.rules",
 }
 
@@ -55,6 +59,9 @@ views.register(
         "audit as a plot": "mace.report.displays:draw",
         "audit as text": "mace.report.text:as_text",
         "audit for rich": "mace.report.text:as_rich",
+        "front as HTML": "mace.present.front_views:as_html",
+        "front as a plot": "mace.present.front_views:FrontDisplay.from_front",
+        "front as text": "mace.present.front_views:as_text",
     }
 )
 
@@ -63,6 +70,7 @@ __all__ = [
     "Audit",
     "Explainer",
     "Feature",
+    "Front",
     "Objective",
     "Space",
     "Verdict",
@@ -70,6 +78,7 @@ __all__ = [
     "audit",
     "datasets",
     "explain",
+    "front",
     "report",
     "rules",
     "verify",

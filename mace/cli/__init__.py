@@ -18,6 +18,7 @@ from mace.cli.audit import audit
 from mace.cli.check import check
 from mace.cli.explain import explain
 from mace.cli.faults import explained
+from mace.cli.front import front
 from mace.cli.options import INTERNAL, flat, say
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
@@ -38,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-for command in (explain, audit, report, verify, check, export, compile, inspect, demo, doctor):
+for command in (explain, front, audit, report, verify, check, export, compile, inspect, demo, doctor):
     app.command()(flat(command))
 
 

@@ -21,19 +21,8 @@ IN_DOUBT = "rounding leaves in doubt"
 def answer_of(question: Question, decision: Label, found: Sequence[Searched], count: int, judge: Judge) -> Answer:
     """The answer to a question of `count` answers, as far as they were found."""
     first = found[0].bracket
-    shown: list[Counterfactual] = []
-    start = question.values(question.start)
-    unit = found[0].unit
-    for one in found:
-        bracket = one.bracket
-        if bracket.point is None or bracket.upper is None:
-            continue
-        values = question.values(bracket.point)
-        changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
-        reached = {level.name: level.of_answer for level in one.levels if level.of_answer is not None}
-        shown.append(
-            Counterfactual(values, changes, bracket.upper * unit, bracket.lower * unit, bracket.status, reached)
-        )
+    shown = [counterfactual_of(question, one) for one in found if one.bracket.point is not None]
+    start, unit = question.values(question.start), found[0].unit
     return Answer(
         status=first.status,
         counterfactuals=shown,
@@ -55,6 +44,16 @@ def answer_of(question: Question, decision: Label, found: Sequence[Searched], co
         levels=list(found[0].levels),
         unit=unit,
     )
+
+
+def counterfactual_of(question: Question, found: Searched) -> Counterfactual:
+    """The point that was found, in the space's own values."""
+    bracket, unit = found.bracket, found.unit
+    assert bracket.point is not None and bracket.upper is not None
+    start, values = question.values(question.start), question.values(bracket.point)
+    changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
+    reached = {level.name: level.of_answer for level in found.levels if level.of_answer is not None}
+    return Counterfactual(values, changes, bracket.upper * unit, bracket.lower * unit, bracket.status, reached)
 
 
 def _notes(question: Question, found: Sequence[Searched], count: int, judge: Judge) -> list[str]:

@@ -26,6 +26,7 @@ from mace.base.escape import short
 from mace.base.kept import Kept
 from mace.errors import MaceError, ModelError, RowError
 from mace.explain.answer import Answer
+from mace.explain.asked import AskedRow
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
 from mace.explain.judge import Judge, of_probability
@@ -236,6 +237,18 @@ class Explainer:
             return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again)
 
         return self._each(x, answer) if _is_frame(x) else answer(x)
+
+    def asked(
+        self, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,
+        memory_mb: int | None,
+    ) -> AskedRow:  # fmt: skip
+        """One row, ready to be asked about several times; its clock stands still while code is compiled."""
+        deadline = deadline.later(self.ready(oracle))
+        allowed = memory_asked(memory_mb)
+        draft, asking = self._draft(row, most_changes), Asking(self.judge)
+        question = self._aimed(draft, goal, asking.decision(draft, draft.start))
+        search = Search(self.judge, self._rows, oracle, None, None, None)
+        return AskedRow(question, asking, search, Limits(deadline, None if allowed is None else allowed * 2**20))
 
     def _missed(self, row: object, **settings: Unpack[Settings]) -> Answer:
         """The answer whose first objective is the shortfall of the goal."""

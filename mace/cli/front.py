@@ -1,0 +1,70 @@
+"""`mace front`: all inputs with the wanted decision that no other one beats in two or three objectives at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mace.base.files import check_folder
+from mace.cli.options import (
+    DONE,
+    UNDECIDED,
+    Asked,
+    Format,
+    FormatOption,
+    Given,
+    Limits,
+    Measured,
+    OracleOption,
+    Prioritised,
+    explainer_of,
+    print_json,
+    say,
+)
+
+
+def front(
+    given: Given,
+    asked: Asked,
+    measured: Measured,
+    prioritised: Prioritised,
+    limits: Limits,
+    oracle: OracleOption = "auto",
+    most: Annotated[int, typer.Option("--most", help="Leave the front open after so many points.")] = 100,
+    certificates: Annotated[
+        Path | None,
+        typer.Option("--certificates", help="Write the proofs of all points and empty cells to this folder."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the front to this file (.svg, .png, .pdf).")] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Find all inputs that no other one beats in every objective, and prove that these are all.
+
+    The timeout is that of the whole front. Without --objective the objectives are l1 and changes.
+    """
+    from mace.base.deadline import Deadline
+    from mace.explain.front import front_of
+
+    if plot is not None:
+        check_folder(plot)
+    chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
+    explainer, row = explainer_of(given, measured, asked, chosen)
+    deadline = Deadline.asked(limits.timeout or None)
+    found = front_of(
+        explainer, row, asked.goal, asked.most_changes, oracle, deadline, limits.memory_mb, most,
+    )  # fmt: skip
+    if certificates is not None:
+        certificates.mkdir(parents=True, exist_ok=True)
+        levels = [(f"point-{n}-{level.name}", level) for n, p in enumerate(found.points, 1) for level in p.levels]
+        levels += [(f"empty-{n}", cell.level) for n, cell in enumerate(found.empty, 1)]
+        for name, level in levels:
+            level.certificate.save(certificates / f"{name}.json.gz")
+    if plot is not None:
+        found.plot().figure_.savefig(plot)
+    if format is Format.json:
+        print_json(found.to_dict())
+    else:
+        say(found)
+    raise typer.Exit(DONE if found.status in ("optimal", "infeasible") else UNDECIDED)

@@ -1,0 +1,38 @@
+"""One row that is asked about several times, each time within other bounds: what the questions share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mace.explain.answer import Counterfactual
+from mace.explain.asking import Asking
+from mace.explain.assemble import counterfactual_of
+from mace.explain.levels import by_priority
+from mace.explain.search import Search, Searched
+from mace.problem.objectives import Priority
+from mace.problem.question import Question
+from mace.solve.protocol import Limits
+from mace.space.axes import Point
+
+
+@dataclass(frozen=True)
+class AskedRow:
+    """The question about a row, who confirms its points, and how they are looked for."""
+
+    question: Question
+    asking: Asking
+    search: Search
+    limits: Limits
+
+    def solve(self, question: Question, priorities: Sequence[Priority]) -> Searched:
+        """One answer, by objectives in order of priority; `settle` its point before it is shown."""
+        return by_priority(self.search, question, priorities, self.asking, self.limits)
+
+    def shown(self, found: Searched) -> Counterfactual:
+        """The point that was found."""
+        return counterfactual_of(self.question, found)
+
+    def settle(self, points: Sequence[Point]) -> None:
+        """Ask the deployed model about the row and all points in one call; raises ModelError where it disagrees."""
+        self.asking.settle(self.question, [self.question.start, *points])

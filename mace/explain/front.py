@@ -1,0 +1,273 @@
+"""`mace.front`: all points that no other one beats in two or three objectives at once, each proved.
+
+In:  a model, a space, a row, two or three objectives of which all but one take few values.
+Out: a `Front`: its points, and the cells that were proved to be empty.
+Promise: where the status is "optimal", every allowed point with the goal is at least as large in every objective as one
+of the points. A point's certificates say that nothing below it has the goal; an empty cell's, that nothing in it has.
+How: the objective with many values is minimised, then the others, in the zone below bounds on the others; the point
+found cuts the zones that hold it into smaller ones, until all are empty.
+Source: Klamroth, Lacour, Vanderpooten 2015, "On the representation of the search region in multi-objective
+optimization".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mace.base.deadline import Deadline
+from mace.base.exact import nearest
+from mace.base.values import for_json
+from mace.base.views import Plot, view
+from mace.explain.answer import Counterfactual
+from mace.explain.level import Level
+from mace.problem.distance import Distance, DistanceError
+from mace.problem.objectives import ObjectiveSpec, Priority, Shortfall, bounded, each_change, value_of
+from mace.solve.driver import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from mace.explain.explainer import Explainer, GoalSpec
+    from mace.problem.question import Question
+    from mace.space.axes import Point
+    from mace.space.space import Space
+
+MOST_POINTS = 100
+Zone = tuple[Fraction | None, ...]  # what each objective but the first stays below; None for no bound
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """One point of a front.
+
+    counterfactual: the point, with the value of every objective.
+    levels: one for each objective, as those of an answer: the first one's certificate says that the cell below the
+            point is empty, within the bounds `below`.
+    below:  what the other objectives stayed below when it was found; by name, without those that had no bound.
+    """
+
+    counterfactual: Counterfactual
+    levels: tuple[Level, ...]
+    below: dict[str, float]
+
+    @property
+    def objectives(self) -> dict[str, float]:
+        """The value of every objective, by name."""
+        return self.counterfactual.objectives
+
+
+@dataclass(frozen=True)
+class EmptyCell:
+    """Nothing allowed that has the goal is below all of these: `level.certificate` proves it."""
+
+    below: dict[str, float]
+    level: Level
+
+
+@dataclass(frozen=True)
+class Front:
+    """All points that no other one beats; printing it shows them.
+
+    status: "optimal" (proved: these are all), "bounded" (`why` says what is open), "infeasible", or "unknown".
+    points: by the first objective, the least first.
+    empty:  the cells that hold nothing.
+    """
+
+    status: Status
+    points: list[FrontPoint]
+    empty: list[EmptyCell]
+    names: tuple[str, ...]
+    start: dict[str, Any]
+    goal: str
+    why: str
+    seconds: float
+    space: Space
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "status": self.status,
+            "why": self.why,
+            "goal": self.goal,
+            "objectives": list(self.names),
+            "points": [
+                {
+                    "objectives": point.objectives,
+                    "point": {name: for_json(value) for name, value in point.counterfactual.values.items()},
+                    "changes": {
+                        name: [for_json(before), for_json(after)]
+                        for name, (before, after) in point.counterfactual.changes.items()
+                    },
+                    "below": point.below,
+                    "levels": [level.to_dict() for level in point.levels],
+                }
+                for point in self.points
+            ],
+            "empty": [{"below": cell.below, "status": cell.level.status} for cell in self.empty],
+            "start": {name: for_json(value) for name, value in self.start.items()},
+            "seconds": self.seconds,
+            "notes": self.notes,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The points as rows of a frame: the space's own columns, and one for each objective."""
+        import pandas as pd
+
+        rows = [{**point.counterfactual.values, **point.objectives} for point in self.points]
+        return pd.DataFrame(rows, columns=[*self.start, *self.names])
+
+    def plot(self, ax: Axes | None = None) -> Plot:
+        """Draw the points by their first two objectives; raises MaceError if matplotlib is not installed."""
+        drawn: Plot = view("front as a plot")(self, ax)
+        return drawn
+
+    def __str__(self) -> str:
+        return str(view("front as text")(self))
+
+    def _repr_html_(self) -> str:
+        return str(view("front as HTML")(self))
+
+
+def front(
+    model: object, space: Space, x: object, *,
+    objectives: Sequence[ObjectiveSpec] = ("l1", "changes"), goal: GoalSpec = None,
+    most_changes: int | None = None, rules: Sequence[str | Path] = (), oracle: str = "auto",
+    timeout: float | None = 60.0, memory_mb: int | None = 4096, background: pd.DataFrame | None = None,
+    most: int = MOST_POINTS,
+) -> Front:  # fmt: skip
+    """All points with the goal that no other one beats in every objective.
+
+    objectives: two or three, as `mace.explain` takes them, without tolerances; all but one should take few values.
+    timeout:    seconds for the whole front (None: no limit).
+    most:       after so many points the front is left open.
+    The other arguments are those of `mace.explain`. Raises a MaceError for what is wrong with any of them.
+    """
+    from mace.explain.explainer import Explainer
+
+    deadline = Deadline.asked(timeout)
+    explainer = Explainer(model, space, background=background, rules=rules, objectives=objectives)
+    return front_of(explainer, explainer.space.row(x), goal, most_changes, oracle, deadline, memory_mb, most)
+
+
+def front_of(
+    explainer: Explainer, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,
+    memory_mb: int | None, most: int = MOST_POINTS,
+) -> Front:  # fmt: skip
+    """The front of an explainer's objectives for one row."""
+    began = time.perf_counter()
+    priorities = _ordered(explainer.priorities)
+    asked = explainer.asked(row, goal, most_changes, oracle, deadline, memory_mb)
+    search = _Fronting(asked.question, priorities)
+    while (zone := search.next()) is not None:
+        if len(search.points) >= most or asked.limits.deadline.over:
+            search.why = asked.limits.deadline.why if asked.limits.deadline.over else f"{most} points were found"
+            break
+        found = asked.solve(search.inside(zone), priorities)
+        if found.bracket.point is not None:
+            search.take(zone, found.bracket.point, found.levels, asked.shown(found))
+        elif found.bracket.status == "infeasible":
+            search.close(zone, found.levels[0])
+        else:
+            search.why = found.bracket.why or found.bracket.status
+            break
+    points = [point for point, _ in search.points]
+    asked.settle([at for _, at in search.points])
+    open_ = next((f"{le.name}: {le.why}" for p in points for le in p.levels if le.status != "optimal"), search.why)
+    status: Status = "bounded" if open_ and points else "unknown" if open_ else "optimal" if points else "infeasible"
+    names = tuple(priority.name for priority in explainer.priorities)
+    return Front(
+        status,
+        sorted(points, key=lambda point: [point.objectives[name] for name in names]),
+        search.empty,
+        names,
+        asked.question.values(asked.question.start),
+        asked.question.goal.text,
+        open_,
+        time.perf_counter() - began,
+        asked.question.space,
+    )
+
+
+def _ordered(priorities: Sequence[Priority]) -> tuple[Priority, ...]:
+    """The objective with many values first: it is minimised, the others bound zones."""
+    if not 2 <= len(priorities) <= 3 or any(isinstance(one.of, Shortfall) for one in priorities):
+        raise DistanceError("a front has two or three objectives, none of them the shortfall")
+    if any(one.absolute or one.relative for one in priorities):
+        raise DistanceError("the objectives of a front have no tolerance: none of them comes first")
+    if len({one.name for one in priorities}) < len(priorities):
+        raise DistanceError("two objectives of a front have one name")
+    return tuple(sorted(priorities, key=lambda one: _counts(one) is not None))
+
+
+def _counts(priority: Priority) -> Fraction | None:
+    return None if isinstance(priority.of, Shortfall) else each_change(priority.of)
+
+
+class _Fronting:
+    """The zones that are open, and what was found. Invariant: all points that are not beaten lie in open zones."""
+
+    def __init__(self, question: Question, priorities: tuple[Priority, ...]) -> None:
+        self.question, self.priorities = question, priorities
+        self.zones: list[Zone] = [(None,) * (len(priorities) - 1)]
+        self.points: list[tuple[FrontPoint, Point]] = []
+        self.empty: list[EmptyCell] = []
+        self.why = ""
+
+    def next(self) -> Zone | None:
+        """The next open zone."""
+        return self.zones.pop() if self.zones else None
+
+    def distances(self) -> Iterator[tuple[Priority, Distance]]:
+        """The objectives that bound zones."""
+        for priority in self.priorities[1:]:
+            assert not isinstance(priority.of, Shortfall)
+            yield priority, priority.of
+
+    def inside(self, zone: Zone) -> Question:
+        """The question about a zone."""
+        question = self.question
+        for (_, distance), bound in zip(self.distances(), zone, strict=True):
+            if bound is not None:
+                question = bounded(question, distance, bound, strict=True)
+        return question
+
+    def below(self, zone: Zone) -> dict[str, float]:
+        """A zone's bounds, in people's units."""
+        pairs = zip(self.distances(), zone, strict=True)
+        return {one.name: nearest(bound * one.unit) for (one, _), bound in pairs if bound is not None}
+
+    def take(self, zone: Zone, at: Point, levels: Sequence[Level], shown: Counterfactual) -> None:
+        """Keep a point, and cut all zones that hold it."""
+        self.points.append((FrontPoint(shown, tuple(levels), self.below(zone)), at))
+        values = [value_of(self.question, distance, at) for _, distance in self.distances()]
+        cut: list[Zone] = []
+        for one in [*self.zones, zone]:
+            if not all(bound is None or value < bound for value, bound in zip(values, one, strict=True)):
+                cut.append(one)
+                continue
+            # Nothing is less than 0.
+            cut += [(*one[:k], value, *one[k + 1 :]) for k, value in enumerate(values) if value > 0]
+        self.zones = [
+            one
+            for place, one in enumerate(cut)
+            if not any(_within(one, other) and (one != other or k < place) for k, other in enumerate(cut) if k != place)
+        ]
+
+    def close(self, zone: Zone, level: Level) -> None:
+        """A zone holds nothing."""
+        self.empty.append(EmptyCell(self.below(zone), level))
+
+
+def _within(one: Zone, other: Zone) -> bool:
+    """Whether a zone lies in another one."""
+    return all(b is None or a is not None and a <= b for a, b in zip(one, other, strict=True))
+
+
+__all__ = ["EmptyCell", "Front", "FrontPoint", "front", "front_of"]

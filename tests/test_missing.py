@@ -155,6 +155,19 @@ def test_an_answer_says_which_missing_value_it_took_as_given() -> None:
     assert fixed.status == "infeasible" and not fixed.notes  # it was declared so
 
 
+@pytest.mark.parametrize("oracle", ["auto", "z3"])
+@pytest.mark.parametrize("distance", ["l0", "l1", "linf", {"l0": 0.5, "l1": 0.5}])
+def test_a_change_that_is_declared_free_costs_nothing_in_any_norm(oracle: str, distance: Any) -> None:
+    # The prover for ensembles charged it as a change under l0, and called the next point the nearest.
+    X = pd.DataFrame([(n, m) for n in (0, 1, 2) for m in (0.0, 1.0, np.nan)], columns=["n", "m"])
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, X.m != 1)
+    features = [Feature("n", "integer", 0, 2), Feature("m", "integer", 0, 1, missing="any", missing_cost=0)]
+    for start, goal in ((1, True), (None, False)):
+        answer = mace.explain(model, Space(features), {"n": 1, "m": start}, goal=goal, distance=distance, oracle=oracle)
+        assert (answer.status, answer.exact_distance, answer.exact_lower_bound) == ("optimal", 0, 0)
+        assert oracle != "auto" or answer.certificate.check().accepted
+
+
 def test_a_note_is_only_given_where_the_value_is_read() -> None:
     X, y = table(0, gaps=0.0)
     X["b"] = 1.0

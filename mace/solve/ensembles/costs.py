@@ -122,7 +122,8 @@ def costs_of(axis: Axis, charge: Charge, indices: Array) -> Costs:
         part, top = _of_values(axis, charge, np.where(lost, axis.start, indices))
     if axis.missing is not None:
         cost = axis.missing_cost
-        part = np.where(lost, math.floor(charge.once + charge.slope * cost), part)
+        # A change that costs nothing is no change to any norm, l0 neither: `Norm.of` counts deltas above 0.
+        part = np.where(lost, math.floor(charge.once + charge.slope * cost) if cost else 0, part)
         top = np.where(lost, math.floor(charge.peak * cost), top)
     return Costs(np.where(changed, part, 0).astype(np.int64), np.where(changed, top, 0).astype(np.int64))
 

@@ -8,7 +8,9 @@ minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/che
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
+from math import lcm
 from operator import mul
 from typing import NamedTuple
 
@@ -18,7 +20,7 @@ from mace.base.exact import exact
 from mace.problem.distance import Norm
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
-from mace.solve.networks.model import Affine, Array, Numbers
+from mace.solve.networks.model import Array, Numbers
 from mace.space.axes import Box, GridAxis, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
@@ -30,6 +32,22 @@ ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 def box_of(question: Question) -> Box:
     """The box of all allowed points."""
     return tuple((a.lower, a.upper) if isinstance(a, GridAxis) else a.allowed for a in question.axes)
+
+
+class Worth(NamedTuple):
+    """What one value of a feature costs and what its columns are: exact, and made once a value.
+
+    part:    its l0 and l1 cost. peak: its cost where it is the largest change. reach: both.
+    below:   a common denominator of part, delta and the columns, which are integers over it.
+    """
+
+    part: Fraction
+    peak: Fraction
+    reach: Fraction
+    below: int
+    part_above: int
+    delta_above: int
+    columns: tuple[int, ...]
 
 
 class Exact:
@@ -45,6 +63,7 @@ class Exact:
         self.forms = numbers.forms
         self.bits, self.integers = in_integers(question.model)
         self._last_cut: tuple[Box, Fraction, Box | None] | None = None
+        self._worths: list[dict[int, Worth]] = [{} for _ in question.axes]
 
     def accepts(self, point: Point) -> bool | None:
         """Whether the deployed model gives the goal at a point whatever its order of summation; None if that decides.
@@ -59,9 +78,28 @@ class Exact:
             return False
         return self.question.has_goal(point)
 
-    def part_cost(self, j: int, index: int) -> Fraction:
-        """The l0 and l1 cost of one value."""
-        return self.norm.part(j, self.question.axes[j].delta(index))
+    def worth(self, j: int, index: int) -> Worth:
+        """What one value of a feature costs, and its columns."""
+        found = self._worths[j].get(index)
+        if found is None:
+            found = self._worths[j][index] = self._worth(j, index)
+        return found
+
+    def _worth(self, j: int, index: int) -> Worth:
+        axis, norm = self.question.axes[j], self.norm
+        delta = axis.delta(index)
+        part, peak = norm.part(j, delta), norm.gamma * norm.weights[j] * delta
+        columns = []
+        for place, values in self.columns[j]:
+            form = self.forms[place]
+            if form is not None:
+                columns.append(form.factor * axis.value(index) + form.shift)
+            else:
+                columns.append(exact(values[index]) if values is not None else Fraction(0))
+        numbers = (part, delta, *columns)
+        below = lcm(*(number.denominator for number in numbers))
+        above = [number.numerator * (below // number.denominator) for number in numbers]
+        return Worth(part, peak, part + peak, below, above[0], above[1], tuple(above[2:]))
 
     def least_index(self, j: int, side: Side) -> int | None:
         """The value of a box's side that is nearest to the start; None if the side is empty."""
@@ -74,10 +112,15 @@ class Exact:
 
     def least_distance(self, box: Box) -> Fraction | None:
         """The distance of the box's nearest point; None if it has none."""
-        indices = [self.least_index(j, side) for j, side in enumerate(box)]
-        if any(index is None for index in indices):
-            return None
-        return self.question.distance_of(tuple(i for i in indices if i is not None))
+        total = largest = Fraction(0)
+        for j, side in enumerate(box):
+            index = self.least_index(j, side)
+            if index is None:
+                return None
+            worth = self.worth(j, index)
+            if worth.reach:
+                total, largest = total + worth.part, max(largest, worth.peak)
+        return total + largest
 
     def cut(self, box: Box, q: Fraction) -> Box | None:
         """The box cut to the ball as FORMAT.md says; None if an axis keeps nothing."""
@@ -86,21 +129,21 @@ class Exact:
         return self._last_cut[2]
 
     def _cut(self, box: Box, q: Fraction) -> Box | None:
-        least = [self.least_index(j, side) for j, side in enumerate(box)]
-        if any(index is None for index in least):
-            return None
-        costs = [self.part_cost(j, index) for j, index in enumerate(least) if index is not None]
-        total, norm = sum(costs, Fraction(0)), self.norm
+        least: list[int] = []
+        for j, side in enumerate(box):
+            index = self.least_index(j, side)
+            if index is None:
+                return None
+            least.append(index)
+        costs = [self.worth(j, index).part for j, index in enumerate(least)]
+        total, norm = sum(filter(None, costs), Fraction(0)), self.norm
         cut: list[Side] = []
-        for j, (axis, side) in enumerate(zip(self.question.axes, box, strict=True)):
-            budget, weight = q - (total - costs[j]), norm.weights[j]
+        for j, (axis, side, index) in enumerate(zip(self.question.axes, box, least, strict=True)):
+            budget, weight = q - (total - costs[j] if costs[j] else total), norm.weights[j]
 
             def close(index: int, j: int = j, budget: Fraction = budget) -> bool:
-                delta = self.question.axes[j].delta(index)
-                return norm.part(j, delta) + norm.gamma * norm.weights[j] * delta < budget
+                return self.worth(j, index).reach < budget
 
-            index = least[j]
-            assert index is not None
             if not close(index):
                 return None
             if not isinstance(side, tuple):
@@ -164,29 +207,18 @@ class Exact:
         weights, offsets = self.integers[0]
         constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
         gathered = [sum(map(mul, row, z)) for row in weights]
-        unit = Fraction(1, 1 << (scale + self.bits))
+        sums: defaultdict[int, int] = defaultdict(int)  # by denominator; each times 2^-(scale + bits)
         for j, side in enumerate(inside):
             share = multipliers.largest.get(j, Fraction(0)) * self.norm.gamma * self.norm.weights[j]
-            constant += self._axis(
-                j,
-                side,
-                [(gathered[c], values, self.forms[c]) for c, values in self.columns[j]],
-                unit,
-                share,
-                q is not None,
-            )
-        return constant
+            mine = [gathered[place] for place, _ in self.columns[j]]
+            above, below = self._axis(j, side, mine, scale + self.bits, share, q is not None)
+            sums[below] += above
+        return constant + sum(Fraction(above, below << (scale + self.bits)) for below, above in sums.items())
 
     def _axis(
-        self,
-        j: int,
-        side: Side,
-        columns: list[tuple[int, tuple[float, ...] | None, Affine | None]],
-        unit: Fraction,
-        share: Fraction,
-        distance: bool,
-    ) -> Fraction:
-        """The least of cost plus coefficients times columns over one side of the box."""
+        self, j: int, side: Side, coefficients: list[int], bits: int, share: Fraction, distance: bool
+    ) -> tuple[int, int]:
+        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below."""
         axis = self.question.axes[j]
         if isinstance(side, tuple):
             low, high = side
@@ -195,21 +227,19 @@ class Exact:
                 candidates.add(axis.start)
         else:
             candidates = {level for level in range(side.bit_length()) if side >> level & 1}
-        best: Fraction | None = None
+        best, least = 0, 0  # a fraction; 0 below: none yet
         for index in candidates:
-            value = Fraction(0)
-            for coefficient, values, form in columns:
-                if form is not None:
-                    value += coefficient * (form.factor * axis.value(index) + form.shift)
-                elif values is not None:
-                    value += coefficient * exact(values[index])
-            value *= unit
+            worth = self.worth(j, index)
+            above, below = sum(map(mul, coefficients, worth.columns)), worth.below
             if distance and index != axis.start:
-                delta = axis.delta(index)
-                value += self.norm.part(j, delta) + share * delta
-            best = value if best is None or value < best else best
-        assert best is not None
-        return best
+                above += worth.part_above << bits
+                if share:
+                    above = above * share.denominator + (share.numerator * worth.delta_above << bits)
+                    below *= share.denominator
+            if not least or above * least < best * below:
+                best, least = above, below
+        assert least
+        return best, least
 
 
 class Passed(NamedTuple):

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
-from mace.certify.writer import Certificate, canonical, certificate, model_part, zipped
+from mace.certify.models import model_part
+from mace.certify.writer import Certificate, canonical, certificate, zipped
 from mace.errors import CertificateError
 from mace.proofs.check import known_model
 from mace.proofs.reader import MODEL, SharedModel

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,8 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
 from mace.base.files import write_whole
 from mace.certify import budgets
+from mace.certify.elaboration import of_trees
+from mace.certify.models import WRITING, float_text, float_texts, model_part, numbering
 from mace.certify.numbers import text
 from mace.errors import CertificateError
 from mace.language.run import evaluate
@@ -33,19 +35,19 @@ from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Phase, Priced, Prices, Proof, Split
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Priced, Prices, Proof, Split
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
+from mace.solve.ensembles.cuts import trees_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side
 from mace.space.columns import Column
-from mace.tables.members import are_whole, whole_numbers
-from mace.tables.table import Compare, Ensemble, Formula, Network, Tree
+from mace.tables.members import are_whole
+from mace.tables.table import Compare, Ensemble, Formula, Network, Table
 
 if TYPE_CHECKING:
     from mace.proofs.check import Verdict
 
 FORMAT = 2
-WRITING = "the certificate was being written"
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def certificate(
     """
     said = statement(question, lower, model, deadline)
     deadline.look(WRITING)
-    cuts, nodes = elaborated(said, _nodes(proof, question.model), known, lambda: deadline.look(WRITING))
+    cuts, nodes = _elaborated(question, lower, proof, said, known, deadline)
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return Certificate(
         {
@@ -181,11 +183,6 @@ def certificate(
             "proof": nodes,
         }
     )
-
-
-def model_part(table: Ensemble | Network) -> dict[str, Any]:
-    """What a statement says of a model."""
-    return _model(table, NEVER)
 
 
 def statement(
@@ -206,7 +203,7 @@ def statement(
     return {
         "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
         "columns": [_column(column, question.axes[column.feature]) for column in question.columns],
-        "model": _model(question.model, deadline) if model is None else model,
+        "model": model_part(question.model, deadline) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
         "rules": [expression_of(rule, question.axes) for rule in question.rules],
@@ -380,80 +377,19 @@ def _column(column: Column, axis: Axis) -> list[Any]:
     float for that.
     """
     if column.values is not None:
-        return [column.feature, _floats(column.values), []]
-    chain: list[Any] | str = [[step[0], _float(step[1])] for step in column.chain if isinstance(step[1], (int, float))]
+        return [column.feature, float_texts(column.values), []]
+    chain: list[Any] | str = [
+        [step[0], float_text(step[1])] for step in column.chain if isinstance(step[1], (int, float))
+    ]
     if column.rounded_to == "float32":
         chain = "float32"
     if axis.missing is None or column.missing is None:
         return [column.feature, None, chain]
-    return [column.feature, None, chain, _float(column.missing)]
-
-
-def _model(table: Ensemble | Network, deadline: Deadline) -> dict[str, Any]:
-    if isinstance(table, Ensemble):
-        return {
-            "kind": "ensemble",
-            "rule": table.rule,
-            "cast": table.cast,
-            "test": table.test,
-            "dtype": table.dtype,
-            "ordered": bool(table.ordered),
-            "error": _float(table.error),
-            "divide": int(table.divide),
-            "start": _floats(table.start.tolist()),
-            "trees": [_tree(tree, deadline) for tree in table.trees],
-        }
-    return {
-        "kind": "network",
-        "rule": table.rule,
-        "dtype": table.dtype,
-        "layers": [
-            {
-                "weights": [_floats(row) for row in layer.weights.tolist()],
-                "bias": _floats(layer.bias.tolist()),
-                "activation": layer.activation,
-            }
-            for layer in table.layers
-        ],
-    }
-
-
-def _tree(tree: Tree, deadline: Deadline) -> dict[str, list[Any]]:
-    """A tree with its nodes in preorder, as a checker wants them: children after their parents."""
-    deadline.look("writing the certificate")
-    column, left, right = tree.column.tolist(), tree.left.tolist(), tree.right.tolist()
-    order = _preorder(tree)
-    place = {node: index for index, node in enumerate(order)}
-    threshold, value = tree.threshold.tolist(), tree.value.tolist()
-    inner = [column[node] >= 0 for node in order]
-    pairs = list(zip(order, inner, strict=True))
-    return {
-        "column": [column[node] if test else -1 for node, test in pairs],
-        "threshold": [
-            0 if not test else whole_numbers(tree.members[node]) if node in tree.members else _float(threshold[node])
-            for node, test in pairs
-        ],
-        "left": [place[left[node]] if test else 0 for node, test in pairs],
-        "right": [place[right[node]] if test else 0 for node, test in pairs],
-        "value": [None if test else _floats(value[node]) for node, test in pairs],
-    }
-
-
-def _preorder(tree: Tree) -> list[int]:
-    """The nodes of a tree in the order in which they are written."""
-    column, left, right = tree.column.tolist(), tree.left.tolist(), tree.right.tolist()
-    order: list[int] = []
-    todo = [0]
-    while todo:
-        node = todo.pop()
-        order.append(node)
-        if column[node] >= 0:
-            todo += [right[node], left[node]]
-    return order
+    return [column.feature, None, chain, float_text(column.missing)]
 
 
 def _compare(compare: Compare) -> list[Any]:
-    return [compare.plus, compare.minus, _float(compare.than), bool(compare.strict)]
+    return [compare.plus, compare.minus, float_text(compare.than), bool(compare.strict)]
 
 
 def _avoid(avoid: Avoid) -> dict[str, Any]:
@@ -475,28 +411,36 @@ def side_text(side: Side) -> list[int] | int:
     return list(map(int, side)) if isinstance(side, tuple) else int(side)
 
 
-def _nodes(proof: Proof, model: Ensemble | Network | Formula) -> list[list[Any]]:
-    places: dict[int, dict[int, int]] = {}  # by tree, where the writing puts its nodes
+def _elaborated(
+    question: Question, lower: Fraction | None, proof: Proof, said: dict[str, Any], known: Any, deadline: Deadline
+) -> tuple[list[int | None], list[list[Any]]]:
+    """The cuts and the nodes of a certificate."""
+    nodes = [_node(node, question.model) for node in proof]
+    found = of_trees(question, lower, proof, deadline)
+    if found is None:
+        return elaborated(said, nodes, known, lambda: deadline.look(WRITING))
+    written = []
+    for number, node in enumerate(nodes):
+        pruned = found.pruned.get(number)
+        if pruned is not None and node[0] in ("trees", "cell"):
+            node += pruned
+        elif pruned is not None:
+            written.append(["prune", *pruned])
+        written.append(node)
+    return found.cuts, written
 
-    def place(t: int) -> dict[int, int]:
-        assert isinstance(model, Ensemble)
-        if t not in places:
-            places[t] = {node: index for index, node in enumerate(_preorder(model.trees[t]))}
-        return places[t]
 
-    return [["prices", *(_prices(p, place) for p in n.parts)] if isinstance(n, Priced) else _node(n) for n in proof]
-
-
-def _prices(part: Prices, place: Callable[[int], dict[int, int]]) -> dict[str, Any]:
+def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
+    place, roots = numbering(model).place, trees_of(model).roots
     return {
         "goal": [text(q) for q in part.goal],
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
         "unit": text(part.unit),
-        "prices": sorted([t, place(t)[node], price] for t, node, price in part.prices),
+        "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
     }
 
 
-def _node(node: Split | Phase | Bounds | Leaf | Dual) -> list[Any]:
+def _node(node: Node, model: Table) -> list[Any]:
     match node:
         case Split(axis=axis, at=at):
             return ["split", int(axis), int(at)]
@@ -508,6 +452,9 @@ def _node(node: Split | Phase | Bounds | Leaf | Dual) -> list[Any]:
             return [rule, int(number)] if rule in ("avoid", "rule") else [rule]
         case Dual(parts=parts):
             return ["dual", *map(_multipliers, parts)]
+        case Priced(parts=parts):
+            assert isinstance(model, Ensemble)
+            return ["prices", *(_prices(part, model) for part in parts)]
         case _:
             assert_never(node)
 
@@ -519,16 +466,6 @@ def _multipliers(part: Multipliers) -> dict[str, Any]:
         "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
     }
-
-
-def _float(number: float) -> str:
-    if not math.isfinite(number):
-        raise CertificateError(f"the model holds {number}, which is not a finite number")
-    return float(number).hex()
-
-
-def _floats(numbers: Iterable[float]) -> list[str]:
-    return [_float(number) for number in numbers]
 
 
 def canonical(data: Any) -> bytes:

@@ -41,6 +41,7 @@ SOURCES = (
     "ensembles/cells.py",
     "ensembles/cuts.py",
     "ensembles/greedy.py",
+    "ensembles/pruning.py",
     "ensembles/search.py",
     "ensembles/walk.py",
     "networks/kernels.py",

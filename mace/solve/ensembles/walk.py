@@ -33,6 +33,14 @@ class Box(NamedTuple):
     total: Array
 
 
+class Nearest(NamedTuple):
+    """What a box has on one axis: the cell or level nearest to the start, and what it costs."""
+
+    near: Any
+    part: Any
+    top: Any
+
+
 # Columns of the two arrays of a `Stack`.
 STEPS, AXIS, LOW, HIGH, PART, TOTAL, LARGEST, NODE, PARENT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 OF_AXIS, OLD_LOW, OLD_HIGH, OLD_PART = 0, 1, 2, 3
@@ -78,32 +86,34 @@ def lost(ground: Ground, axis: int, low: Any, high: Any) -> bool:
 
 
 @compiled
+def side_of(ground: Ground, axis: int, low: Any, high: Any) -> Nearest:
+    """The side low..high of a grid axis, or the mask `low` of levels, which is not empty."""
+    if not ground.grid[axis]:
+        near = cheapest(ground, axis, low)
+        return Nearest(np.int64(near), ground.level_part[axis, near], ground.level_top[axis, near])
+    near, g = ground.start[axis], ground.base[axis]
+    if low > near:
+        near = high if lost(ground, axis, low, high) else low
+        return Nearest(near, ground.part[g + near - 1], ground.top[g + near - 1])
+    if high < near:
+        return Nearest(high, ground.part[g + high], ground.top[g + high])
+    return Nearest(near, np.int64(0), np.int64(0))
+
+
+@compiled
 def measure(ground: Ground, box: Box) -> int:
     """Fill in costs and nearest cells of a box; returns how many axes exclude their start."""
     total = largest = 0
     changed = 0
     for j in range(len(ground.grid)):
-        part = top = 0
-        if ground.grid[j]:
-            near = ground.start[j]
-            if box.low[j] > near:
-                near = box.high[j] if lost(ground, j, box.low[j], box.high[j]) else box.low[j]
-                part, top = ground.part[ground.base[j] + near - 1], ground.top[ground.base[j] + near - 1]
-                changed += 1
-            elif box.high[j] < near:
-                near = box.high[j]
-                part, top = ground.part[ground.base[j] + near], ground.top[ground.base[j] + near]
-                changed += 1
-        else:
-            near = cheapest(ground, j, box.low[j])
-            part, top = ground.level_part[j, near], ground.level_top[j, near]
-            if not (box.low[j] >> ground.start[j]) & 1:
-                changed += 1
-        box.near[j] = near
-        box.part[j] = part
-        box.top[j] = top
-        total += part
-        largest = max(largest, top)
+        side = side_of(ground, j, box.low[j], box.high[j])
+        # Levels that cost nothing may be others than the start.
+        changed += side.near != ground.start[j] if ground.grid[j] else not (box.low[j] >> ground.start[j]) & 1
+        box.near[j] = side.near
+        box.part[j] = side.part
+        box.top[j] = side.top
+        total += side.part
+        largest = max(largest, side.top)
     box.total[0] = total
     box.total[1] = largest
     return changed

@@ -1,0 +1,185 @@
+"""Elaborate a proof about trees for its certificate: the cuts of tests, and the leaves that boxes do not reach.
+
+In:  a question, the distance that is claimed, and the proof as the prover built it.
+Out: `cuts` and `proof` of proofs/FORMAT.md, 5 and 6; None where this road does not lead to the end.
+Promise: none is needed, since the checker verifies what is written. It is found in the prover's own arrays (cells,
+scaled costs and margins), where each leaf of its proof closes; only where rounding leaves open whether the root reaches
+a leaf at all, which a checker knows exactly, are distances compared as fractions.
+The other road is `mace.proofs.convert`, which needs the statement alone and no compiled code: it reads format 1, and
+takes proofs whose question the prover's arrays do not hold.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.certify.models import WRITING, numbering
+from mace.problem.distance import Norm
+from mace.problem.proof import Leaf, Priced, Proof, Split
+from mace.problem.question import Question
+from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
+from mace.solve.ensembles.cuts import Array, tests_of
+from mace.space.axes import GridAxis
+from mace.tables.table import Ensemble
+
+if TYPE_CHECKING:
+    from mace.solve.ensembles.pruning import Lists, Reached, Steps
+
+NO_LIMIT = 2**62
+
+
+class Elaborated(NamedTuple):
+    """The cuts of all tests, and for nodes of the proof the leaves pruned there, as [tree, leaf, ..]."""
+
+    cuts: list[int | None]
+    pruned: dict[int, list[list[int]]]
+
+
+def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline: Deadline) -> Elaborated | None:
+    """What a certificate says beside its proof; None if some node does not close by the prover's arrays.
+
+    claim: no point with the goal is nearer; None: there is none at all. Raises TimeOverError.
+    """
+    if refusal(question) is not None:
+        return None
+    from mace.solve.ensembles.pruning import elaborate, reach
+    from mace.solve.ensembles.walk import measure, new_box
+
+    grounded = ground(question, deadline)
+    limit = NO_LIMIT if claim is None else min(ceil(claim * grounded.scale), NO_LIMIT)
+    grounded, steps = _steps(question, grounded, proof)
+    box = new_box(len(question.axes))
+    box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
+    measure(grounded.ground, box)
+    reached = reach(grounded.ground, grounded.forest, box, limit, grounded.depth)
+    visited = reached.visited.copy()
+    reached = _exactly(question, claim, grounded, reached, limit)
+    deadline.look(WRITING)
+    found = elaborate(grounded.ground, grounded.aim, reached, _lists(grounded, reached), steps, box, limit)
+    deadline.look(WRITING)
+    if found.failed >= 0:
+        return None
+    assert isinstance(question.model, Ensemble)
+    numbers = numbering(question.model)
+    for tree in {t for node in proof if isinstance(node, Priced) for part in node.parts for t, _, _ in part.prices}:
+        visited[numbers.tree == tree] = True
+    node, of_tree, place = found.pruned.T
+    return Elaborated(_cuts(question, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]]))
+
+
+def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Grounded, Steps]:
+    """The proof as arrays, and the arrays of the question with a cut wherever the proof splits a grid."""
+    from mace.solve.ensembles.pruning import CELL, OTHER, SPLIT, TREES, Steps
+
+    norm = question.distance
+    assert isinstance(norm, Norm)
+    known: dict[int, int] = {}  # most nodes of a proof are few objects
+    kinds: list[tuple[int, int, int]] = []
+    which = np.empty(len(proof), np.int64)
+    for number, node in enumerate(proof):
+        place = known.get(id(node))
+        if place is None:
+            place = known[id(node)] = len(kinds)
+            if isinstance(node, Split):
+                kinds.append((SPLIT, node.axis, node.at))
+            else:
+                rule = node.rule if isinstance(node, Leaf) else ""
+                kinds.append(({"trees": TREES, "cell": CELL}.get(rule, OTHER), 0, 0))
+        which[number] = place
+    grids = [isinstance(axis, GridAxis) for axis in question.axes]
+    for axis, at in sorted({(j, at) for kind, j, at in kinds if kind == SPLIT and grids[j]}):
+        one = question.axes[axis]
+        assert isinstance(one, GridAxis)
+        if one.lower <= at < one.upper and at not in grounded.cuts(axis):
+            grounded, _ = with_cut(grounded, norm, axis, at)
+    table = np.array(kinds, np.int64).reshape(-1, 3)
+    for j, grid in enumerate(grids):
+        here = (table[:, 0] == SPLIT) & (table[:, 1] == j)
+        if grid and here.any():
+            one, at = question.axes[j], table[here, 2]
+            assert isinstance(one, GridAxis)
+            cells = np.searchsorted(grounded.cuts(j), at)
+            # Outside of what is allowed one of the two sides is empty.
+            cells = np.where(at < one.lower, -1, np.where(at >= one.upper, len(grounded.cuts(j)), cells))
+            table[here, 2] = cells
+    rows = table[which]
+    return grounded, Steps(*(np.ascontiguousarray(rows[:, k]) for k in range(3)))
+
+
+def _exactly(question: Question, claim: Fraction | None, grounded: Grounded, reached: Reached, limit: int) -> Reached:
+    """Without the leaves that are too far by less than costs are rounded: a checker's root does not reach them."""
+    if claim is None or not grounded.width:
+        return reached
+    keep = np.ones(len(reached.leaf), bool)
+    near: dict[tuple[int, ...], bool] = {}
+    for leaf in np.flatnonzero(reached.key >= limit - grounded.width).tolist():
+        low, high = grounded.ground.low.copy(), grounded.ground.high.copy()
+        sides = slice(reached.sides[leaf], reached.sides[leaf + 1])
+        low[reached.axis[sides]], high[reached.axis[sides]] = reached.low[sides], reached.high[sides]
+        point = grounded.nearest(low, high)
+        if point not in near:
+            near[point] = question.distance_of(point) < claim
+        keep[leaf] = near[point]
+    if keep.all():
+        return reached
+    count = np.concatenate([[0], np.cumsum(keep)])
+    of_side = np.repeat(keep, np.diff(reached.sides))
+    return reached._replace(
+        leaf=reached.leaf[keep],
+        first=count[reached.first],
+        key=reached.key[keep],
+        sides=np.concatenate([[0], np.cumsum(np.diff(reached.sides)[keep])]),
+        axis=reached.axis[of_side],
+        low=reached.low[of_side],
+        high=reached.high[of_side],
+    )
+
+
+def _lists(grounded: Grounded, reached: Reached) -> Lists:
+    """For each comparison the leaves of every tree, best first."""
+    from mace.solve.ensembles.pruning import Lists
+
+    gain = np.ascontiguousarray(grounded.forest.gain[:, reached.leaf])
+    tree = np.repeat(np.arange(len(reached.first) - 1), np.diff(reached.first))
+    order = np.array([np.lexsort((-margins, tree)) for margins in gain], np.int64).reshape(gain.shape)
+    return Lists(order, gain)
+
+
+def _cuts(question: Question, visited: Array) -> list[int | None]:
+    """The cut of each test of a visited node, see `Tests`; None for others, and for tests of levels."""
+    assert isinstance(question.model, Ensemble)
+    numbers = numbering(question.model)
+    tests = tests_of(question, question.model, lambda: None)
+    found: list[int | None] = [None] * len(numbers.first)
+    used = np.unique(numbers.test[visited])
+    nodes = numbers.first[used]
+    axes, places = tests.test[nodes, 0], tests.test[nodes, 1]
+    for j, axis in enumerate(question.axes):
+        if not isinstance(axis, GridAxis):
+            continue
+        here = axes == j
+        low, high = axis.lower - 1, axis.last + axis.may_lack
+        at = np.clip(np.concatenate([tests.cuts[j], [high, low]])[places[here]], low, high)
+        for number, cut in zip(used[here].tolist(), at.tolist(), strict=True):
+            found[number] = cut
+    return found
+
+
+def _by_node(node: Array, tree: Array, leaf: Array) -> dict[int, list[list[int]]]:
+    """The leaves pruned at each node, as lists [tree, leaf, ..], in order; none twice."""
+    if not len(node):
+        return {}
+    trees, leaves = int(tree.max()) + 1, int(leaf.max()) + 1
+    group, leaf = np.divmod(np.unique((node * trees + tree) * leaves + leaf), leaves)
+    begin = np.flatnonzero(np.diff(group, prepend=-1))
+    node, tree = np.divmod(group[begin], trees)
+    every, end = leaf.tolist(), [*begin[1:].tolist(), len(leaf)]
+    found: dict[int, list[list[int]]] = {}
+    for n, t, one, other in zip(node.tolist(), tree.tolist(), begin.tolist(), end, strict=True):
+        found.setdefault(n, []).append([t, *every[one:other]])
+    return found

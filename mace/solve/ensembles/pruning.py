@@ -1,0 +1,393 @@
+"""Compiled elaboration of a proof about trees: which of their leaves its boxes do not reach, and where to say so.
+
+In:  the arrays of a question, the scaled claim, and a proof tree in preorder (`Steps`).
+Out: `reach`: which leaves the root reaches, and which tests lie on the way to nodes that it reaches.
+     `elaborate`: at which node of the proof which leaves of which trees are pruned, so that every leaf of the proof
+     closes by the sums of the best leaves that are left.
+Promise: what is pruned is not reached for certain: costs are rounded down. Imported only when a proof is written down.
+
+For each comparison the leaves of a tree stand in a list, best first. The front of a tree is the first leaf that the box
+reaches; it only moves forward as boxes shrink. Where it moves is noted. When a leaf of the proof must close, some trees
+are chosen whose passed leaves have to go, those of others, which would save little, may stay; and each goes at the node
+where the front passed it, once for all leaves of the proof below.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mace.solve.compiled import compiled
+from mace.solve.ensembles.cells import Aim, Forest, Ground
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.walk import Box, side_of
+
+SPLIT, TREES, CELL, OTHER = 0, 1, 2, 3
+# Columns of an event, of an open split, and of a pruned leaf.
+NODE, COMPARE, TREE, BEGAN, ENDED, WRITTEN = 0, 1, 2, 3, 4, 5
+AXIS, OLD_LOW, OLD_HIGH, EVENTS, DEAD, SECOND, PLACE = 0, 1, 2, 3, 4, 5, 6
+
+
+class Steps(NamedTuple):
+    """A proof tree in preorder, P nodes.
+
+    kind: (P,) SPLIT, TREES, CELL, or OTHER for leaves that say nothing of trees.
+    axis: (P,) of a split; at: (P,) its cut, local to the axis, or the mask of levels.
+    """
+
+    kind: Array
+    axis: Array
+    at: Array
+
+
+class Half(NamedTuple):
+    """What a box has on an axis: cells low..high, or the mask `low` of levels; `empty` is 1 where that is nothing."""
+
+    low: Any
+    high: Any
+    empty: Any
+
+
+class Reached(NamedTuple):
+    """What the box of all allowed points reaches nearer than the claim. L leaves, S sides of their boxes.
+
+    leaf:    (L,) their nodes in the forest, tree by tree; first: (T + 1,) where each tree's begin.
+    key:     (L,) the scaled cost of each leaf's box.
+    sides:   (L + 1,) where the sides of each leaf's box begin in
+    axis, low, high: (S,) what its path leaves of an axis, in cells; for levels `low` is the mask.
+    visited: (N,) whether a node of the forest is a test on the way to something that is reached.
+    """
+
+    leaf: Array
+    first: Array
+    key: Array
+    sides: Array
+    axis: Array
+    low: Array
+    high: Array
+    visited: Array
+
+
+class Elaborated(NamedTuple):
+    """The pruned leaves, as rows (node of the proof, tree, leaf by its place in `Reached`).
+
+    failed: a node of the proof that does not close by what is known here; -1 if there is none.
+    """
+
+    pruned: Array
+    failed: int
+
+
+class Lists(NamedTuple):
+    """For each of C comparisons the leaves of every tree, best first.
+
+    order: (C, L) their places in `Reached`; gain: (C, L) scaled gains by place.
+    """
+
+    order: Array
+    gain: Array
+
+
+@compiled
+def enlarged(rows: Array) -> Array:
+    """The same rows and as much room again."""
+    return np.concatenate((rows, np.empty_like(rows)))
+
+
+@compiled
+def half(ground: Ground, axis: int, at: Any, low: Any, high: Any, second: Any) -> Half:
+    """One of the two sides into which a cell or a mask divides what a box has on an axis."""
+    if not ground.grid[axis]:
+        low = low & ~at if second == 1 else low & at
+        return Half(low, high, int(low == 0))
+    if second == 1:
+        low = max(low, at + 1)
+    else:
+        high = min(high, at)
+    return Half(low, high, int(low > high))
+
+
+@compiled
+def reach(ground: Ground, forest: Forest, box: Box, limit: int, depth: int) -> Reached:
+    """Walk every tree through the root's box, and drop what is empty or at a cost >= limit; as FORMAT.md, 6.1.
+
+    Long because a walk with a stack of boxes writes down all that it meets.
+    """
+    axes, size, trees = len(ground.grid), len(forest.up), len(forest.roots)
+    visited = np.zeros(size, np.bool_)
+    leaf, key = np.empty(size, np.int64), np.empty(size, np.int64)
+    first, sides = np.zeros(trees + 1, np.int64), np.zeros(size + 1, np.int64)
+    of_axis, of_low, of_high = np.empty(4096, np.int64), np.empty(4096, np.int64), np.empty(4096, np.int64)
+    nodes = np.empty(depth + 2, np.int64)
+    low, high = np.empty((depth + 2, axes), np.int64), np.empty((depth + 2, axes), np.int64)
+    cost = np.empty((depth + 2, axes), np.int64)
+    total = np.empty((depth + 2, 2), np.int64)
+    count = used = 0
+    for t in range(trees):
+        nodes[0], low[0], high[0], cost[0], total[0] = forest.roots[t], box.low, box.high, box.part, box.total
+        waiting = 1 if box.total[0] + box.total[1] < limit else 0
+        while waiting > 0:
+            waiting -= 1
+            here, node = waiting, nodes[waiting]
+            axis = forest.test[node, 0]
+            if axis < 0:
+                leaf[count], key[count] = node, total[here, 0] + total[here, 1]
+                for j in range(axes):
+                    if low[here, j] != box.low[j] or high[here, j] != box.high[j]:
+                        if used == len(of_axis):
+                            of_axis, of_low, of_high = enlarged(of_axis), enlarged(of_low), enlarged(of_high)
+                        of_axis[used], of_low[used], of_high[used] = j, low[here, j], high[here, j]
+                        used += 1
+                count += 1
+                sides[count] = used
+                continue
+            visited[node] = True
+            at = np.int64(forest.test[node, 1])
+            at = at if ground.grid[axis] else ground.at[ground.base[axis] + at]
+            first_, last = low[here, axis], high[here, axis]
+            old, so_far, largest = cost[here, axis], total[here, 0], total[here, 1]
+            # The right child takes the place of its parent, and the left one lies above it.
+            for second in (1, 0):
+                side = half(ground, axis, at, first_, last, second)
+                if side.empty == 1:
+                    continue
+                own = side_of(ground, axis, side.low, side.high)
+                if so_far - old + own.part + max(largest, own.top) >= limit:
+                    continue
+                if waiting != here:
+                    low[waiting], high[waiting], cost[waiting] = low[here], high[here], cost[here]
+                nodes[waiting] = forest.test[node, 2 + second]
+                low[waiting, axis], high[waiting, axis], cost[waiting, axis] = side.low, side.high, own.part
+                total[waiting, 0], total[waiting, 1] = so_far - old + own.part, max(largest, own.top)
+                waiting += 1
+        first[t + 1] = count
+    return Reached(
+        leaf[:count].copy(), first, key[:count].copy(), sides[: count + 1].copy(), of_axis[:used].copy(),
+        of_low[:used].copy(), of_high[:used].copy(), visited,
+    )  # fmt: skip
+
+
+@compiled
+def advance(ground: Ground, reached: Reached, box: Box, limit: int, order: Array, begin: Array, end: Array) -> None:
+    """Move each place of `begin` on to the first one before its `end` whose leaf the box may reach; else to the end.
+
+    A leaf is reached if its part of the box is not empty, and at a cost < limit.
+    order: (L,) leaves; begin: (n,), changed here; end: (n,).
+    Long because no function is called, and no array taken out of a tuple, where millions of leaves are looked at.
+    """
+    grid, base, start, turn, last = ground.grid, ground.base, ground.start, ground.turn, ground.high
+    parts, tops, level_part, level_top = ground.part, ground.top, ground.level_part, ground.level_top
+    nearer, levels = ground.order, ground.order.shape[1]
+    sides, on, lowest, highest = reached.sides, reached.axis, reached.low, reached.high
+    part, low, high = box.part, box.low, box.high
+    whole, most = box.total[0], box.total[1]
+    for t in range(len(begin)):
+        place = begin[t]
+        while place < end[t]:
+            leaf = order[place]
+            total, largest = whole, most
+            for s in range(sides[leaf], sides[leaf + 1]):
+                axis = on[s]
+                one, other = low[axis], high[axis]
+                near = start[axis]
+                if grid[axis]:
+                    if lowest[s] <= one and other <= highest[s]:
+                        continue
+                    one, other = max(one, lowest[s]), min(other, highest[s])
+                    if one > other:
+                        total = limit
+                        break
+                    # As `side_of`.
+                    if one > near:
+                        g = base[axis] + (other if one >= turn[axis] and other == last[axis] else one) - 1
+                        total += parts[g]
+                        largest = max(largest, tops[g])
+                    elif other < near:
+                        g = base[axis] + other
+                        total += parts[g]
+                        largest = max(largest, tops[g])
+                else:
+                    one &= lowest[s]
+                    if one == low[axis]:
+                        continue
+                    if one == 0:
+                        total = limit
+                        break
+                    for k in range(levels):
+                        near = nearer[axis, k]
+                        if (one >> near) & 1:
+                            break
+                    total += level_part[axis, near]
+                    largest = max(largest, level_top[axis, near])
+                total -= part[axis]
+            if total + largest < limit:
+                break
+            place += 1
+        begin[t] = place
+
+
+@compiled
+def narrow(ground: Ground, box: Box, axis: int, side: Half) -> bool:
+    """Give a box another side on an axis, with its cost; returns whether there is none."""
+    box.low[axis], box.high[axis] = side.low, side.high
+    if side.empty == 0:
+        own = side_of(ground, axis, side.low, side.high)
+        box.total[0] += own.part - box.part[axis]
+        box.part[axis], box.top[axis] = own.part, own.top
+        box.total[1] = box.top.max()
+    return bool(side.empty == 1)
+
+
+@compiled
+def chosen(lists: Lists, events: Array, c: int, room: int, front: Array) -> Array:
+    """Trees (as flags) whose passed leaves must go, so that what the others' may still add stays below `room`.
+
+    Trees that cost many leaves for little margin stay.
+    """
+    order, gain, trees = lists.order[c], lists.gain[c], len(front)
+    began, cost = np.full(trees, -1, np.int64), np.zeros(trees, np.int64)
+    for e in range(len(events)):
+        if events[e, COMPARE] == c and events[e, WRITTEN] == 0:
+            t = events[e, TREE]
+            if began[t] < 0:
+                began[t] = events[e, BEGAN]
+            cost[t] += events[e, ENDED] - events[e, BEGAN]
+    taken = began >= 0
+    which = np.flatnonzero(taken)
+    saved, rate = np.zeros(trees, np.int64), np.zeros(len(which), np.float64)
+    for i in range(len(which)):
+        t = which[i]
+        saved[t] = gain[order[began[t]]] - gain[order[front[t]]]
+        rate[i] = float(saved[t]) / float(cost[t])
+    for i in np.argsort(rate, kind="mergesort"):
+        t = which[i]
+        if saved[t] >= room:
+            break
+        room -= saved[t]
+        taken[t] = False
+    return taken
+
+
+@compiled
+def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, front: Array, sums: Array) -> Array:
+    """Whether the passed leaves of a tree have to go for a leaf `trees` to close: (C, T) flags.
+
+    With no comparison that misses in some part of the goal, no flags at all: (0, T).
+    """
+    trees, compares = front.shape[1], front.shape[0]
+    taken = np.zeros((compares, trees), np.bool_)
+    for t in range(trees if compares > 0 else 0):
+        if front[0, t] == reached.first[t + 1]:  # A tree without a leaf closes by itself.
+            taken[0, t] = True
+            return taken
+    for p in range(len(aim.begin) - 1):
+        found = -1
+        for i in range(aim.begin[p], aim.begin[p + 1]):
+            c = aim.part_of[i]
+            if found < 0 and sums[c] < aim.need[c]:
+                found = c
+        if found < 0:
+            return taken[:0]
+        taken[found] |= chosen(lists, events, found, aim.need[found] - sums[found], front[found])
+    return taken
+
+
+@compiled
+def elaborate(
+    ground: Ground, aim: Aim, reached: Reached, lists: Lists, steps: Steps, box: Box, limit: int
+) -> Elaborated:
+    """Prune what the proof's leaves need.
+
+    Invariant: `front` and `sums` are those of the present box; what an event noted is undone when the box is left.
+    Long because fronts, events and the stack of open splits are one state, changed at every node and taken back.
+    """
+    trees, compares = len(reached.first) - 1, len(lists.gain)
+    first, end, order, gain = reached.first, reached.first[1:], lists.order, lists.gain
+    front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
+    moved, every = np.empty(trees, np.int64), np.arange(len(reached.leaf))
+    events, open_, out = np.empty((1024, 6), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
+    count = depth = written = 0
+    dead = box.total[0] + box.total[1] >= limit or (end == first[:-1]).any()
+    for c in range(compares):
+        front[c] = first[:-1]
+        for t in range(0 if dead else trees):
+            sums[c] += gain[c, order[c, first[t]]]
+    for node in range(len(steps.kind)):
+        kind = steps.kind[node]
+        for c in range(0 if dead or kind == OTHER else compares):
+            moved[:] = front[c]
+            advance(ground, reached, box, limit, order[c], moved, end)
+            for t in range(trees):
+                began, place = front[c, t], moved[t]
+                if place == began:
+                    continue
+                front[c, t] = place
+                if place < end[t]:
+                    sums[c] += gain[c, order[c, place]] - gain[c, order[c, began]]
+                if count == len(events):
+                    events = enlarged(events)
+                events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
+                events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, 0
+                count += 1
+        if kind == SPLIT:
+            axis, at = steps.axis[node], steps.at[node]
+            if depth == len(open_):
+                open_ = enlarged(open_)
+            row = open_[depth]
+            row[AXIS], row[OLD_LOW], row[OLD_HIGH], row[EVENTS] = axis, box.low[axis], box.high[axis], count
+            row[DEAD], row[SECOND], row[PLACE] = dead, 0, at
+            depth += 1
+            if not dead:
+                dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], 0))
+            continue
+        if not dead and kind == TREES:
+            taken = needed(aim, lists, reached, events[:count], front, sums)
+            if len(taken) < compares:
+                return Elaborated(out[:0].copy(), node)
+            for e in range(count):
+                c, t = events[e, COMPARE], events[e, TREE]
+                if events[e, WRITTEN] != 0 or not taken[c, t]:
+                    continue
+                events[e, WRITTEN] = 1
+                for place in range(events[e, BEGAN], events[e, ENDED]):
+                    if written == len(out):
+                        out = enlarged(out)
+                    out[written, 0], out[written, 1], out[written, 2] = events[e, NODE], t, order[c, place]
+                    written += 1
+        if not dead and kind == CELL:
+            for t in range(trees):
+                left, place = 0, first[t : t + 1].copy()
+                while place[0] < end[t]:
+                    began = place[0]
+                    advance(ground, reached, box, limit, every, place, end[t : t + 1])
+                    for leaf in range(began, place[0]):
+                        if written == len(out):
+                            out = enlarged(out)
+                        out[written, 0], out[written, 1], out[written, 2] = node, t, leaf
+                        written += 1
+                    left += place[0] < end[t]
+                    place[0] += 1
+                if left > 1:
+                    return Elaborated(out[:0].copy(), node)
+        # This leaf is done: go to the second child of the last split that has one left.
+        while depth > 0:
+            row = open_[depth - 1]
+            axis = row[AXIS]
+            while count > row[EVENTS]:
+                count -= 1
+                c, t = events[count, COMPARE], events[count, TREE]
+                front[c, t] = events[count, BEGAN]
+                if events[count, ENDED] < end[t]:
+                    sums[c] += gain[c, order[c, events[count, BEGAN]]] - gain[c, order[c, events[count, ENDED]]]
+            dead = row[DEAD] != 0
+            if not dead:
+                narrow(ground, box, axis, Half(row[OLD_LOW], row[OLD_HIGH], 0))
+            if row[SECOND] != 0:
+                depth -= 1
+                continue
+            row[SECOND] = 1
+            if not dead:
+                dead = narrow(ground, box, axis, half(ground, axis, row[PLACE], row[OLD_LOW], row[OLD_HIGH], 1))
+            break
+    return Elaborated(out[:written].copy(), -1)

@@ -1,0 +1,71 @@
+"""Two roads from a prover's proof about trees to a certificate: the prover's own arrays, and the statement alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mace.base.deadline import NEVER
+from mace.certify import elaboration, models, writer
+from mace.certify.writer import Certificate, certificate
+from mace.problem.question import Question
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Found, Limits, Refuted, Reply
+from tests.oracles.small_ensembles import random_question
+
+
+def written(question: Question, reply: Reply) -> Certificate:
+    assert reply.proof is not None
+    return certificate(question, claim(reply), reply.point if isinstance(reply, Found) else None, reply.proof)
+
+
+def claim(reply: Reply) -> Fraction | None:
+    return None if isinstance(reply, Refuted) else reply.lower
+
+
+def closing(made: Certificate) -> list[Any]:
+    """The proof without what is said of trees."""
+    return [node[:1] if node[0] in ("trees", "cell") else node for node in made.data["proof"] if node[0] != "prune"]
+
+
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_both_roads_lead_to_certificates_of_the_same_claim_that_are_accepted(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = random_question(seed)
+    reply = EnsembleOracle(question).ask(None, Limits())
+    if reply.proof is None:
+        return
+    assert elaboration.of_trees(question, claim(reply), reply.proof, NEVER) is not None
+    quick = written(question, reply)
+    monkeypatch.setattr(writer, "of_trees", lambda *_: None)
+    plain = written(question, reply)
+    for made in (quick, plain):
+        verdict = made.check()
+        assert verdict.accepted, verdict.reason
+    assert quick.data["statement"] == plain.data["statement"]
+    assert quick.data["witness"] == plain.data["witness"]
+    assert closing(quick) == closing(plain)
+    pairs = zip(quick.data["cuts"], plain.data["cuts"], strict=True)
+    assert all(one == other for one, other in pairs if one is not None and other is not None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tests_are_numbered_as_a_checker_numbers_them(seed: int) -> None:
+    from mace.proofs.kernel.ensembles import Ensemble
+
+    table = random_question(seed).model
+    numbers, known = models.numbering(table), Ensemble(models.model_part(table))
+    at = np.concatenate([[0], np.cumsum([tree.nodes for tree in table.trees])])
+    assert len(numbers.first) == len(known.tests)
+    for t, tree in enumerate(known.trees):
+        mine = numbers.test[at[t] : at[t + 1]][np.argsort(numbers.place[at[t] : at[t + 1]])]
+        assert mine.tolist() == tree.test
+
+
+def test_a_model_is_written_once_for_all_its_certificates() -> None:
+    question = random_question(3)
+    assert models.model_part(question.model) is models.model_part(question.model)

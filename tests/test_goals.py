@@ -130,6 +130,10 @@ def test_labels_of_any_type_are_named_by_their_text(label, text):
         ("great by 0.1", "'great by 0.1' is not a class"),
         ("p(good) >= 1.2", "lies between 0 and 1"),
         ("0.6 <= p(good) <= 0.3", "holds for no number"),
+        ("0.3 <= p(good) < 0.3", "holds for no number"),
+        ("0.3 < p(good) <= 0.3", "holds for no number"),
+        ("p(good, great) >= 0.7", "'good, great' is not a class"),
+        ("p(good or bad) >= 0.7", "'good or bad' is not a class"),
         ("0.3 <= p(good) >= 0.4", "bounds the same side twice"),
         ("p(good)", "says nothing about"),
         ("good by 0", "must be > 0"),
@@ -145,6 +149,9 @@ def test_a_text_that_names_no_goal_is_a_clear_error(text, message):
 def test_a_goal_that_names_no_class_lists_the_classes():
     with pytest.raises(GoalError, match="Its classes are 'bad', 'good'"):
         parse("great", ("bad", "good"))
+    for number in (7, 0.5, None, True):
+        with pytest.raises(GoalError, match="is not a class of this model"):
+            wanted([number], ("bad", "good"))
     with pytest.raises(GoalError, match="names no class"):
         wanted([], ("bad", "good"))
     with pytest.raises(GoalError, match="names no class"):
@@ -413,8 +420,9 @@ def test_what_a_model_cannot_say_is_an_error_that_says_so():
     softmax = mace.Explainer(fitted(LogisticRegression(max_iter=5000), THREE), SPACE)
     with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no two scores"):
         softmax.explain(row, goal="p(2) >= 0.7")
-    with pytest.raises(GoalError, match=r"`2 by 0\.5 in score`"):
-        softmax.explain(row, goal="p(2) <= 0.7")
+    for text in ("p(2) <= 0.7", "p(2) >= 0", "p(2) >= 1"):  # no logarithm of 0 is asked for
+        with pytest.raises(GoalError, match=r"`2 by 0\.5 in score`"):
+            softmax.explain(row, goal=text)
     with pytest.raises(GoalError, match=r"`2 by 0\.1 in score`"):
         softmax.explain(row, goal="2 by 0.1")
     without = mace.Explainer(fitted(LinearSVC(), TWO), SPACE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,97 +12,47 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import mace
+from mace.certify.writer import Certificate
 from mace.errors import MaceError
-from mace.explain.level import Level
-from mace.explain.levels import by_priority
-from mace.explain.search import Search, Searched
-from mace.problem.exclusions import AvoidNear
-from mace.problem.objectives import Objective, Priority, read_objectives, value_of
-from mace.problem.question import Question
-from mace.solve.protocol import Limits
+from mace.problem.objectives import Objective, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
-from tests.reference import points, random_question
-
-NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "sum", "l1 within 10%", "l1 within 0.05", "program")
-
-
-class Believing:
-    """What stands for the deployed model: the exact scores."""
-
-    def confirms(self, question: Question, point: tuple[int, ...]) -> bool:
-        return bool(question.has_goal(point))
-
-
-def searched(question: Question, priorities: tuple[Priority, ...], oracle: str = "auto") -> Searched:
-    search = Search(None, lambda _: None, oracle, None, None, None)  # type: ignore[arg-type]
-    return by_priority(search, question, priorities, Believing(), Limits.of(60.0))  # type: ignore[arg-type]
-
-
-def spec(name: str, space: Space, rng: np.random.Generator) -> Any:
-    if name == "cost":
-        return Objective("cost", prices={f: int(rng.integers(0, 5)) for f in space.names}, relative=Fraction(1, 20))
-    if name == "sum":
-        return {"l1": 1, "changes": Fraction(1, 4)}
-    if name == "program":
-        feature = next((f for f in space.features if f.numeric), None)
-        return "l0" if feature is None else f"return abs({feature.name} - 2) + 1\n"
-    return name
-
-
-def random_levels(seed: int, space: Space) -> tuple[Priority, ...]:
-    rng = np.random.default_rng(seed)
-    names = rng.permutation(NAMES)[: int(rng.integers(2, 4))]
-    return read_objectives([spec(str(name), space, rng) for name in names], space)
-
-
-def enumerated(question: Question, priorities: tuple[Priority, ...]) -> list[Fraction]:
-    """The optimum of every level, by looking at all points; empty where nothing has the goal."""
-    left = [p for p in points(question) if question.obeys(p) and question.has_goal(p)]
-    optima = []
-    for priority in priorities if left else ():
-        values = {p: value_of(question, priority.of, p) for p in left}
-        best = min(values.values())
-        optima.append(best)
-        left = [p for p in left if values[p] <= priority.held(best)]
-    return optima
-
-
-def compare(question: Question, priorities: tuple[Priority, ...], oracle: str = "auto") -> tuple[Level, ...]:
-    found = searched(question, priorities, oracle)
-    optima = enumerated(question, priorities)
-    if not optima:
-        assert found.bracket.status == "infeasible"
-        return found.levels
-    slack = Fraction(0) if found.levels[0].oracle == "ensembles" else Fraction(1, 10**6)
-    rough = oracle == "smt" or any(level.oracle == "smt" for level in found.levels)
-    for level, priority, optimum in zip(found.levels, priorities, optima, strict=True):
-        assert level.status == "optimal", level
-        assert level.exact_lower_bound <= optimum * priority.unit, (level, optimum)
-        if rough:  # a level that is open by a gap leaves more to the next
-            break
-        assert level.exact_distance is not None
-        assert abs(level.exact_distance / priority.unit - optimum) <= slack, (level, float(optimum))
-    point = found.bracket.point
-    assert point is not None and question.obeys(point) and question.has_goal(point)
-    return found.levels
-
-
-def plain(seed: int, kind: str | None = None) -> Question:
-    question = random_question(seed, kind)
-    return replace(question, avoid=tuple(a for a in question.avoid if not isinstance(a, AvoidNear)))
+from tests.levels import certified, compared, plain, random_levels
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_levels_are_those_of_enumeration(seed: int) -> None:
     question = plain(seed)
-    levels = compare(question, random_levels(seed, question.space))
+    certified(compared(question, random_levels(seed, question.space)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_the_solvers_agree(seed: int) -> None:
+    question = plain(seed)
+    compared(question, random_levels(seed, question.space), "z3")
+
+
+@pytest.mark.parametrize("seed", [0, 4, 8, 9, 10, 12, 14, 22])
+def test_a_level_that_claims_a_hair_more_is_refused(seed: int) -> None:
+    """What an earlier level allows, or the claim itself, is moved until some point contradicts the certificate."""
+    question = plain(seed, "forest")
+    priorities = read_objectives(["l1 within 10%", "linf", "changes"], question.space)
+    levels = [level for level in compared(question, priorities) if level.exact_lower_bound > 0 and level.proof]
+    assert len(levels) == 3
     for level in levels:
-        if level.proof is None:
-            continue
-        certificate = level.certificate
-        verdict = certificate.check()  # type: ignore[union-attr]
-        assert verdict.accepted, (level, verdict)
+        data = level.certificate.to_dict()
+        assert level.certificate.check().accepted
+        claim = data["statement"]["claim"]
+        if level.witness is not None:  # it is at the very distance of the claim
+            claim["closer_than"] = str(Fraction(claim["closer_than"]) + Fraction(1, 10**12))
+        elif data["statement"]["most_changes"] is not None:
+            data["statement"]["most_changes"] += 1
+        else:
+            rule = data["statement"]["rules"][-1]
+            rule[0], rule[2] = "<=", ["c", str(Fraction(rule[2][1]) + Fraction(1, 10**12))]
+        data["witness"] = None
+        assert not Certificate(data).check().accepted
 
 
 FRAME = pd.DataFrame({"age": [25, 40, 61, 33], "income": [900.0, 2500.0, 1200.0, 1800.0], "job": ["a", "b", "b", "a"]})

@@ -134,6 +134,30 @@ claim(
     certificate(AT_3, [[[0, None, number(2), False]], [[0, None, number(1), False]]], None, [["trees"]]),
     certificate(AT_3, [[[0, None, number(2), False]], [[0, None, number(3), False]]], None, [["trees"]]),
 )
+
+
+# What an earlier objective allows: 4 of the 10 steps of the range, as a rule; at 4 the goal is there.
+def spent(compare: str, most: str, of: Any) -> dict[str, Any]:
+    return {"rules": [[compare, ["+", ["c", "0"], of, ["max", ["c", "0"]]], ["c", most]]]}
+
+
+MOVED = ["*", "1/10", ["abs", ["-", ["x", 0], ["c", "0"]]]]
+BEYOND_IT = [["split", 0, 3], ["trees"], ["rule", 0]]
+claim(
+    "a point that spends all that an earlier objective allows",
+    certificate(AT_3, at_least(1.0), None, BEYOND_IT, **spent("<=", "4/10", MOVED)),
+    certificate(AT_3, at_least(1.0), None, BEYOND_IT, **spent("<", "4/10", MOVED)),
+)
+claim(
+    "a bound of an earlier objective that is a hair too small",
+    certificate(AT_3, at_least(1.0), None, BEYOND_IT, **spent("<=", "4000000001/10000000000", MOVED)),
+    certificate(AT_3, at_least(1.0), None, BEYOND_IT, **spent("<=", "3999999999/10000000000", MOVED)),
+)
+claim(
+    "one change, where an earlier objective counts them",
+    certificate(AT_3, at_least(1.0), None, BEYOND_IT, **spent("<=", "1", ["min", ["c", "1"], MOVED[2]])),
+    certificate(AT_3, at_least(1.0), None, BEYOND_IT, **spent("<", "1", ["min", ["c", "1"], MOVED[2]])),
+)
 # One change is allowed, and one is made.
 claim(
     "as many changes as are allowed",

@@ -420,6 +420,9 @@ def test_what_a_model_cannot_say_is_an_error_that_says_so():
     softmax = mace.Explainer(fitted(LogisticRegression(max_iter=5000), THREE), SPACE)
     with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no two scores"):
         softmax.explain(row, goal="p(2) >= 0.7")
+    with pytest.raises(GoalError) as refused:  # log(2 p / (1 - p)) = 1.5404.., log(p / (1 - p)) = 0.8472..
+        softmax.explain(row, goal="p(2) >= 0.7")
+    assert "`2 by 1.55 in score` is enough, and `2 by 0.84 in score` is needed" in str(refused.value)
     for text in ("p(2) <= 0.7", "p(2) >= 0", "p(2) >= 1"):  # no logarithm of 0 is asked for
         with pytest.raises(GoalError, match=r"`2 by 0\.5 in score`"):
             softmax.explain(row, goal=text)

@@ -44,6 +44,7 @@ class Writer:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        self._there: set[Path] = set()  # files of the model that hold it
 
     @cached_property
     def _text(self) -> bytes:
@@ -87,8 +88,10 @@ class Writer:
     def save(self, short: Certificate, path: Path) -> int:
         """Write a certificate, gzipped, and before it the model if it is not there; returns the certificate's size."""
         model = path.parent / (self._digest + MODEL)
-        if not model.exists() or model.read_bytes() != self._packed:
-            write_whole(model, self._packed)
+        if model not in self._there or not model.exists():
+            if not model.exists() or model.read_bytes() != self._packed:
+                write_whole(model, self._packed)
+            self._there.add(model)
         raw = zipped(canonical(short.data))
         write_whole(path, raw)
         return len(raw)

@@ -72,6 +72,13 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     return Elaborated(_cuts(question, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]]))
 
 
+def all_cuts(question: Question) -> list[int | None] | None:
+    """The cuts of all tests, for whoever has no proof yet; None where the prover's arrays do not hold the question."""
+    if not isinstance(question.model, Ensemble) or refusal(question) is not None:
+        return None
+    return _cuts(question, numbering(question.model).test >= 0)
+
+
 def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Grounded, Steps]:
     """The proof as arrays, and the arrays of the question with a cut wherever the proof splits a grid."""
     from mace.solve.ensembles.pruning import CELL, OTHER, SPLIT, TREES, Steps

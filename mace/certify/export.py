@@ -9,7 +9,7 @@ refutes the question, a "sat" is a candidate. What a format cannot say is a Mace
                  numbers between their least and largest: a wider question. No l0, l1, mixtures, rules, exclusions.
 * "mace":        the model and the goal, as a program over the model's columns that says whether the goal is possible;
                  neither distance nor rules, which are programs of their own.
-* "json":        the statement of a certificate (proofs/FORMAT.md), with the proof left empty.
+* "json":        the statement of a certificate (proofs/FORMAT.md) and the cuts of its tests, with the proof left empty.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ import numpy as np
 from mace.base.escape import one_line
 from mace.base.exact import above, as_written, below, exact
 from mace.base.files import write_whole
+from mace.certify.elaboration import all_cuts
 from mace.certify.writer import FORMAT, statement
 from mace.errors import CertificateError, MaceError, ModelError, NumberError
 from mace.problem.distance import Norm
 from mace.problem.question import Question
+from mace.proofs.convert import elaborated
 from mace.solve.networks.model import column_bounds, columns_of
 from mace.space.axes import GridAxis
 from mace.tables.margins import compare_slack
@@ -101,14 +103,15 @@ def _heading(question: Question, radius: Fraction | None, mark: str) -> str:
 
 
 def _as_statement(question: Question, radius: Fraction | None) -> dict[str, object]:
-    """A certificate without proof: the checker reads its statement, and refuses the empty proof."""
+    """A certificate that lacks its proof alone: the checker reads the rest, and refuses the empty proof."""
+    said, cuts = statement(question, radius), all_cuts(question)
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return {
         "mace_certificate": FORMAT,
         "about": about,
-        "statement": statement(question, radius),
+        "statement": said,
         "witness": None,
-        "cuts": [],
+        "cuts": elaborated(said, [])[0] if cuts is None else cuts,
         "proof": [],
     }
 

@@ -1,5 +1,7 @@
 """How fast linear models and networks are taken to the proved optimum: CPU seconds, one core, compilation excluded.
 
+Beside the search stand the seconds of writing and of checking the certificates, and their sizes; median and worst.
+
 python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
 python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
 """
@@ -18,6 +20,7 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
+from mace.certify.writer import certificate
 from mace.compilers.sklearn.linear import read_linear
 from mace.compilers.sklearn.mlp import read_mlp
 from mace.problem.distance import norm
@@ -83,7 +86,7 @@ def questions(space: Space, frame: pd.DataFrame, model: Any, goal: int, spec: st
 
 def measure(name: str, asked: list[Question], limit: float) -> None:
     """Print one line of the table."""
-    times, lengths, states = [], [], []
+    times, lengths, states, writing, checking, sizes = [], [], [], [0.0], [0.0], [0]
     NetworkOracle(asked[0]).ask(None, Limits.of(limit))  # compiles
     for question in asked:
         oracle, before = NetworkOracle(question), time.process_time()
@@ -95,13 +98,25 @@ def measure(name: str, asked: list[Question], limit: float) -> None:
             closed = reply.proof is not None and distance - (reply.lower or 0) <= Fraction(1, 10**9)
             assert question.has_goal(reply.point) and question.obeys(reply.point)
             lengths.append(len(reply.proof or []))
+        if isinstance(reply, Found) and reply.proof is not None:
+            before = time.process_time()
+            made = certificate(question, reply.lower, reply.point, reply.proof)
+            writing.append(time.process_time() - before)
+            before = time.process_time()
+            verdict = made.check()
+            checking.append(time.process_time() - before)
+            assert verdict.accepted, verdict.reason
+            sizes.append(made.length)
         states.append(closed)
         if not closed:
             print(f"    {reply}"[:200])
     print(
         f"{name:42s} median {statistics.median(times):8.4f}  worst {max(times):8.4f}"
         f"  optimal {sum(states)}/{len(states)}"
-        f"  proof nodes {statistics.median(lengths or [0]):6.0f} .. {max(lengths or [0])}",
+        f"  proof nodes {statistics.median(lengths or [0]):6.0f} .. {max(lengths or [0])}"
+        f"  write {statistics.median(writing[1:] or writing):6.4f} .. {max(writing):7.4f}"
+        f"  check {statistics.median(checking[1:] or checking):6.4f} .. {max(checking):7.4f}"
+        f"  kB {statistics.median(sizes[1:] or sizes) / 1000:5.0f} .. {max(sizes) / 1000:.0f}",
         flush=True,
     )
 

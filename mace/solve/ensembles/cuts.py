@@ -4,8 +4,8 @@ In:  a Question about an Ensemble.
 Out: every tree node as a test on an axis, numbered among the cuts of that axis (`tests_of`).
 Promise: a cut is confirmed by the model's own test on the float64 values at both sides of it; a guess, from the
 threshold and the cast, only saves time.
-Nothing here depends on where a row starts, but for a start off its axis's grid and for levels that it may not take:
-what was found for a model is kept, by everything it depends on.
+Nothing here depends on where a row starts, but for a start off its axis's grid: what was found for a model is kept, by
+everything it depends on.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _key(question: Question, j: int, columns: Sequence[tuple[int, Column]]) -> t
     """Everything that the tests on an axis depend on, beside the model."""
     axis, feature = question.axes[j], question.space.features[j]
     if isinstance(axis, LevelAxis):
-        return (j, *columns, axis.count, axis.allowed)
+        return (j, *columns, axis.count)
     # Cuts are looked for on the whole range of the feature, of which a row may allow a part.
     ends = (axis.lower, axis.last)
     if feature.numeric and axis.grid.extra is None:
@@ -211,7 +211,7 @@ def _of_grid(model: Ensemble, trees: Trees, here: Array, axis: GridAxis, column:
 
 
 def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, column: Column) -> Array:
-    """The mask of allowed levels that each node's test sends to the left."""
+    """The mask of levels, allowed or not, that each node's test sends to the left."""
     assert column.values is not None
     kinds, back = np.unique(np.stack([trees.threshold[here], trees.missing[here]]), axis=1, return_inverse=True)
     values = np.array(column.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
@@ -223,7 +223,7 @@ def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, colu
             cell = trees.members[node]
             left = [trees.missing[node] if x != x else among(cell, x) for x in model.seen(values).tolist()]
             masks[place] = np.array(left, np.int64) @ bits
-    return np.asarray(masks & axis.allowed)
+    return np.asarray(masks)
 
 
 def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:

@@ -21,7 +21,7 @@ from mace.certify.writer import certificate
 from mace.errors import CertificateError, MaceError
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket
-from mace.solve.ensembles import prover as ensembles
+from mace.solve.ensembles import plain
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Limits, Unknown
@@ -100,8 +100,8 @@ def test_a_search_that_ends_early_keeps_the_proof_of_what_it_refuted(monkeypatch
     question, _ = mace.Explainer(model, space).question(X.iloc[int(X.sum(axis=1).argmin())])
     oracle, bounded = EnsembleOracle(question), 0
     monkeypatch.setattr(oracle, "_first", lambda *_: None)  # no witness before the search
-    monkeypatch.setattr(ensembles, "_FIRST_BUDGET", 50)
-    monkeypatch.setattr(ensembles, "_LARGEST_BUDGET", 50)
+    monkeypatch.setattr(plain, "FIRST_BUDGET", 50)
+    monkeypatch.setattr(plain, "LARGEST_BUDGET", 50)
     for looks in range(0, 80, 4):
         clock = itertools.count()
         reply = oracle.ask(None, Limits(Deadline(1.0, looks, lambda ticks=clock: next(ticks))))

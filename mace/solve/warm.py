@@ -3,6 +3,7 @@
 In:  a model's table.    Out: how many seconds it took.
 Promise: afterwards a question about such a model compiles nothing (tests/oracles/test_compiled.py); what numba compiles
 is not charged to the first question, and is done once a process, mostly by reading what an earlier one kept on disk.
+Only the relaxation of trees is left out for ensembles below `LARGE`, whose searches hardly ever come to it.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
 """
 
@@ -14,13 +15,17 @@ from typing import assert_never
 
 import numpy as np
 
+from mace.base.deadline import NEVER
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
-from mace.solve.protocol import Found, Limits
+from mace.solve.protocol import Found, Gap, Limits
+from mace.solve.witnesses import Witnesses
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
+
+LARGE = 1000  # leaves
 
 
 def warm(table: Table) -> float:
@@ -29,6 +34,8 @@ def warm(table: Table) -> float:
     match table:
         case Ensemble():
             _trees()
+            if table.leaves >= LARGE:
+                _relaxation()
         case Network():
             _layers()
         case Formula():
@@ -47,6 +54,20 @@ def _trees() -> None:
     assert isinstance(found, Found)
     # Again without that point, so that a box has to be split where no tree does.
     EnsembleOracle(question.away(AvoidPoint(found.point))).ask(None, Limits(), best=found.point)
+
+
+@cache
+def _relaxation() -> None:
+    """What a search that stalls needs beside; smaller forests end before that."""
+    from mace.solve.ensembles.cells import ground
+    from mace.solve.ensembles.plain import Bound, Plain
+    from mace.solve.ensembles.prover import EnsembleOracle
+    from mace.solve.ensembles.stalled import relaxed
+
+    question = _question(_ensemble())
+    found = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(found, Found)
+    relaxed(Plain(Witnesses(question), ground(question), Bound(), found.point, Gap(), NEVER, 2**30))
 
 
 @cache

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-TABLES = ("ensembles", "networks", "against_z3", "smt", "boosters", "real_data", "audit", "limits")
+TABLES = ("ensembles", "breast_cancer", "networks", "against_z3", "smt", "boosters", "real_data", "audit", "limits")
 
 
 def main() -> None:

@@ -34,19 +34,19 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """All mutants of a source, each with one change."""
     tree = ast.parse(source)
-    skipped = set(decides_nothing(tree))
+    skipped = set(_skipped(tree))
     for place, node in enumerate(ast.walk(tree)):
         if id(node) in skipped:
             continue
-        for changed in changes(node):
+        for changed in _changes(node):
             whole = copy.deepcopy(tree)
             target = next(n for k, n in enumerate(ast.walk(whole)) if k == place)
-            replace(whole, target, changed)
+            _replace(whole, target, changed)
             line = getattr(node, "lineno", 0)
             yield Mutant(line, ast.unparse(node), ast.unparse(changed), ast.unparse(ast.fix_missing_locations(whole)))
 
 
-def decides_nothing(tree: ast.AST) -> Iterator[int]:
+def _skipped(tree: ast.AST) -> Iterator[int]:
     """The ids of nodes that decide nothing when the program runs."""
     for node in ast.walk(tree):
         asides: list[ast.AST | None] = []
@@ -65,7 +65,7 @@ def decides_nothing(tree: ast.AST) -> Iterator[int]:
                 yield from map(id, ast.walk(aside))
 
 
-def changes(node: ast.AST) -> Iterator[ast.AST]:
+def _changes(node: ast.AST) -> Iterator[ast.AST]:
     """What may stand instead of a node."""
     match node:
         case ast.Compare(left=left, ops=ops, comparators=rest):
@@ -95,7 +95,7 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Pass()
 
 
-def replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
     """Put a node in another one's place."""
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):

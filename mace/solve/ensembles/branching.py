@@ -5,9 +5,10 @@ Out: `Branching`: whether every box was closed, a lower bound, and the proof of 
 Promise: a node is closed by prices only where their exact bound says so; open nodes carry the prices of their bound, so
 that the bound stands with its proof whenever the search ends. A child's bound is never below its parent's.
 
-The nodes are boxes of cells, taken by their bounds. The plain search, which closes small boxes a thousand times faster,
-has a try at each; where it fails the box is split at a cut that the relaxation leaves open. The shares of the
-relaxation, rounded, are where points with the goal are looked for.
+The nodes are boxes of cells, taken by their bounds. A child's prices are its parent's, made better for its own box by
+a few rounds of dual ascent. The plain search, which closes small boxes faster, has a try at each; where it fails the
+box is split at a cut that the relaxation leaves open. The shares of the relaxation, rounded, are where points with the
+goal are looked for.
 """
 
 from __future__ import annotations
@@ -22,21 +23,25 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.problem.proof import Leaf, Priced, Proof, Split
+from mace.solve.ensembles.ascent import Active, Climbed, ascend, opened
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.highs import Solved, Solver
-from mace.solve.ensembles.relaxation import Exact, Relaxation
+from mace.solve.ensembles.relaxation import DIGITS, Exact, Relaxation
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
 RELIABLE = 3  # how often an axis was split, or tried, until no more trials are made
-TRIAL = 60  # iterations of such a trial
-WALKS = 60_000  # walks through trees that the plain search may take in one node
-FIRST = 0.3  # of the time that is left may go to the relaxation of all allowed points
+TRIAL, ROUNDS, FIRST_ROUNDS = 20, 200, 800  # of dual ascent: in such a trial, a node, the box of all allowed points
+STEP, FIRST_STEP = 0.3, 1.0  # how long its first steps are
+WALKS = 20_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
-QUANTILES = (0.5, 0.2, 0.8)  # of the shares of cells: where points with the goal are looked for
-DIGITS = (18, 26, 36)  # of prices: more are written only where fewer do not prove enough
-FRACTIONAL = 1e-6
+WAITED = 5  # or so many splits
+OFFERS = 60  # nodes in which points with the goal are looked for
+QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
+# Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
+# prove enough.
+ROUNDED = ((10, 2e-3), (14, 2e-4), (18, 2e-5), (26, 0.0), (36, 0.0))
+LEAST_MOVED = 0.05  # shares are known about so well
 
 
 class Closing(NamedTuple):
@@ -50,6 +55,7 @@ class Host(Protocol):
     """The search that stalled."""
 
     deadline: Deadline
+    room: int  # bytes
 
     @property
     def limit(self) -> int:
@@ -80,23 +86,34 @@ class Candidate(NamedTuple):
     cut: int
     share: float
 
+    @property
+    def decided(self) -> bool:
+        """Whether the relaxation has nearly all on one side."""
+        return not LEAST_MOVED < self.share < 1 - LEAST_MOVED
+
     def moved(self, side: int) -> float:
         """How much of the shares must change for a side to have all."""
-        return 1 - self.share if side == 0 else self.share
+        return max(LEAST_MOVED, 1 - self.share if side == 0 else self.share)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the goal in one node: the key that its multipliers prove, and the relaxation's shares and basis."""
+    """One part of the goal in one node: the key that its multipliers prove, and where the ascent ended."""
 
     key: int
     exact: Exact
-    solved: Solved
+    climbed: Climbed
+
+
+NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 4)
 
 
 @dataclass(slots=True)
 class Node:
-    """A box of cells; `near` is its own scaled distance, `split` and `children` are there once it is split."""
+    """A box of cells; `near` is its own scaled distance, `split` and `children` are there once it is split.
+
+    waited: how many splits lie between it and the last try of the plain search.
+    """
 
     low: Array
     high: Array
@@ -105,6 +122,11 @@ class Node:
     split: Split | None = None
     children: tuple[Node, ...] = ()
     proof: Proof | None = None
+    waited: int = 0
+
+    def forget(self) -> None:
+        """Keep of a closed box what its proof needs."""
+        self.parts = tuple(Part(part.key, part.exact, NO_CLIMB) for part in self.parts)
 
     @property
     def key(self) -> int:
@@ -119,65 +141,64 @@ class Branching:
         self.grounded, self.host = grounded, host
         self.size = Fraction(host.limit, grounded.scale)
         parts = range(len(grounded.aim.begin) - 1)
-        self.relaxations = [Relaxation(grounded, forest, part) for part in parts]
-        self.solvers = [Solver(relaxation, float(self.size)) for relaxation in self.relaxations]
+        self.relaxations = [Relaxation(grounded, forest, part, self.size) for part in parts]
         self.doubtful: Fraction | None = None
         self.root: Node | None = None
         self.heap: list[tuple[int, int, Node]] = []
-        self.nodes = 0
+        self.nodes, self.why = 0, ""
+        self.bytes = 24 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
         # What sides of cuts added to bounds for each part of the shares that moved: the sum, and of how many.
         self.gains: dict[tuple[int, int], tuple[float, int]] = {}
 
     # ------------------------------------------------------------------------------------------ bounds
 
-    def start(self) -> int | None:
-        """Solve the relaxation of all allowed points; the key that it proves, or None if there was no time for it."""
-        ground, parts = self.grounded.ground, []
-        for relaxation, solver in zip(self.relaxations, self.solvers, strict=True):
-            # The plain search goes on if this takes too long.
-            solved = solver.solve(ground.low, ground.high, self.host.deadline.share(FIRST))
-            if solved is None:
-                return None
-            parts.append(self._part(relaxation, solved, ground.low, ground.high))
-        self.root = Node(ground.low, ground.high, self.host.key_of(ground.low, ground.high), tuple(parts))
+    def start(self) -> int:
+        """Solve the relaxation of all allowed points; the key that it proves."""
+        ground = self.grounded.ground
+        low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
+        parts = []
+        for relaxation in self.relaxations:
+            rows, axes = len(relaxation.sides.tree), len(ground.grid)
+            zero = Climbed(0.0, np.zeros(rows), np.zeros(len(relaxation.compares)), np.zeros(axes), np.zeros(0))
+            parts.append(self._part(relaxation, low, high, Part(0, relaxation.nothing(), zero), FIRST_ROUNDS))
+        self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
         self._push(self.root)
         self._round(self.root)
         return self.root.key
 
-    def _part(self, relaxation: Relaxation, solved: Solved, low: Array, high: Array) -> Part:
+    def _part(self, relaxation: Relaxation, low: Array, high: Array, parent: Part, rounds: int) -> Part:
+        """Better prices for a box than its parent's, and what they prove."""
+        active = opened(relaxation.framed, low, high)
+        if active.empty:
+            return Part(CLOSED, parent.exact, parent.climbed)
+        climbed = self._climb(relaxation, active, parent, rounds)
         best: Part | None = None
-        for digits in DIGITS:
-            exact = relaxation.exact(solved.duals, self.size, digits)
-            key = self._key(relaxation.bound(exact, low, high))
+        for digits, smallest in ROUNDED:
+            exact = relaxation.exact(climbed, digits, smallest)
+            key = relaxation.key(relaxation.bound(exact, active), self.grounded.width == 0)
             if best is None or key > best.key:
-                best = Part(key, exact, solved)
-            if key >= self.host.limit or solved.value * self.grounded.scale < 0.9999 * self.host.limit:
+                best = Part(key, exact, climbed)
+            if key >= self.host.limit:
                 break
         assert best is not None
-        return best
+        return best if best.key >= parent.key else Part(parent.key, parent.exact, climbed)
 
-    def _key(self, bound: Fraction | None) -> int:
-        """The scaled distance that a bound proves: where every distance is whole, up to the next one."""
-        if bound is None:
-            return CLOSED
-        scaled = bound * self.grounded.scale
-        return max(0, min(CLOSED, math.floor(scaled) if self.grounded.width else math.ceil(scaled)))
+    def _climb(self, relaxation: Relaxation, active: Active, parent: Part, rounds: int) -> Climbed:
+        """Some rounds of dual ascent from a parent's multipliers."""
+        start, first = parent.climbed, rounds == FIRST_ROUNDS
+        target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * (1 + 1e-9)
+        return ascend(
+            relaxation.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
+            relaxation.largest, FIRST_STEP if first else STEP,
+        )  # fmt: skip
 
     def _child(self, parent: Node, low: Array, high: Array) -> Node:
-        near, limit = self.host.key_of(low, high), self.host.limit
-        parts = []
-        stop = float(limit) / self.grounded.scale * (1 + 1e-6)
-        for relaxation, solver, part in zip(self.relaxations, self.solvers, parent.parts, strict=True):
-            key = max(part.key, self._key(relaxation.bound(part.exact, low, high)))
-            kept = Part(key, part.exact, part.solved)
-            if max(key, near) < limit:
-                solved = solver.solve(low, high, self.host.deadline, stop=stop, basis=part.solved.basis)
-                if solved is not None:
-                    found = self._part(relaxation, solved, low, high)
-                    kept = found if found.key >= key else Part(key, part.exact, solved)
-            parts.append(kept)
-        return Node(low, high, near, tuple(parts))
+        near, parts = self.host.key_of(low, high), []
+        for relaxation, part in zip(self.relaxations, parent.parts, strict=True):
+            done = max(part.key, near) >= self.host.limit
+            parts.append(part if done else self._part(relaxation, low, high, part, ROUNDS))
+        return Node(low, high, near, tuple(parts), waited=parent.waited + 1)
 
     # ------------------------------------------------------------------------------------------ the loop
 
@@ -190,29 +211,32 @@ class Branching:
                 return True
             if self.host.deadline.over or self.host.near_enough(key):
                 return False
+            if self.nodes * self.bytes > self.host.room:
+                self.why = f"memory limit, reached at {self.nodes} nodes"
+                return False
             heapq.heappop(self.heap)
             closing = self._attempt(node)
-            if closing.proof is None:
-                cut = self._choose(node)
-                if cut is not None:
-                    self._divide(node, cut)
-                    continue
-                closing = self.host.attempt(node.low, node.high, None)
-            if closing.proof is None:
+            cut = None if closing.proof is not None else self._choose(node)
+            if closing.proof is None and (cut is None or (cut.decided and node.waited)):
+                closing = self.host.attempt(node.low, node.high, None if cut is None else WALKS)
+            if closing.proof is not None:
+                node.proof = closing.proof
+                if closing.doubtful is not None:
+                    self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
+            elif cut is not None:
+                self._divide(node, cut)
+            else:
                 self._push(node)
-                continue
-            node.proof = closing.proof
-            if closing.doubtful is not None:
-                self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
         return True
 
     def _attempt(self, node: Node) -> Closing:
         """Let the plain search have a try, where boxes with such bounds were not too large for it lately."""
         done = node.key / self.host.limit
-        if done < self.promising:
+        if done < self.promising and node.waited < WAITED:
             return Closing(None, None)
         closing = self.host.attempt(node.low, node.high, WALKS)
         self.promising = done if closing.proof is not None else done + CAUTION * (1 - done)
+        node.waited = 0
         return closing
 
     def _push(self, node: Node) -> None:
@@ -231,8 +255,11 @@ class Branching:
             self._learn(candidate, side, gained)
             if child.key < self.host.limit:
                 self._push(child)
-                self._round(child)
-        node.children = tuple(children)
+                if self.nodes < OFFERS:
+                    self._round(child)
+            else:
+                child.forget()
+        node.children, node.parts = tuple(children), ()
 
     def _half(self, node: Node, axis: int, cut: int, side: int) -> tuple[Array, Array]:
         """One side of a cut of an ordered axis, or of a level against all others."""
@@ -251,7 +278,7 @@ class Branching:
         part, tried = node.parts[place], 0
         least = 1e-6 * float(self.host.limit) / self.grounded.scale
         best, chosen = -1.0, None
-        for candidate in self._open(self.relaxations[place], part.solved.shares, node):
+        for candidate in self._open(self.relaxations[place], part.climbed.pieces, node):
             known = all(self.gains.get((candidate.axis, side), (0.0, 0))[1] >= RELIABLE for side in (0, 1))
             if not known and tried < CANDIDATES:
                 tried += 1
@@ -263,12 +290,12 @@ class Branching:
         return chosen
 
     def _trial(self, node: Node, place: int, candidate: Candidate, side: int) -> float:
-        """What a few iterations add to the bound on one side of a cut."""
-        part, limit = node.parts[place], float(self.host.limit) / self.grounded.scale
-        low, high = self._half(node, candidate.axis, candidate.cut, side)
-        basis = part.solved.basis
-        solved = self.solvers[place].solve(low, high, self.host.deadline, stop=limit, basis=basis, most=TRIAL)
-        gained = 0.0 if solved is None else max(0.0, min(solved.value, limit) - part.solved.value)
+        """What a few rounds add to the bound on one side of a cut."""
+        relaxation, part = self.relaxations[place], node.parts[place]
+        active = opened(relaxation.framed, *self._half(node, candidate.axis, candidate.cut, side))
+        unit, limit = math.ldexp(1.0, -relaxation.bits), float(self.host.limit) / self.grounded.scale
+        value = limit if active.empty else self._climb(relaxation, active, part, TRIAL).value * unit
+        gained = max(0.0, min(value, limit) - part.climbed.value * unit)
         self._learn(candidate, side, gained)
         return gained
 
@@ -281,19 +308,26 @@ class Branching:
         total, count = self.gains.get((candidate.axis, side), (0.0, 0))
         self.gains[candidate.axis, side] = (total + gained / candidate.moved(side), count + 1)
 
-    def _open(self, relaxation: Relaxation, shares: Array, node: Node) -> list[Candidate]:
+    def _open(self, relaxation: Relaxation, pieces: Array, node: Node) -> list[Candidate]:
         """Of every axis the cut, or level, that is most undecided, the most undecided first."""
         found = []
-        for columns in relaxation.columns:
-            begin = columns.first - relaxation.columns[0].first
-            here = shares[begin : begin + len(columns.items)]
-            undecided = np.minimum(here, 1 - here)
-            j = columns.axis
-            if self.grounded.ground.grid[j]:
-                undecided = np.where((columns.items >= node.low[j]) & (columns.items < node.high[j]), undecided, 0.0)
-            if len(here) and undecided.max() > FRACTIONAL:
+        for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-1].tolist(), strict=True):
+            j, items = columns.axis, columns.items
+            if not len(items):
+                continue
+            here = pieces[begin : begin + len(items)]
+            grid = bool(self.grounded.ground.grid[j])
+            if grid:
+                here = np.cumsum(here)
+                divides = (items >= node.low[j]) & (items < node.high[j])
+            else:
+                divides = (node.low[j] >> items & 1 == 1) & (node.low[j] != 1 << items)
+            if divides.any():
+                # Of cuts on which nothing is open the one next to where the shares lie.
+                nearest = -np.abs(np.arange(len(items)) + 0.5 - np.searchsorted(here, 0.5)) if grid else here
+                undecided = np.where(divides, np.minimum(here, 1 - here) + 1e-6 * nearest, -1.0)
                 k = int(np.argmax(undecided))
-                found.append(Candidate(j, int(columns.items[k]), float(here[k])))
+                found.append(Candidate(j, int(items[k]), float(here[k])))
         return sorted(found, key=lambda one: (abs(one.share - 0.5), one.axis))
 
     def _round(self, node: Node) -> None:
@@ -304,11 +338,11 @@ class Branching:
                 continue
             for quantile in QUANTILES:
                 cells = ground.start.copy()
-                for columns in relaxation.columns:
-                    begin, j, items = columns.first - relaxation.columns[0].first, columns.axis, columns.items
-                    here = part.solved.shares[begin : begin + len(items)]
+                for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-1].tolist(), strict=True):
+                    j, items = columns.axis, columns.items
+                    here = part.climbed.pieces[begin : begin + len(items)]
                     if ground.grid[j]:
-                        k = int(np.searchsorted(here, quantile))
+                        k = int(np.searchsorted(np.cumsum(here), quantile))
                         first = max(int(items[k - 1]) + 1 if k else 0, int(node.low[j]))
                         last = min(int(items[k]) if k < len(items) else int(node.high[j]), int(node.high[j]))
                         cells[j] = min(max(int(ground.start[j]), first), max(first, last))
@@ -339,5 +373,5 @@ class Branching:
                 proof.append(Leaf("distance"))
             else:
                 pairs = zip(self.relaxations, node.parts, strict=True)
-                proof.append(Priced(tuple(r.prices(part.exact, node.low, node.high) for r, part in pairs)))
+                proof.append(Priced(tuple(r.prices(p.exact, opened(r.framed, node.low, node.high)) for r, p in pairs)))
         return proof

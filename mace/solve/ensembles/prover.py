@@ -17,61 +17,26 @@ The compiled parts are imported on the first question: `import mace` does not pa
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
-from mace.problem.proof import Leaf, Node, Proof, Split
+from mace.problem.proof import Proof
 from mace.problem.question import Question
-from mace.solve.conditions import Closed, Cut, close_or_cut
-from mace.solve.ensembles.cells import Grounded, ground, moved, refusal, with_cut
+from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.costs import largest_delta
-from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.plain import Bound, Plain
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.solve.witnesses import Witnesses, Witnessing
-from mace.space.axes import Box as AnyBox
-from mace.space.axes import GridAxis, LevelAxis, Point
+from mace.solve.witnesses import Witnessing
+from mace.space.axes import Point
 
-if TYPE_CHECKING:
-    from mace.solve.ensembles.branching import Closing
-    from mace.solve.ensembles.search import Book, Scratch
-
-_NO_LIMIT = 2**62
-_FIRST_BUDGET, _LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
-_SECONDS_BETWEEN_LOOKS = 0.05
-_FIRST_ROOM = 4096  # nodes
-_BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 _MEMORY = 3 * 2**30
-MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes minutes with more
-PATIENCE = 3_000_000  # walks through trees, about two seconds: most questions that end at all end before it
+PATIENCE = 1_000_000  # walks through trees, about half a second: most questions that end at all end before it
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """Points at a distance >= `distance` (> if `inclusive`) are of no interest; none such if `distance` is None."""
-
-    distance: Fraction | None = None
-    inclusive: bool = False
-
-    def excludes(self, distance: Fraction) -> bool:
-        if self.distance is None:
-            return False
-        return distance > self.distance if self.inclusive else distance >= self.distance
-
-    def scaled(self, scale: int) -> int:
-        """The smallest key that is excluded for certain."""
-        if self.distance is None:
-            return _NO_LIMIT
-        return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
 
 
 class EnsembleOracle(Witnessing):
@@ -115,7 +80,7 @@ class EnsembleOracle(Witnessing):
         deadline = limits.deadline
         if self._grounded is None:
             self._grounded = ground(self.question, deadline)
-        bound = _Bound() if radius is None else _Bound(radius, inclusive=not strict)
+        bound = Bound() if radius is None else Bound(radius, inclusive=not strict)
         point = self._first(self._grounded, best, bound, deadline)
         room = min(limits.memory or _MEMORY, _MEMORY)
         refuted, proved = Fraction(0), None
@@ -124,9 +89,9 @@ class EnsembleOracle(Witnessing):
             assert isinstance(self.question.distance, Norm)
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
-                ball = _Bound(largest / part, inclusive=True)
-                search = _Search(self.witnesses, self._grounded, ball, None, gap, deadline, room)
-                reply = search.reply()
+                ball = Bound(largest / part, inclusive=True)
+                search = Plain(self.witnesses, self._grounded, ball, None, gap, deadline, room)
+                reply = _searched(search)
                 self._keep(search)
                 if isinstance(reply, Refuted):
                     assert ball.distance is not None
@@ -137,16 +102,16 @@ class EnsembleOracle(Witnessing):
                     if search.why:
                         return _better(reply, refuted, proved)
                     break
-        search = _Search(self.witnesses, self._grounded, bound, point, gap, deadline, room)
-        reply = search.reply()
+        search = Plain(self.witnesses, self._grounded, bound, point, gap, deadline, room)
+        reply = _searched(search)
         self._keep(search)
         return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply
 
-    def _keep(self, search: _Search) -> None:
+    def _keep(self, search: Plain) -> None:
         self._grounded = search.grounded
         self.statistics = search.statistics()
 
-    def _first(self, grounded: Grounded, best: Point | None, bound: _Bound, deadline: Deadline) -> Point | None:
+    def _first(self, grounded: Grounded, best: Point | None, bound: Bound, deadline: Deadline) -> Point | None:
         """The best point known before the search: the given one and a greedy one, whichever is nearer."""
         from mace.solve.ensembles.greedy import greedy
 
@@ -156,7 +121,7 @@ class EnsembleOracle(Witnessing):
         if best is not None and question.obeys(best):
             known, given = best, grounded.cells(best)
             if not bound.excludes(question.distance_of(best)):
-                bound = _Bound(question.distance_of(best))
+                bound = Bound(question.distance_of(best))
             else:
                 known = None
         changes = -1 if question.most_changes is None else question.most_changes
@@ -175,328 +140,14 @@ def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:
     return replace(reply, lower=refuted, proof=proof) if refuted > (reply.lower or 0) else reply
 
 
-class _Search:
-    """One search, with one bound to start from; the bound shrinks to the best point found."""
+def _searched(search: Plain) -> Reply:
+    """Search to the end, a limit or the gap; by the relaxation where the plain search stalls."""
+    finished = search.search(PATIENCE)
+    if search.stalled:
+        from mace.solve.ensembles.stalled import relaxed
 
-    def __init__(
-        self,
-        witnesses: Witnesses,
-        grounded: Grounded,
-        bound: _Bound,
-        point: Point | None,
-        gap: Gap,
-        deadline: Deadline,
-        room: int,
-    ) -> None:
-        from mace.solve.ensembles import search as ensembles_search
-        from mace.solve.ensembles import walk as ensembles_walk
-
-        self.kernel, self.walk = ensembles_search, ensembles_walk
-        self.witnesses, self.grounded = witnesses, grounded
-        question = self.question
-        self.bound = bound if point is None else _Bound(question.distance_of(point))
-        self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
-        self.why, self.stalled = "", False
-        self.relaxations, self.work = (
-            0,
-            np.zeros(8, np.int64),
-        )  # of the relaxation, and of the plain search in its nodes
-        self.box = self.walk.new_box(len(question.axes))
-        self.stack = self.walk.new_stack(grounded.depth)
-        self.book: Book = self.kernel.new_book(_FIRST_ROOM)
-        axes = grounded.ground
-        self.box.low[:], self.box.high[:] = axes.low, axes.high
-        self.walk.measure(axes, self.box)
-        self.forest = self.walk.shrink(axes, grounded.forest, self.box, bound_key(self.bound, grounded), self.stack)
-        self.scratch: Scratch = self._scratch()
-        self.book.key[0] = int(self.box.total.sum())
-
-    @property
-    def question(self) -> Question:
-        """The question, with what the deployed model has refused by now among its exclusions."""
-        return self.witnesses.question
-
-    def _scratch(self) -> Scratch:
-        return self.kernel.new_scratch(self.forest, len(self.grounded.ground.at), len(self.question.axes))
-
-    def statistics(self) -> dict[str, int]:
-        """How much work it was: nodes written, boxes evaluated, trees walked."""
-        count = self.book.count + self.work
-        names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
-        leaves = int((self.forest.test[:, 0] < 0).sum())
-        found = {name: int(count[place]) for name, place in names.items()}
-        return found | {"leaves": leaves, "relaxations": self.relaxations}
-
-    # ------------------------------------------------------------------------------------------ the loop
-
-    def reply(self) -> Reply:
-        """Search to the end, a limit or the gap, and say what was found."""
-        finished = self.search(PATIENCE)
-        if self.stalled:
-            reply = self._relaxed()
-            if reply is not None:
-                return reply
-            finished = self.search()
-        return self._said(self._doubtful(), None if finished else self._lower(), self.proof())
-
-    def _said(self, doubtful: Fraction | None, lower: Fraction | None, proof: Proof) -> Reply:
-        """The reply of a search.
-
-        doubtful, lower: the least distance of a doubtful cell, and of an open box; None where there is none.
-        """
-        if lower is None and doubtful is None:
-            return Refuted(proof) if self.point is None else Found(self.point, self.bound.distance, proof)
-        open_, why = [one for one in (lower, doubtful) if one is not None], self.why
-        if doubtful is not None:
-            why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
-        if self.point is None:
-            return Unknown(why, min(open_), proof)
-        assert self.bound.distance is not None
-        return Found(self.point, min(self.bound.distance, *open_), proof, why)
-
-    def _doubtful(self) -> Fraction | None:
-        """The least distance of a cell that may or may not have the goal, if it is nearer than the point found."""
-        used = slice(0, int(self.book.count[self.kernel.NODES]))
-        nodes = np.flatnonzero(self.book.state[used] == self.kernel.DOUBTFUL).tolist()
-        distances = [self.question.distance_of(self._load(node)) for node in nodes]
-        return min((d for d in distances if not self.bound.excludes(d)), default=None)
-
-    def search(self, walks: int | None = None) -> bool:
-        """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met).
-
-        walks: through trees, after which the search pauses; then it is `stalled`.
-        """
-        kernel, count = self.kernel, self.book.count
-        most = -1 if self.question.most_changes is None else self.question.most_changes
-        budget = _FIRST_BUDGET
-        # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
-        while True:
-            if self.deadline.over:
-                self.why = self.deadline.why
-                return False
-            self.stalled = walks is not None and int(count[kernel.WORK]) >= walks
-            if self.stalled:
-                return False
-            if walks is not None:
-                budget = min(budget, walks - int(count[kernel.WORK]))
-            began = time.perf_counter()
-            limit = bound_key(self.bound, self.grounded)
-            ended = kernel.run(
-                self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
-                self.scratch, self.stack, limit, self.grounded.width, self._enough(limit), most,
-                budget,
-            )  # fmt: skip
-            # Where the search pauses changes nothing in what it does; only how soon it notices the deadline.
-            quick = time.perf_counter() - began < _SECONDS_BETWEEN_LOOKS
-            budget = min(2 * budget, _LARGEST_BUDGET) if quick else max(budget // 2, 1)
-            if ended == kernel.GOAL:
-                self._witness(int(count[kernel.WITNESS]))
-            elif ended == kernel.FULL:
-                if 2 * len(self.book.key) * _BYTES_A_NODE > self.room:
-                    self.why = f"memory limit, reached at {int(count[kernel.NODES])} nodes"
-                    return False
-                self.book = kernel.grown(self.book)
-                count = self.book.count
-            elif ended != kernel.BUDGET and self._settle():
-                continue
-            elif ended == kernel.DONE:
-                return True
-            elif ended == kernel.GAP:
-                return False
-
-    # ------------------------------------------------------------------------------------------ the relaxation
-
-    def _relaxed(self) -> Reply | None:
-        """Go on by the linear relaxation; None where that knows no more than the plain search."""
-        axes = self.grounded.ground
-        if not self.bound.distance or not (axes.part.any() or axes.level_part.any()):
-            return None  # without a radius there is nothing to spend; the largest change alone is no sum
-        if int((self.forest.test[:, 0] < 0).sum()) > MOST_LEAVES:
-            return None
-        from mace.solve.ensembles.branching import Branching
-
-        branching = Branching(self.grounded, self.forest, self)
-        root = branching.start()
-        if root is None or root <= self._lower() * self.grounded.scale:
-            return None
-        finished = branching.run()
-        self.why = "" if finished else self.why or (self.deadline.why if self.deadline.over else "")
-        self.relaxations = branching.nodes
-        lower = None if finished else Fraction(branching.key, self.grounded.scale)
-        return self._said(branching.doubtful, lower, branching.proof())
-
-    @property
-    def limit(self) -> int:
-        """The scaled distance from which on nothing is of interest."""
-        return bound_key(self.bound, self.grounded)
-
-    def near_enough(self, key: int) -> bool:
-        """Whether a lower bound meets the gap."""
-        return key >= self._enough(self.limit)
-
-    def key_of(self, low: Array, high: Array) -> int:
-        """The scaled distance of a box."""
-        self.box.low[:], self.box.high[:] = low, high
-        self.walk.measure(self.grounded.ground, self.box)
-        return int(self.box.total.sum())
-
-    def offer(self, cells: Array) -> None:
-        """Look for a nearer point with the goal around these cells."""
-        from mace.solve.ensembles.greedy import from_near
-
-        most = -1 if self.question.most_changes is None else self.question.most_changes
-        found = from_near(self.grounded, most, cells, self.deadline)
-        if found is None:
-            return
-        grid = self.grounded.ground.grid
-        point = self.grounded.nearest(np.where(grid, found, np.int64(1) << np.where(grid, 0, found)), found)
-        near = self.question.obeys(point) and not self.bound.excludes(self.question.distance_of(point))
-        if near and self.question.has_goal(point) is not False and self.witnesses.counts(point):
-            self.point, self.bound = point, _Bound(self.question.distance_of(point))
-
-    def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
-        """Search a box by the plain search."""
-        from mace.solve.ensembles.branching import Closing
-
-        grounded = self.grounded.inside(low, high)
-        part = _Search(self.witnesses, grounded, self.bound, self.point, Gap(), self.deadline, self.room)
-        finished = part.search(walks)
-        self.point, self.bound = part.point, part.bound
-        self.work += part.book.count
-        return Closing(part.proof(), part._doubtful()) if finished else Closing(None, None)
-
-    def _enough(self, limit: int) -> int:
-        """The smallest open key that meets the gap."""
-        upper = self.bound.distance
-        allowance = max(self.gap.absolute, self.gap.relative * (upper or 0))
-        if upper is None or self.point is None or not allowance:
-            return limit
-        return max(0, math.ceil((upper - allowance) * self.grounded.scale))
-
-    def _lower(self) -> Fraction:
-        """No allowed point with the goal is closer than this: the smallest key of an open box."""
-        kernel, book = self.kernel, self.book
-        open_nodes = [*book.heap[: min(1, book.count[kernel.HEAP])], *book.pending[: book.count[kernel.WAITING]]]
-        keys = [int(book.key[node]) for node in open_nodes]
-        return Fraction(min(keys, default=0), self.grounded.scale)
-
-    def _load(self, node: int) -> Point:
-        """Fill in the box of a node; returns its nearest point."""
-        self.kernel.load(self.grounded.ground, self.book, node, self.box)
-        self.walk.measure(self.grounded.ground, self.box)
-        return self.grounded.nearest(self.box.low, self.box.high)
-
-    def _settle(self) -> bool:
-        """Compare pending boxes with the bound in exact numbers; whether any of them is still of interest."""
-        kernel, book = self.kernel, self.book
-        pending = book.pending[: book.count[kernel.WAITING]].tolist()
-        book.count[kernel.WAITING] = 0
-        alive = False
-        for node in pending:
-            if self.bound.excludes(self.question.distance_of(self._load(node))):
-                book.state[node] = kernel.DISTANCE
-            else:
-                book.settled[node] = 1
-                kernel.push(book, node)
-                alive = True
-        return alive
-
-    def _witness(self, node: int) -> None:
-        """The nearest point of a box has the goal: take it if it is allowed, else look at what forbids it."""
-        point = self._load(node)
-        if not self.question.obeys(point):
-            self._forbidden(node, point)
-            return
-        distance = self.question.distance_of(point)
-        if not self.bound.excludes(distance):
-            if not self.grounded.aim.fuzzy and not self.question.has_goal(point):
-                raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
-            counts = self.witnesses.counts(point)
-            if counts is False:  # it is excluded now
-                self._forbidden(node, point)
-                return
-            if counts is None:
-                self.book.settled[node] = self.kernel.DOUBTED
-                self.kernel.push(self.book, node)
-                return
-            self.point, self.bound = point, _Bound(distance)
-            self.book.settled[:] = 0
-        self.book.state[node] = self.kernel.DISTANCE
-
-    # ------------------------------------------------------------------------------------------ rules and exclusions
-
-    def _forbidden(self, node: int, point: Point) -> None:
-        """Close a box by a rule or an exclusion that its nearest point breaks, or split it."""
-        match close_or_cut(self.question, self._sides(), point):
-            case Closed(by=by, number=number):
-                self.book.state[node] = self.kernel.AVOID if by == "avoid" else self.kernel.RULE
-                self.book.note[node] = number
-            case Cut(axis=axis, at=at):
-                self._split(node, axis, at)
-
-    def _sides(self) -> AnyBox:
-        """The box in indices of the axes."""
-        return tuple(
-            int(low) if isinstance(axis, LevelAxis) else self.grounded.interval(j, int(low), int(high))
-            for j, (axis, low, high) in enumerate(zip(self.question.axes, self.box.low, self.box.high, strict=True))
-        )
-
-    def _split(self, node: int, axis: int, at: int) -> None:
-        """Split a node at an index (or mask) that may not be a cut of any tree; both children are open."""
-        kernel, grounded = self.kernel, self.grounded
-        place = np.flatnonzero(grounded.cuts(axis) == at)
-        cut = int(place[0]) if len(place) else self._new_cut(axis, at)
-        if self.book.count[kernel.NODES] + 2 > len(self.book.key):
-            self.book = kernel.grown(self.book)
-        self._load(node)
-        limit = bound_key(self.bound, self.grounded)
-        near = kernel.split(self.grounded.ground, self.book, node, self.box, axis, cut, limit)
-        kernel.push(self.book, near)
-
-    def _new_cut(self, axis: int, at: int) -> int:
-        norm = self.question.distance
-        assert isinstance(norm, Norm)
-        self.grounded, place = with_cut(self.grounded, norm, axis, at)
-        if isinstance(self.question.axes[axis], GridAxis):
-            self.forest = self.forest._replace(test=moved(self.forest.test, axis, place))
-            used = slice(0, int(self.book.count[self.kernel.NODES]))
-            later = (self.book.axis[used] == axis) & (self.book.cut[used] >= place)
-            self.book.cut[used][later] += 1
-        self.scratch = self._scratch()
-        return place
-
-    # ------------------------------------------------------------------------------------------ the proof
-
-    def proof(self) -> Proof:
-        """The tree of all nodes, in preorder. Open nodes are at least as far as the bound that is claimed."""
-        kernel, book = self.kernel, self.book
-        rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
-        rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
-        rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
-        used = int(book.count[kernel.NODES])
-        child, state, note = book.child[:used], book.state[:used], book.note[:used]
-        base, at = self.grounded.ground.base, self.grounded.ground.at
-        nodes = np.empty(used, object)
-        inner = child >= 0
-        first = child[inner]
-        # Few are different, so that millions of nodes are made of few objects.
-        places, back = np.unique(base[book.axis[first]] + book.cut[first], return_inverse=True)
-        axes = np.searchsorted(base, places, side="right") - 1
-        nodes[inner] = _objects(map(Split, axes.tolist(), at[places].tolist()))[back]
-        kinds, back = np.unique(note[~inner] * len(rules) + state[~inner], return_inverse=True)
-        pairs = (divmod(kind, len(rules)) for kind in kinds.tolist())
-        nodes[~inner] = _objects(Leaf(rules[kind], number) for number, kind in pairs)[back]  # type: ignore[arg-type]
-        return cast(Proof, nodes[kernel.preorder(child)].tolist())
-
-
-def _objects(nodes: Iterable[Node]) -> Array:
-    """An array of nodes, which numpy would otherwise take for arrays themselves."""
-    found = list(nodes)
-    array = np.empty(len(found), object)
-    array[:] = found
-    return array
-
-
-def bound_key(bound: _Bound, grounded: Grounded) -> int:
-    """The scaled limit of a bound."""
-    return bound.scaled(grounded.scale)
+        reply = relaxed(search)
+        if reply is not None:
+            return reply
+        finished = search.search()
+    return search.said(search.doubtful(), None if finished else search.lower(), search.proof())

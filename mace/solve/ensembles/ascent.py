@@ -1,0 +1,406 @@
+"""Dual ascent on the linear relaxation of trees, compiled: prices under which all trees share one distance.
+
+In:  a `Frame`: the leaves, rows and pieces of a relaxation in arrays; a box in cells and masks; prices to start from.
+Out: better prices (`ascend`), and what rounded ones prove in whole numbers (`proved`).
+Promise: what `proved` returns is a lower bound whatever the prices; how good `ascend`'s are changes only the speed.
+
+For given prices the relaxation falls apart: each axis takes its cheapest piece, each tree its cheapest leaf. Where a
+tree's leaf lies on a side of a cut and the axis's piece does not, the price of that side rises, in the opposite case it
+falls: a subgradient. Steps are Polyak's towards the distance that is to be proved, shorter for prices that moved much,
+along a direction that keeps a part of the one before. Pieces taken on the way, the later ones counted more, approach
+the primal solution.
+Source: Held, Wolfe, Crowder 1974, "Validation of subgradient optimization"; Camerini, Fratta, Maffioli 1975 (the
+direction); Duchi, Hazan, Singer 2011 (steps by price); Barahona, Anbil 2000, "The volume algorithm" (the primal side).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mace.solve.compiled import compiled
+from mace.solve.ensembles.cuts import Array
+
+OUTSIDE, CUTTING, WITHIN = -1, 0, 1
+NOTHING, ANYTHING = -(2**62), 2**62  # what `proved` says where its sums do not fit, and of a box without the goal
+LARGEST = 2.0**59  # units that sums may have
+KEPT = 0.6  # of the last direction
+PATIENT = 4  # rounds without a better bound, after which steps get shorter
+SHORTER = 0.6
+LATER = 1.05  # a round's pieces count so many times those of the round before
+LOOK = 50  # rounds, in which this part of what is missing must be gained for the ascent to go on
+SLOW = 0.02
+
+
+class Frame(NamedTuple):
+    """One relaxation. T trees, L leaves, P pairs of a leaf and a row, R rows, J axes, K pieces, C comparisons.
+
+    first:  (T + 1,) where each tree's leaves begin. at: (L + 1,) where each leaf's rows begin in `rows`, (P,).
+    gain:   (C, L) scaled gains, need: (C,) what their sums must reach.
+    axis, cut, side, place: (R,) of a row: its side of a cut, in cells or as a mask; the cut's place among the pieces.
+    grid:   (J,) whether an axis is ordered.
+    begin:  (J + 1,) where each axis's pieces begin; begin_cell, end_cell: (K,) their first and last cell, or the level.
+    part, top: (K,) costs in units, rounded down.
+    """
+
+    first: Array
+    at: Array
+    rows: Array
+    gain: Array
+    need: Array
+    axis: Array
+    cut: Array
+    side: Array
+    place: Array
+    grid: Array
+    begin: Array
+    begin_cell: Array
+    end_cell: Array
+    part: Array
+    top: Array
+
+
+class Active(NamedTuple):
+    """What of a frame a box leaves open.
+
+    first, leaf, at: as in `Frame`, for the leaves that are reached; row: their rows, as places in `number`.
+    number:     the rows whose cut divides the box.
+    begin, end: (J,) the pieces begin..end - 1 that meet the box; mask: (J,) of a level axis the pieces themselves.
+    empty:      whether some tree has no leaf.
+    """
+
+    first: Array
+    leaf: Array
+    at: Array
+    row: Array
+    number: Array
+    begin: Array
+    end: Array
+    mask: Array
+    empty: bool
+
+
+class Climbed(NamedTuple):
+    """Prices by row, multipliers by comparison and axis, the bound in units (floats), and the share of every piece."""
+
+    value: float
+    prices: Array
+    goal: Array
+    shares: Array
+    pieces: Array
+
+
+@compiled
+def state(frame: Frame, row: int, low: Array, high: Array) -> int:
+    """Whether a box lies on a row's side whole, in part, or not at all."""
+    axis, cut = frame.axis[row], frame.cut[row]
+    if frame.grid[axis]:
+        below, above = high[axis] <= cut, low[axis] > cut
+    else:
+        below, above = low[axis] & ~cut == 0, low[axis] & cut == 0
+    if frame.side[row] == 1:
+        below, above = above, below
+    return WITHIN if below else OUTSIDE if above else CUTTING
+
+
+@compiled
+def opened(frame: Frame, low: Array, high: Array) -> Active:
+    """The leaves, rows and pieces of a box of cells and masks."""
+    rows, trees, axes = len(frame.axis), len(frame.first) - 1, len(frame.grid)
+    place = np.empty(rows, np.int32)
+    number = np.empty(rows, np.int32)
+    open_rows = 0
+    for r in range(rows):
+        found = state(frame, r, low, high)
+        place[r] = -1 if found == WITHIN else -2
+        if found == CUTTING:
+            place[r] = open_rows
+            number[open_rows] = r
+            open_rows += 1
+    first = np.empty(trees + 1, np.int32)
+    leaf = np.empty(len(frame.at) - 1, np.int32)
+    at = np.empty(len(frame.at), np.int32)
+    row = np.empty(len(frame.rows), np.int32)
+    leaves, pairs, empty = 0, 0, False
+    for t in range(trees):
+        first[t] = leaves
+        for one in range(frame.first[t], frame.first[t + 1]):
+            at[leaves] = pairs
+            kept, reached = pairs, True
+            for k in range(frame.at[one], frame.at[one + 1]):
+                where = place[frame.rows[k]]
+                if where == -2:
+                    reached = False
+                    break
+                if where >= 0:
+                    row[kept] = where
+                    kept += 1
+            if reached:
+                pairs = kept
+                leaf[leaves] = one
+                leaves += 1
+        if first[t] == leaves:
+            empty = True
+    first[trees], at[leaves] = leaves, pairs
+    begin, end, mask = np.empty(axes, np.int32), np.empty(axes, np.int32), np.zeros(axes, np.int64)
+    for j in range(axes):
+        begin[j], end[j] = frame.begin[j], frame.begin[j + 1]
+        if frame.grid[j]:
+            while frame.end_cell[begin[j]] < low[j]:
+                begin[j] += 1
+            while frame.begin_cell[end[j] - 1] > high[j]:
+                end[j] -= 1
+        else:
+            mask[j] = low[j]
+    return Active(
+        first, leaf[:leaves].copy(), at[: leaves + 1].copy(), row[:pairs].copy(), number[:open_rows].copy(), begin, end,
+        mask, empty,
+    )  # fmt: skip
+
+
+@compiled
+def on_side(frame: Frame, row: int, piece: int) -> bool:
+    """Whether a piece of the row's axis lies on its side."""
+    axis = frame.axis[row]
+    if frame.grid[axis]:
+        return bool((piece - frame.begin[axis] <= frame.place[row]) == (frame.side[row] == 0))
+    return bool(((frame.cut[row] >> frame.begin_cell[piece]) & 1 == 1) == (frame.side[row] == 0))
+
+
+@compiled
+def payments(frame: Frame, active: Active, prices: Array, paid: Array) -> None:
+    """What every piece of the box pays; prices: one for each row of `active`."""
+    paid[:] = 0
+    for i in range(len(active.number)):
+        price = prices[i]
+        if price == 0:
+            continue
+        r = active.number[i]
+        axis = frame.axis[r]
+        if frame.grid[axis]:
+            cut = frame.begin[axis] + frame.place[r] + 1
+            # As differences from piece to piece: they are added up at the end.
+            if frame.side[r] == 0:
+                paid[active.begin[axis]] += price
+                paid[cut] -= price
+            else:
+                paid[cut] += price
+        else:
+            for piece in range(active.begin[axis], active.end[axis]):
+                if on_side(frame, r, piece):
+                    paid[piece] += price
+    for j in range(len(frame.grid)):
+        if frame.grid[j]:
+            for piece in range(active.begin[j] + 1, active.end[j]):
+                paid[piece] += paid[piece - 1]
+
+
+@compiled
+def onto_simplex(shares: Array) -> None:
+    """The nearest shares >= 0 whose sum is at most 1."""
+    total = 0.0
+    for j in range(len(shares)):
+        shares[j] = max(0.0, shares[j])
+        total += shares[j]
+    if total <= 1.0:
+        return
+    least, most = 0.0, total
+    for _ in range(60):
+        level, left = (least + most) / 2, 0.0
+        for j in range(len(shares)):
+            left += max(0.0, shares[j] - level)
+        if left > 1.0:
+            least = level
+        else:
+            most = level
+    for j in range(len(shares)):
+        shares[j] = max(0.0, shares[j] - most)
+
+
+@compiled
+def ascend(
+    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, size: float, target: float, rounds: int,
+    largest: bool, length: float,
+) -> Climbed:  # fmt: skip
+    """Better multipliers than the given ones for what `active` leaves open.
+
+    prices: (R,) and goal: (C,), per scaled gain, in units; shares: (J,). size: units by which steps are measured.
+    target: a bound that is good enough, in units; `rounds` at most. largest: whether the largest change has a cost.
+    length: of the first steps, as a part of Polyak's.
+    Long because each round is one pass over leaves, pieces and rows, and its arrays are made once.
+    """
+    trees, axes, compares = len(active.first) - 1, len(frame.grid), len(frame.need)
+    open_rows, leaves = len(active.number), len(active.leaf)
+    price, best_price = np.empty(open_rows), np.empty(open_rows)
+    for i in range(open_rows):
+        price[i] = prices[active.number[i]] / size
+    way, change = np.zeros(open_rows), np.empty(open_rows)
+    seen = np.ones(open_rows)  # squared subgradients so far
+    goal, shares = goal / size, shares.copy()
+    best_goal, best_shares = goal.copy(), shares.copy()
+    # Multipliers of comparisons are moved in units in which a tree's gain changes by about a tenth of a price.
+    unit = np.empty(compares)
+    for c in range(compares):
+        spread = 0.0
+        for t in range(trees):
+            most, least = frame.gain[c, active.leaf[active.first[t]]], frame.gain[c, active.leaf[active.first[t]]]
+            for k in range(active.first[t], active.first[t + 1]):
+                most, least = max(most, frame.gain[c, active.leaf[k]]), min(least, frame.gain[c, active.leaf[k]])
+            spread += float(most - least)
+        unit[c] = max(10.0 * spread / trees, 1.0)
+    goal_way, goal_change = np.zeros(compares), np.zeros(compares)
+    share_way, share_change = np.zeros(axes), np.zeros(axes)
+    worth = np.empty(leaves)
+    paid = np.zeros(len(frame.part) + 1)
+    taken = np.zeros(len(frame.part))
+    chosen = np.empty(axes, np.int64)
+    best, before, idle, weight = -np.inf, -np.inf, 0, 1.0
+    aim = target / size
+    for turn in range(rounds):
+        total = 0.0
+        change[:] = 0.0
+        for c in range(compares):
+            total += goal[c] * frame.need[c]
+            goal_change[c] = frame.need[c]
+        for k in range(leaves):
+            own = 0.0
+            for c in range(compares):
+                own -= goal[c] * frame.gain[c, active.leaf[k]]
+            worth[k] = own
+        for t in range(trees):
+            least, found = np.inf, active.first[t]
+            for k in range(active.first[t], active.first[t + 1]):
+                own = worth[k]
+                for i in range(active.at[k], active.at[k + 1]):
+                    own += price[active.row[i]]
+                if own < least:
+                    least, found = own, k
+            total += least
+            for c in range(compares):
+                goal_change[c] -= frame.gain[c, active.leaf[found]]
+            for i in range(active.at[found], active.at[found + 1]):
+                change[active.row[i]] += 1.0
+        payments(frame, active, price, paid)
+        for j in range(axes):
+            least, found = np.inf, active.begin[j]
+            for piece in range(active.begin[j], active.end[j]):
+                if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                    own = (frame.part[piece] + shares[j] * frame.top[piece]) / size - paid[piece]
+                    if own < least:
+                        least, found = own, piece
+            total += least
+            chosen[j] = found
+            taken[found] += weight
+            share_change[j] = frame.top[found] / size
+        weight *= LATER
+        if total > best:
+            best, idle = total, 0
+            best_price[:], best_goal[:], best_shares[:] = price, goal, shares
+        else:
+            idle += 1
+            if idle >= PATIENT:
+                length, idle = length * SHORTER, 0
+        if best >= aim:
+            break
+        if turn % LOOK == LOOK - 1:
+            if best - before < SLOW * (aim - best):
+                break
+            before = best
+        norm = 0.0
+        for i in range(open_rows):
+            r = active.number[i]
+            if on_side(frame, r, chosen[frame.axis[r]]):
+                change[i] -= 1.0
+            seen[i] += change[i] * change[i]
+            way[i] = change[i] + KEPT * way[i]
+            if price[i] <= 0.0 and way[i] < 0.0:
+                way[i] = 0.0
+            norm += way[i] * way[i] / math.sqrt(seen[i])
+        for c in range(compares):
+            goal_way[c] = goal_change[c] / unit[c] + KEPT * goal_way[c]
+            norm += goal_way[c] * goal_way[c]
+        if largest:
+            for j in range(axes):
+                share_way[j] = share_change[j] + KEPT * share_way[j]
+                norm += share_way[j] * share_way[j]
+        if norm == 0.0:
+            break
+        step = length * (1.01 * aim - total) / norm
+        for i in range(open_rows):
+            price[i] = max(0.0, price[i] + step * way[i] / math.sqrt(seen[i]))
+        for c in range(compares):
+            goal[c] = max(0.0, goal[c] + step * goal_way[c] / unit[c])
+        if largest:
+            for j in range(axes):
+                shares[j] += step * share_way[j]
+            onto_simplex(shares)
+    for i in range(open_rows):
+        change[i] = best_price[i] * size
+    every = np.zeros(len(prices), prices.dtype)
+    for i in range(open_rows):
+        every[active.number[i]] = change[i]
+    for j in range(axes):
+        all_taken = 0.0
+        for piece in range(active.begin[j], active.end[j]):
+            all_taken += taken[piece]
+        for piece in range(active.begin[j], active.end[j]):
+            taken[piece] /= all_taken
+    return Climbed(best * size, every, best_goal * size, best_shares, taken)
+
+
+@compiled
+def proved(
+    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, whole: Any
+) -> int:  # fmt: skip
+    """A lower bound of the distance in units: of points of the box with the part of the goal.
+
+    prices: (R,) whole units. goal: (C,) units per scaled gain, of no more than 40 binary digits; whole: (C,) the needs.
+    shares: (J,), of no more than 30 digits, with a sum of at most 1.
+    Lemma: products of doubles are rounded, and the result moved down by more than that; all sums are of whole numbers.
+    """
+    if active.empty:
+        return ANYTHING
+    trees, compares = len(active.first) - 1, len(goal)
+    price = np.empty(len(active.number), np.int64)
+    size = 0.0
+    for i in range(len(active.number)):
+        price[i] = prices[active.number[i]]
+        size += float(price[i])
+    total: Any = np.int64(0)
+    for c in range(compares):
+        product = goal[c] * float(whole[c])
+        size += abs(product)
+        if size > LARGEST:
+            return NOTHING
+        total += np.int64(np.floor(product - abs(product) * 2.0**-50)) - 1
+    for t in range(trees):
+        least: Any = np.int64(ANYTHING)
+        most = 0.0
+        for k in range(active.first[t], active.first[t + 1]):
+            own, slack = 0.0, 0.0
+            for c in range(compares):
+                product = goal[c] * float(frame.gain[c, active.leaf[k]])
+                own, slack = own - product, slack + abs(product)
+            most = max(most, slack)
+            if size + slack > LARGEST:
+                return NOTHING
+            here = np.int64(np.floor(own - slack * (compares + 2) * 2.0**-50)) - 1
+            for i in range(active.at[k], active.at[k + 1]):
+                here += price[active.row[i]]
+            least = min(least, here)
+        size += most
+        total += least
+    paid = np.zeros(len(frame.part) + 1, np.int64)
+    payments(frame, active, price, paid)
+    for j in range(len(frame.grid)):
+        least = np.int64(ANYTHING)
+        for piece in range(active.begin[j], active.end[j]):
+            if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                own = frame.part[piece] - paid[piece]
+                if shares[j] > 0.0:
+                    own += max(0, np.int64(np.floor(shares[j] * float(frame.top[piece]) * (1.0 - 2.0**-50))))
+                least = min(least, np.int64(own))
+        total += least
+    return int(total)

@@ -1,0 +1,314 @@
+"""The plain search of one question: best-first over boxes of cells, each tree by itself.
+
+In:  the arrays of a question, a bound to start from, and a point with the goal if one is known.
+Out: `Plain`: whether every box was closed, the best point found, a lower bound, and the proof of it.
+Promise: as `mace.solve.ensembles.prover` says. Every tree may spend the whole distance by itself here.
+
+The compiled loop (`mace.solve.ensembles.search`) hands back what arrays cannot decide: witnesses, keys within their own
+rounding of the best distance, rules and exclusions.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.errors import ModelError
+from mace.problem.distance import Norm
+from mace.problem.proof import Leaf, Node, Proof, Split
+from mace.problem.question import Question
+from mace.solve.conditions import Closed, Cut, close_or_cut
+from mace.solve.ensembles.cells import Grounded, moved, with_cut
+from mace.solve.ensembles.cuts import Array
+from mace.solve.protocol import Found, Gap, Refuted, Reply, Unknown
+from mace.solve.witnesses import Witnesses
+from mace.space.axes import Box as AnyBox
+from mace.space.axes import GridAxis, LevelAxis, Point
+
+if TYPE_CHECKING:
+    from mace.solve.ensembles.search import Book, Scratch
+
+NO_LIMIT = 2**62
+FIRST_BUDGET, LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
+SECONDS_BETWEEN_LOOKS = 0.05
+FIRST_ROOM = 4096  # nodes
+BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Points at a distance >= `distance` (> if `inclusive`) are of no interest; none such if `distance` is None."""
+
+    distance: Fraction | None = None
+    inclusive: bool = False
+
+    def excludes(self, distance: Fraction) -> bool:
+        if self.distance is None:
+            return False
+        return distance > self.distance if self.inclusive else distance >= self.distance
+
+    def scaled(self, scale: int) -> int:
+        """The smallest key that is excluded for certain."""
+        if self.distance is None:
+            return NO_LIMIT
+        return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
+
+
+class Plain:
+    """One search, with one bound to start from; the bound shrinks to the best point found."""
+
+    def __init__(
+        self,
+        witnesses: Witnesses,
+        grounded: Grounded,
+        bound: Bound,
+        point: Point | None,
+        gap: Gap,
+        deadline: Deadline,
+        room: int,
+    ) -> None:
+        from mace.solve.ensembles import search as ensembles_search
+        from mace.solve.ensembles import walk as ensembles_walk
+
+        self.kernel, self.walk = ensembles_search, ensembles_walk
+        self.witnesses, self.grounded = witnesses, grounded
+        question = self.question
+        self.bound = bound if point is None else Bound(question.distance_of(point))
+        self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
+        self.why, self.stalled = "", False
+        self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them
+        self.box = self.walk.new_box(len(question.axes))
+        self.stack = self.walk.new_stack(grounded.depth)
+        self.book: Book = self.kernel.new_book(FIRST_ROOM)
+        axes = grounded.ground
+        self.box.low[:], self.box.high[:] = axes.low, axes.high
+        self.walk.measure(axes, self.box)
+        self.forest = self.walk.shrink(axes, grounded.forest, self.box, self.bound.scaled(grounded.scale), self.stack)
+        self.scratch: Scratch = self._scratch()
+        self.book.key[0] = int(self.box.total.sum())
+
+    @property
+    def question(self) -> Question:
+        """The question, with what the deployed model has refused by now among its exclusions."""
+        return self.witnesses.question
+
+    def _scratch(self) -> Scratch:
+        return self.kernel.new_scratch(self.forest, len(self.grounded.ground.at), len(self.question.axes))
+
+    def statistics(self) -> dict[str, int]:
+        """How much work it was: nodes written, boxes evaluated, trees walked."""
+        count = self.book.count + self.work
+        names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
+        leaves = int((self.forest.test[:, 0] < 0).sum())
+        found = {name: int(count[place]) for name, place in names.items()}
+        return found | {"leaves": leaves, "relaxations": self.relaxations}
+
+    # ------------------------------------------------------------------------------------------ the loop
+
+    @property
+    def limit(self) -> int:
+        """The scaled distance from which on nothing is of interest."""
+        return self.bound.scaled(self.grounded.scale)
+
+    def said(self, doubtful: Fraction | None, lower: Fraction | None, proof: Proof) -> Reply:
+        """The reply of a search.
+
+        doubtful, lower: the least distance of a doubtful cell, and of an open box; None where there is none.
+        """
+        if lower is None and doubtful is None:
+            return Refuted(proof) if self.point is None else Found(self.point, self.bound.distance, proof)
+        open_, why = [one for one in (lower, doubtful) if one is not None], self.why
+        if doubtful is not None:
+            why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
+        if self.point is None:
+            return Unknown(why, min(open_), proof)
+        assert self.bound.distance is not None
+        return Found(self.point, min(self.bound.distance, *open_), proof, why)
+
+    def doubtful(self) -> Fraction | None:
+        """The least distance of a cell that may or may not have the goal, if it is nearer than the point found."""
+        used = slice(0, int(self.book.count[self.kernel.NODES]))
+        nodes = np.flatnonzero(self.book.state[used] == self.kernel.DOUBTFUL).tolist()
+        distances = [self.question.distance_of(self._load(node)) for node in nodes]
+        return min((d for d in distances if not self.bound.excludes(d)), default=None)
+
+    def search(self, walks: int | None = None) -> bool:
+        """Whether every box was closed; if not, `why` says what stopped it (nothing when the gap was met).
+
+        walks: through trees, after which the search pauses; then it is `stalled`.
+        """
+        kernel, count = self.kernel, self.book.count
+        most = -1 if self.question.most_changes is None else self.question.most_changes
+        budget = FIRST_BUDGET
+        # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
+        while True:
+            if self.deadline.over:
+                self.why = self.deadline.why
+                return False
+            self.stalled = walks is not None and int(count[kernel.WORK]) >= walks
+            if self.stalled:
+                return False
+            if walks is not None:
+                budget = min(budget, walks - int(count[kernel.WORK]))
+            began = time.perf_counter()
+            limit = self.limit
+            ended = kernel.run(
+                self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
+                self.scratch, self.stack, limit, self.grounded.width, self.enough(limit), most,
+                budget,
+            )  # fmt: skip
+            # Where the search pauses changes nothing in what it does; only how soon it notices the deadline.
+            quick = time.perf_counter() - began < SECONDS_BETWEEN_LOOKS
+            budget = min(2 * budget, LARGEST_BUDGET) if quick else max(budget // 2, 1)
+            if ended == kernel.GOAL:
+                self._witness(int(count[kernel.WITNESS]))
+            elif ended == kernel.FULL:
+                if 2 * len(self.book.key) * BYTES_A_NODE > self.room:
+                    self.why = f"memory limit, reached at {int(count[kernel.NODES])} nodes"
+                    return False
+                self.book = kernel.grown(self.book)
+                count = self.book.count
+            elif ended != kernel.BUDGET and self._settle():
+                continue
+            elif ended == kernel.DONE:
+                return True
+            elif ended == kernel.GAP:
+                return False
+
+    def enough(self, limit: int) -> int:
+        """The smallest open key that meets the gap."""
+        upper = self.bound.distance
+        allowance = max(self.gap.absolute, self.gap.relative * (upper or 0))
+        if upper is None or self.point is None or not allowance:
+            return limit
+        return max(0, math.ceil((upper - allowance) * self.grounded.scale))
+
+    def lower(self) -> Fraction:
+        """No allowed point with the goal is closer than this: the smallest key of an open box."""
+        kernel, book = self.kernel, self.book
+        open_nodes = [*book.heap[: min(1, book.count[kernel.HEAP])], *book.pending[: book.count[kernel.WAITING]]]
+        keys = [int(book.key[node]) for node in open_nodes]
+        return Fraction(min(keys, default=0), self.grounded.scale)
+
+    def _load(self, node: int) -> Point:
+        """Fill in the box of a node; returns its nearest point."""
+        self.kernel.load(self.grounded.ground, self.book, node, self.box)
+        self.walk.measure(self.grounded.ground, self.box)
+        return self.grounded.nearest(self.box.low, self.box.high)
+
+    def _settle(self) -> bool:
+        """Compare pending boxes with the bound in exact numbers; whether any of them is still of interest."""
+        kernel, book = self.kernel, self.book
+        pending = book.pending[: book.count[kernel.WAITING]].tolist()
+        book.count[kernel.WAITING] = 0
+        alive = False
+        for node in pending:
+            if self.bound.excludes(self.question.distance_of(self._load(node))):
+                book.state[node] = kernel.DISTANCE
+            else:
+                book.settled[node] = 1
+                kernel.push(book, node)
+                alive = True
+        return alive
+
+    def _witness(self, node: int) -> None:
+        """The nearest point of a box has the goal: take it if it is allowed, else look at what forbids it."""
+        point = self._load(node)
+        if not self.question.obeys(point):
+            self._forbidden(node, point)
+            return
+        distance = self.question.distance_of(point)
+        if not self.bound.excludes(distance):
+            if not self.grounded.aim.fuzzy and not self.question.has_goal(point):
+                raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
+            counts = self.witnesses.counts(point)
+            if counts is False:  # it is excluded now
+                self._forbidden(node, point)
+                return
+            if counts is None:
+                self.book.settled[node] = self.kernel.DOUBTED
+                self.kernel.push(self.book, node)
+                return
+            self.point, self.bound = point, Bound(distance)
+            self.book.settled[:] = 0
+        self.book.state[node] = self.kernel.DISTANCE
+
+    # ------------------------------------------------------------------------------------------ rules and exclusions
+
+    def _forbidden(self, node: int, point: Point) -> None:
+        """Close a box by a rule or an exclusion that its nearest point breaks, or split it."""
+        match close_or_cut(self.question, self._sides(), point):
+            case Closed(by=by, number=number):
+                self.book.state[node] = self.kernel.AVOID if by == "avoid" else self.kernel.RULE
+                self.book.note[node] = number
+            case Cut(axis=axis, at=at):
+                self._split(node, axis, at)
+
+    def _sides(self) -> AnyBox:
+        """The box in indices of the axes."""
+        return tuple(
+            int(low) if isinstance(axis, LevelAxis) else self.grounded.interval(j, int(low), int(high))
+            for j, (axis, low, high) in enumerate(zip(self.question.axes, self.box.low, self.box.high, strict=True))
+        )
+
+    def _split(self, node: int, axis: int, at: int) -> None:
+        """Split a node at an index (or mask) that may not be a cut of any tree; both children are open."""
+        kernel, grounded = self.kernel, self.grounded
+        place = np.flatnonzero(grounded.cuts(axis) == at)
+        cut = int(place[0]) if len(place) else self._new_cut(axis, at)
+        if self.book.count[kernel.NODES] + 2 > len(self.book.key):
+            self.book = kernel.grown(self.book)
+        self._load(node)
+        limit = self.limit
+        near = kernel.split(self.grounded.ground, self.book, node, self.box, axis, cut, limit)
+        kernel.push(self.book, near)
+
+    def _new_cut(self, axis: int, at: int) -> int:
+        norm = self.question.distance
+        assert isinstance(norm, Norm)
+        self.grounded, place = with_cut(self.grounded, norm, axis, at)
+        if isinstance(self.question.axes[axis], GridAxis):
+            self.forest = self.forest._replace(test=moved(self.forest.test, axis, place))
+            used = slice(0, int(self.book.count[self.kernel.NODES]))
+            later = (self.book.axis[used] == axis) & (self.book.cut[used] >= place)
+            self.book.cut[used][later] += 1
+        self.scratch = self._scratch()
+        return place
+
+    # ------------------------------------------------------------------------------------------ the proof
+
+    def proof(self) -> Proof:
+        """The tree of all nodes, in preorder. Open nodes are at least as far as the bound that is claimed."""
+        kernel, book = self.kernel, self.book
+        rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
+        rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
+        rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
+        used = int(book.count[kernel.NODES])
+        child, state, note = book.child[:used], book.state[:used], book.note[:used]
+        base, at = self.grounded.ground.base, self.grounded.ground.at
+        nodes = np.empty(used, object)
+        inner = child >= 0
+        first = child[inner]
+        # Few are different, so that millions of nodes are made of few objects.
+        places, back = np.unique(base[book.axis[first]] + book.cut[first], return_inverse=True)
+        axes = np.searchsorted(base, places, side="right") - 1
+        nodes[inner] = _objects(map(Split, axes.tolist(), at[places].tolist()))[back]
+        kinds, back = np.unique(note[~inner] * len(rules) + state[~inner], return_inverse=True)
+        pairs = (divmod(kind, len(rules)) for kind in kinds.tolist())
+        nodes[~inner] = _objects(Leaf(rules[kind], number) for number, kind in pairs)[back]  # type: ignore[arg-type]
+        return cast(Proof, nodes[kernel.preorder(child)].tolist())
+
+
+def _objects(nodes: Iterable[Node]) -> Array:
+    """An array of nodes, which numpy would otherwise take for arrays themselves."""
+    found = list(nodes)
+    array = np.empty(len(found), object)
+    array[:] = found
+    return array

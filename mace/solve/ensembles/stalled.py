@@ -1,0 +1,89 @@
+"""What the relaxation's branch and bound needs of the plain search that stalled: a box searched, a point looked for.
+
+In:  a `Plain` search that was paused.    Out: a reply, or None where the relaxation knows no more than the search did.
+Promise: points and bounds found here are those of the plain search, and count only as they do there.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from mace.solve.ensembles.branching import Branching, Closing
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.greedy import from_near
+from mace.solve.ensembles.plain import Bound, Plain
+from mace.solve.protocol import Gap, Reply
+
+MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes too long with more
+
+
+def relaxed(plain: Plain) -> Reply | None:
+    """Go on by the relaxation; None where that knows no more than the plain search."""
+    axes = plain.grounded.ground
+    if plain.deadline.over or not plain.bound.distance or not (axes.part.any() or axes.level_part.any()):
+        return None  # without a radius there is nothing to spend; the largest change alone is no sum
+    if int((plain.forest.test[:, 0] < 0).sum()) > MOST_LEAVES:
+        return None
+    return Stalled(plain).reply()
+
+
+class Stalled:
+    """The host of a `Branching`."""
+
+    def __init__(self, plain: Plain) -> None:
+        self.plain, self.deadline, self.room = plain, plain.deadline, plain.room
+        self.branching = Branching(plain.grounded, plain.forest, self)
+
+    def reply(self) -> Reply | None:
+        """Search to the end, a limit or the gap; None where the root's bound is not above what is proved."""
+        plain, branching = self.plain, self.branching
+        if branching.start() <= plain.lower() * plain.grounded.scale:
+            return None
+        finished = branching.run()
+        plain.why = (
+            "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
+        )
+        plain.relaxations = branching.nodes
+        lower = None if finished else Fraction(branching.key, plain.grounded.scale)
+        return plain.said(branching.doubtful, lower, branching.proof())
+
+    @property
+    def limit(self) -> int:
+        """The scaled distance from which on nothing is of interest."""
+        return self.plain.limit
+
+    def near_enough(self, key: int) -> bool:
+        """Whether a lower bound meets the gap."""
+        return key >= self.plain.enough(self.limit)
+
+    def key_of(self, low: Array, high: Array) -> int:
+        """The scaled distance of a box."""
+        plain = self.plain
+        plain.box.low[:], plain.box.high[:] = low, high
+        plain.walk.measure(plain.grounded.ground, plain.box)
+        return int(plain.box.total.sum())
+
+    def offer(self, cells: Array) -> None:
+        """Look for a nearer point with the goal around these cells."""
+        plain = self.plain
+        most = -1 if plain.question.most_changes is None else plain.question.most_changes
+        found = from_near(plain.grounded, most, cells, plain.deadline)
+        if found is None:
+            return
+        grid = plain.grounded.ground.grid
+        point = plain.grounded.nearest(np.where(grid, found, np.int64(1) << np.where(grid, 0, found)), found)
+        near = plain.question.obeys(point) and not plain.bound.excludes(plain.question.distance_of(point))
+        if near and plain.question.has_goal(point) is not False and plain.witnesses.counts(point):
+            plain.point, plain.bound = point, Bound(plain.question.distance_of(point))
+
+    def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
+        """Search a box by the plain search."""
+        plain = self.plain
+        grounded = plain.grounded.inside(low, high)
+        part = Plain(plain.witnesses, grounded, plain.bound, plain.point, Gap(), plain.deadline, plain.room)
+        finished = part.search(walks)
+        plain.point, plain.bound = part.point, part.bound
+        plain.work += part.book.count
+        return Closing(part.proof(), part.doubtful()) if finished else Closing(None, None)

@@ -1,0 +1,117 @@
+"""Forests and boosting over scikit-learn's breast_cancer, 30 real features: CPU seconds to the proved optimum.
+
+    python -m tests.bench.breast_cancer [--rows 10] [--models forest-100x6 ..] [--norm l1] [--seconds 60] [--check]
+
+The rows are the first malignant ones of the test split; asked is the nearest benign one. `--relaxed` starts with the
+linear relaxation, `--plain` never comes to it. Compiling and grounding are not counted, as in `tests.bench.ensembles`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from fractions import Fraction
+from typing import Any
+
+from mace.certify.writer import certificate
+from mace.solve.ensembles import prover
+from mace.solve.protocol import Found, Limits
+from mace.solve.warm import warm
+from mace.space.feature import Feature
+from mace.space.space import Space
+from mace.tables.table import Ensemble
+from tests.bench.ensembles import Problem, question_of
+
+
+def models() -> dict[str, Any]:
+    """The models of the table, untrained."""
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+    return {
+        "forest-50x6": RandomForestClassifier(50, max_depth=6, random_state=0),
+        "forest-100x6": RandomForestClassifier(100, max_depth=6, random_state=0),
+        "forest-300x6": RandomForestClassifier(300, max_depth=6, random_state=0),
+        "forest-100": RandomForestClassifier(100, random_state=0),
+        "boosting-200x4": GradientBoostingClassifier(n_estimators=200, max_depth=4, random_state=0),
+    }
+
+
+def problem(name: str, rows: int) -> Problem:
+    """Train a model, and choose the first malignant rows of the test split that it calls so."""
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import train_test_split
+
+    from mace.compilers import read
+
+    frame, target = load_breast_cancer(return_X_y=True, as_frame=True)
+    train, test, known, _ = train_test_split(frame, target, random_state=0)
+    model = models()[name].fit(train.to_numpy(), known)
+    table = read(model)
+    assert isinstance(table, Ensemble)
+    space = Space([Feature(str(name), "real", float(c.min()), float(c.max())) for name, c in frame.items()])
+    malignant = test[model.predict(test.to_numpy()) == 0]
+    return Problem(model, table, space, [malignant.iloc[i] for i in range(min(rows, len(malignant)))])
+
+
+def run(name: str, options: argparse.Namespace) -> None:
+    """Answer the rows of one model, and print a line for each and one for all."""
+    task = problem(name, options.rows)
+    warm(task.table)
+    seconds, checks, sizes, open_ = [], [], [], 0
+    for number, row in enumerate(task.rows):
+        question = question_of(task, row, options.norm)
+        oracle = prover.EnsembleOracle(question)
+        clock = time.process_time()
+        reply = oracle.ask(None, Limits.of(seconds=options.seconds))
+        seconds.append(time.process_time() - clock)
+        assert isinstance(reply, Found), reply
+        distance, lower = question.distance_of(reply.point), reply.lower or Fraction(0)
+        assert task.model.predict(question.row(reply.point)[None])[0] == 1, "the witness does not flip predict"
+        assert reply.why or lower == distance, "the bound is not the distance"
+        open_ += bool(reply.why)
+        checked = ""
+        if options.check:
+            made = certificate(question, reply.lower, reply.point, reply.proof or [])
+            clock = time.process_time()
+            verdict = made.check()
+            checks.append(time.process_time() - clock)
+            sizes.append(made.proof_size / 1000)
+            assert verdict.accepted, verdict.reason
+            checked = f"  proof {sizes[-1]:6.0f} kB, checked in {checks[-1]:5.2f} s"
+        gap = float(1 - lower / distance) if distance else 0.0
+        counts = " ".join(f"{name} {count}" for name, count in oracle.statistics.items())
+        print(
+            f"    {number:2} {seconds[-1]:8.3f} s  {'open  ' if reply.why else 'proved'}  gap {gap:5.3f}  "
+            f"distance {float(distance):.6f}  {counts}{checked}",
+            flush=True,
+        )
+    print(f"{name:16} median {statistics.median(seconds):7.3f} s  worst {max(seconds):7.3f} s  open {open_}", end="")
+    if checks:
+        print(f"  proof {statistics.median(sizes):.0f}/{max(sizes):.0f} kB", end="")
+        print(f"  checked {statistics.median(checks):.2f}/{max(checks):.2f} s", end="")
+    print(flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10)
+    parser.add_argument("--models", nargs="*", default=list(models()), choices=list(models()))
+    parser.add_argument("--norm", default="l1", choices=("l0", "l1", "linf"))
+    parser.add_argument("--seconds", type=float, default=60.0, help="limit of each search")
+    parser.add_argument("--check", action="store_true", help="also check the certificates")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--relaxed", action="store_true", help="start with the linear relaxation")
+    which.add_argument("--plain", action="store_true", help="without the linear relaxation")
+    options = parser.parse_args()
+    if options.relaxed:
+        prover.PATIENCE = 0
+    if options.plain:
+        prover.PATIENCE = 2**60
+    for name in options.models:
+        run(name, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mace.audit.findings import Findings, findings_of
+from mace.audit.findings import Findings, findings_of, forbidding_of
 from mace.audit.record import Record
 
 GROUPS = {"Sex": ["f", "f", "f", "f", "m", "m", "m", "m"]}
@@ -23,15 +23,23 @@ def optimal(row: int, distance: str, changes: dict[str, list[Any]], part: str = 
     return record(row, part, status="optimal", exact_distance=distance, changes=changes, **more)
 
 
+FILLED: dict[str, list[Any]] = {"Age": [20, 22], "Debts": [None, 3]}
 MAIN = [
     optimal(0, "1/4", {"Age": [30, 31]}, proof="accepted", certificate_bytes=100, notes=["`Debts` stays missing"]),
     optimal(1, "1/2", {"Age": [40, 35], "Job": ["clerk", "sales"]}, proof="accepted", certificate_bytes=50),
     record(2, status="infeasible", proof="accepted", certificate_bytes=7),
     record(3, status="unknown", failure="timeout"),
     optimal(4, "3/4", {"Owner": [False, True]}, proof="solvers"),
-    record(5, status="bounded", exact_distance="1", exact_lower_bound="1/2", changes={"Age": [20, 22]}, proof="none"),
+    record(
+        5,
+        status="bounded",
+        exact_distance="1",
+        exact_lower_bound="1/2",
+        changes={"Age": [20, 22], "Debts": [None, 3]},
+        proof="none",
+    ),
     record(6, status="unknown", notes=["`Debts` stays missing"]),
-    optimal(7, "1", {"Income": [1.5, 1.0]}, proof="unchecked"),
+    optimal(7, "1", {"Income": [1.5, 1.0], "Age": [50, 51]}, proof="unchecked"),
 ]
 FIXED = [
     optimal(0, "1/2", {"Income": [1, 2]}, "fixed:Age"),  # twice as far
@@ -47,7 +55,9 @@ FLIPS = [
 ]
 CORES = [
     record(2, "core", status="infeasible", core=["Age may not fall", "rule"], opens=["rule"], core_minimal=True),
-    record(3, "core", status="infeasible"),
+    record(3, "core", status="infeasible", core=["rule"], opens=["rule"]),
+    record(4, "core", status="infeasible", core=["rule"]),
+    record(5, "core", status="infeasible"),
     record(6, "core", status="unknown"),
 ]
 
@@ -90,20 +100,34 @@ def test_what_answers_change_and_which_way(found: Findings) -> None:
         (one.feature, one.changed.count, one.changed.of, one.raised, one.lowered, one.protected, one.alone)
         for one in found.reliance
     ] == [
-        ("Age", 3, 5, 2, 1, True, 2),
-        ("Income", 1, 5, 0, 1, False, 1),
+        ("Age", 4, 5, 3, 1, True, 1),
+        ("Debts", 1, 5, 0, 0, False, 0),  # A value that was missing is no lower one.
+        ("Income", 1, 5, 0, 1, False, 0),
         ("Job", 1, 5, 0, 0, False, 0),
         ("Owner", 1, 5, 0, 0, False, 1),  # A truth is no number: it neither rises nor falls.
     ]
     assert found.on_protected is not None
-    assert (found.on_protected.count, found.on_protected.of) == (3, 5)
+    assert (found.on_protected.count, found.on_protected.of) == (4, 5)
 
 
 def test_what_it_costs_to_forbid_a_feature(found: Findings) -> None:
     (age,) = found.forbidding
     assert (age.feature, age.how) == ("Age", "fixed")
-    assert (age.relies.count, age.relies.of) == (2, 4)
+    assert (age.relies.count, age.relies.of) == (3, 4)
     assert (age.must.count, age.blocked.count, age.undecided) == (2, 1, 1)
+    assert (age.increase.value, age.increase.of) == (1.0, 1)
+
+
+def test_how_much_farther_counts_only_what_is_settled_and_was_not_at_hand() -> None:
+    free = [optimal(row, distance, {"Age": [1, 2]}) for row, distance in enumerate(("1/2", "0", "1/4", "1/8"))]
+    again = [
+        record(0, "fixed:Age", status="bounded", exact_distance="3", exact_lower_bound="2"),  # farther
+        optimal(1, "1", {"Job": [1, 2]}, "fixed:Age"),  # from nothing to something: no share of it
+        optimal(2, "1/2", {"Job": [1, 2]}, "fixed:Age"),  # twice as far
+        record(3, "fixed:Age", status="bounded", exact_distance="1", exact_lower_bound="1/8"),  # at least as far
+    ]
+    age = forbidding_of(free, again, "Age", "fixed", 0)
+    assert (age.must.count, age.must.of, age.blocked.count, age.undecided) == (3, 4, 0, 1)
     assert (age.increase.value, age.increase.of) == (1.0, 1)
 
 
@@ -116,13 +140,13 @@ def test_which_decisions_flip_with_a_protected_feature_alone(found: Findings) ->
 def test_what_blocks_those_without_a_way_out(found: Findings) -> None:
     blocking = found.blocking
     assert blocking is not None
-    assert (blocking.examined, blocking.infeasible, blocking.minimal) == (3, 1, 1)
+    assert (blocking.examined, blocking.infeasible, blocking.minimal) == (5, 1, 1)
     assert (blocking.undecided, blocking.model_alone) == (1, 1)
     assert [(one.constraint, one.in_cores.count, one.opens.count, one.opens.of) for one in blocking.constraints] == [
-        ("Age may not fall", 1, 0, 2),
-        ("rule", 1, 1, 2),
+        ("rule", 3, 2, 4),
+        ("Age may not fall", 1, 0, 4),
     ]
-    assert blocking.cores == [((), 1), (("Age may not fall", "rule"), 1)]
+    assert blocking.cores == [(("rule",), 2), ((), 1), (("Age may not fall", "rule"), 1)]
 
 
 def test_findings_are_plain_values_for_json(found: Findings) -> None:

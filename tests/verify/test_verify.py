@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -199,6 +200,17 @@ def test_a_class_is_reachable_or_proved_not_to_be() -> None:
     verdict = mace.verify(model, low, "reachable(1)")
     assert verdict.status == "violated" and verdict.certified
     assert all(certificate.check().accepted for certificate in verdict.certificates)
+    assert (verdict.asked, verdict.refuted) == (1, 1)
+    assert verdict.notes == ("`unreachable` asks for the opposite, which is proved",)
+
+
+def test_a_network_is_robust_up_to_a_radius_that_is_certified() -> None:
+    model = MLPClassifier((3,), random_state=0, max_iter=500, tol=1e-2).fit(MATRIX / 10.0, Y)
+    space = Space([Feature(column, "real", 0, 10) for column in MATRIX.columns])
+    row = (MATRIX.iloc[0] / 10.0).to_dict()
+    largest = mace.verify(model, space, robust(row)).figures["radius"]
+    assert largest > 0
+    certified(mace.verify(model, space, robust(row, Fraction(largest) * Fraction(9, 10))))
 
 
 def test_a_number_and_a_probability_are_bounded() -> None:
@@ -229,6 +241,7 @@ def test_a_model_written_as_a_program_is_verified_by_the_solvers() -> None:
     assert mace.verify(PROGRAM, SPACE, "fair(Sex, Job)").status == "proved"
     verdict = mace.verify(PROGRAM, SPACE, "fair(Age)")
     assert verdict.status == "violated" and list(verdict.violation.changes) == ["Age"]
+    assert verdict.why == "these two inputs, which differ in Age, break it"
     assert mace.verify(PROGRAM, SPACE, equivalent(PROGRAM.replace("20", "21"))).status == "violated"
 
 

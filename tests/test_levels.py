@@ -121,6 +121,28 @@ def test_an_objective_that_is_none_is_refused(forest: Any, objectives: Any, mess
         mace.explain(forest, SPACE, FRAME.iloc[0], objectives=objectives)
 
 
+def test_closeness_is_the_l1_norm_of_a_change_made_uncorrelated(forest: RandomForestClassifier) -> None:
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame({"age": rng.integers(18, 79, 200), "job": rng.choice(["a", "b", "c"], 200)})
+    rows["income"] = (rows.age * 40 + rng.integers(0, 9, 200) * 100).clip(0, 4000) // 100 * 100.0
+    row = {"age": 25, "income": 900.0, "job": "a"}
+    answer = mace.explain(
+        forest, SPACE, row, goal=1, objectives=["l1 within 20%", "closeness"], background=rows[SPACE.names]
+    )
+    encoded = SPACE.encode(rows[SPACE.names]).to_numpy(dtype=float)
+    spread = encoded.std(axis=0)
+    values, vectors = np.linalg.eigh(np.corrcoef(encoded.T) + 1e-6 * np.eye(len(spread)))
+    change = SPACE.encode(pd.DataFrame([answer.counterfactuals[0].values, row])).to_numpy(dtype=float)
+    expected = abs(vectors @ np.diag(values**-0.5) @ vectors.T @ ((change[0] - change[1]) / spread)).sum()
+    assert answer.levels[1].status == "optimal"
+    assert answer.levels[1].value == pytest.approx(expected, rel=1e-4)
+
+
+def test_closeness_needs_background_rows(forest: RandomForestClassifier) -> None:
+    with pytest.raises(MaceError, match="measured by background rows"):
+        mace.explain(forest, SPACE, FRAME.iloc[0], objectives=["closeness"])
+
+
 def test_objectives_take_the_place_of_a_distance(forest: RandomForestClassifier) -> None:
     with pytest.raises(MaceError, match="short form"):
         mace.explain(forest, SPACE, FRAME.iloc[0], objectives=["l1"], distance="l0")

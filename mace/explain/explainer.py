@@ -97,7 +97,7 @@ class Explainer:
         elif distance != "l1" or weights:
             raise DistanceError("give objectives, or a distance and weights: a distance is the short form of one")
         else:
-            self.priorities = read_objectives(objectives, space)
+            self.priorities = read_objectives(objectives, space, background)
         self.distance = next(one.of for one in self.priorities if not isinstance(one.of, Shortfall))
         self._frame = background
 

@@ -10,6 +10,7 @@ Out: `Priority`: a distance that provers and solvers minimise, the unit in which
     "cost"               money, from a table of prices: for each unit of a number, each rank of an ordinal, each change
                          of any other feature
     "gower"              the mean over all features of |x - x'| / range, or 0 and 1 for levels: the same as "l1"
+    "closeness"          how unusual the change is beside the background rows (`mace.problem.closeness`)
     "shortfall"          how far the goal is missed, where it cannot be met (`mace.problem.shortfall`)
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mace.base.escape import short
 from mace.base.exact import as_written
@@ -35,8 +36,11 @@ from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.space.space import Space
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DistanceSpec = str | Mapping[str, object] | Path
-NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "shortfall")
+NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "closeness", "shortfall")
 _WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
 
 
@@ -44,8 +48,8 @@ _WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
 class Objective:
     """One objective, where a text alone does not say it.
 
-    of:       "l0", "l1", "linf", "changes", "cost", "gower", "shortfall", a Path to a .mace program, or a dict of
-              weights: a weighted sum of these.
+    of:       "l0", "l1", "linf", "changes", "cost", "gower", "closeness", "shortfall", a Path to a .mace program, or a
+              dict of weights: a weighted sum of these.
     weights:  feature name -> weight >= 0 of its change, for l0, l1, linf and gower; 1 where absent.
     prices:   feature name -> money, for "cost"; every feature that may change needs one, be it 0.
     absolute, relative: how far later objectives may exceed its optimum: by so much, or by such a share of it; the
@@ -104,13 +108,16 @@ def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object
     return norm(spec, len(space.features), _of_features(weights, space, 1) if weights else None)
 
 
-def read_objectives(specs: object, space: Space) -> tuple[Priority, ...]:
-    """The objectives over a space, the most important first; raises DistanceError, ProgramError or SpaceError."""
+def read_objectives(specs: object, space: Space, background: pd.DataFrame | None = None) -> tuple[Priority, ...]:
+    """The objectives over a space, the most important first; raises DistanceError, ProgramError or SpaceError.
+
+    background: the rows that "closeness" is measured by.
+    """
     if isinstance(specs, (str, Path, Mapping, Objective)):
         specs = [specs]
     if not isinstance(specs, Sequence) or not specs:
         raise DistanceError(f"objectives are a list, the most important first; got {short(specs)}")
-    found = tuple(_read(_objective(spec), space) for spec in specs)
+    found = tuple(_read(_objective(spec), space, background) for spec in specs)
     if any(isinstance(one.of, Shortfall) for one in found[1:]):
         raise DistanceError(
             "`shortfall` comes first: what is nearest depends on how near the goal can be reached",
@@ -146,14 +153,16 @@ def _objective(spec: object) -> Objective:
     return replace(objective, of=of)
 
 
-def _read(objective: Objective, space: Space) -> Priority:
+def _read(objective: Objective, space: Space, background: pd.DataFrame | None) -> Priority:
     try:
         absolute, relative = as_written(objective.absolute), as_written(objective.relative)
     except NumberError as error:
         raise DistanceError(f"a tolerance must be a number: {error.message}", hint=error.hint) from None
     if absolute < 0 or relative < 0:
         raise DistanceError("the tolerance of an objective must be >= 0")
-    if isinstance(objective.of, Mapping):
+    if objective.of == "closeness":
+        found = _closeness(space, background)
+    elif isinstance(objective.of, Mapping):
         found = _sum(objective, objective.of, space)
     else:
         found = _single(objective, objective.of, space)
@@ -179,6 +188,16 @@ def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
         )
     read = read_distance("l1" if of == "gower" else of, space, objective.weights)
     return Priority(replace(read, name="gower") if of == "gower" else read, "gower" if of == "gower" else read.name)
+
+
+def _closeness(space: Space, background: pd.DataFrame | None) -> Priority:
+    from mace.problem.closeness import closeness_program
+
+    if background is None:
+        raise DistanceError('the objective "closeness" is measured by background rows', hint="Give background=X.")
+    return Priority(
+        DistanceProgram(distance_program(closeness_program(space, background), space), "closeness"), "closeness"
+    )
 
 
 def _cost(prices: Mapping[str, object] | None, space: Space) -> Priority:

@@ -429,17 +429,25 @@ def priced(check: Check, state: State, k: int, n: int, sign: int) -> tuple[str, 
 
 
 def best_price(statement: Statement, f: Linear, parts: list[list[Part]]) -> float:
-    """The θ for which the least of f + θ (distance - q) is greatest, but for rounding."""
+    """The θ for which the least of f + θ (distance - q) is greatest, but for rounding.
+
+    As θ grows each axis goes from its least value to nearer ones, along the lower hull of its points (value, distance);
+    the bound is concave in θ, and greatest where the points chosen first fit the budget q.
+    """
     one, common = 1 << f.shift, statement.common
-    choices = [[(value / one, summed / common) for value, summed, _ in axis] for axis in parts]
-    budget, turns = statement.limit / common if statement.limit else 0.0, {0.0}
-    for choice in choices:
-        for value, part in choice:
-            turns.update((value - v) / (p - part) for v, p in choice if p > part and v < value)
-    order, low, high = sorted(turns), 0, len(turns) - 1
-    while low < high:  # the bound is concave in θ: find the first turn where the points chosen fit the budget
-        middle = (low + high) // 2
-        price = order[middle] * (1 + 2.0**-50)
-        used = sum(min((v + price * p, p) for v, p in choice)[1] for choice in choices)
-        low, high = (low, middle) if used <= budget else (middle + 1, high)
-    return order[low]
+    used = -statement.limit / common if statement.limit else 0.0
+    turns: list[tuple[float, float]] = []  # a θ at which an axis takes a nearer point, and how much nearer it is
+    for axis in parts:
+        points = [(value / one, summed / common) for value, summed, _ in axis]
+        value, part = min(points)
+        used += part
+        while nearer_ones := [((v - value) / (part - p), p, v) for v, p in points if p < part]:
+            turn, p, value = min(nearer_ones)
+            turns.append((turn, part - p))
+            part = p
+    price = 0.0
+    for turn, saved in sorted(turns):
+        if used <= 0:
+            break
+        price, used = turn, used - saved
+    return price

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +25,7 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
 from mace.base.files import write_whole
+from mace.base.kept import Kept
 from mace.certify import budgets
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING, float_text, float_texts, model_part, numbering
@@ -49,16 +51,19 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 
+# The last proof about a network is elaborated when it is checked, and written down soon after.
+_NETWORKS: Kept[tuple[Proof, tuple[list[int | None], Any]]] = Kept(1)
+
 
 @dataclass(frozen=True)
 class Certificate:
-    """A statement, a witness where there is one, and a proof, as plain JSON values."""
+    """A statement, a witness where there is one, and a proof, as plain JSON values, which are not to be changed."""
 
     data: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of FORMAT.md."""
-        return self.data
+        """The JSON object of FORMAT.md; a copy, since certificates of one model share what they say of it."""
+        return deepcopy(self.data)
 
     @cached_property
     def digest(self) -> str:
@@ -416,6 +421,15 @@ def _elaborated(
 ) -> tuple[list[int | None], list[list[Any]]]:
     """The cuts and the nodes of a certificate."""
     nodes = [_node(node, question.model) for node in proof]
+    if isinstance(question.model, Network):
+        asked = (question.axes, question.columns, question.goal.decision, question.distance)
+        # With the proof itself, whose id is then no other's.
+        made = _NETWORKS.get(
+            question.model,
+            (id(proof), lower, *asked),
+            lambda: (proof, elaborated(said, nodes, known, lambda: deadline.look(WRITING))),
+        )
+        return made[1]
     found = of_trees(question, lower, proof, deadline)
     if found is None:
         return elaborated(said, nodes, known, lambda: deadline.look(WRITING))

@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.neural_network import MLPClassifier
 
 from mace.base.deadline import NEVER
 from mace.certify import elaboration, models, writer
 from mace.certify.writer import Certificate, certificate
+from mace.explain.explainer import Explainer
 from mace.problem.question import Question
+from mace.proofs import convert
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted, Reply
+from mace.space.feature import Feature
+from mace.space.space import Space
 from tests.oracles.small_ensembles import random_question
 
 
@@ -66,6 +71,31 @@ def test_tests_are_numbered_as_a_checker_numbers_them(seed: int) -> None:
         assert mine.tolist() == tree.test
 
 
-def test_a_model_is_written_once_for_all_its_certificates() -> None:
+def test_a_model_is_written_once_for_all_its_certificates_and_who_changes_a_copy_changes_none_of_them() -> None:
     question = random_question(3)
-    assert models.model_part(question.model) is models.model_part(question.model)
+    reply = EnsembleOracle(question).ask(None, Limits())
+    made = written(question, reply)
+    assert made.data["statement"]["model"] is models.model_part(question.model)
+    made.to_dict()["statement"]["model"]["trees"].clear()
+    assert written(question, reply).data["statement"]["model"]["trees"]
+
+
+def test_a_proof_about_a_network_is_elaborated_once_for_the_check_before_the_answer_and_for_its_certificate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = []
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return convert.elaborated(*arguments)
+
+    monkeypatch.setattr(writer, "elaborated", counted)
+    space = Space([Feature("a", "integer", 0, 9), Feature("b", "integer", 0, 9)])
+    matrix = np.array([[a, b] for a in range(10) for b in range(10)])
+    model = MLPClassifier((3,), max_iter=3000, random_state=0).fit(matrix, matrix.sum(axis=1) > 9)
+    explainer = Explainer(model, space)
+    for row, count in (({"a": 1, "b": 1}, 1), ({"a": 2, "b": 1}, 2)):
+        answer = explainer.explain(row, goal=True)
+        verdicts = [answer.certificate.check() for _ in range(2)]
+        assert all(verdict.accepted for verdict in verdicts)
+        assert len(calls) == count

@@ -36,6 +36,7 @@ ROOMS = {
     "mace.report": Room(8, "what people see of an audit: text, plots, one HTML file"),
     "mace.verify": Room(7, "properties of a model on its whole space: proved, violated, unknown"),
     "mace.audit": Room(7, "the same question for every row of a table, in parallel, and what the answers say together"),
+    "mace.scorecards": Room(6, "scorecards: choices of bins, one or several at once; OptBinning's interface"),
     "mace.present": Room(7, "what people see of an answer: text, HTML, plots"),
     "mace.explain": Room(6, "a model, a space and a row to an answer; the deployed model has the last word"),
     "mace.certify": Room(5, "certificates that stand alone, the solvers' record, questions for other tools"),

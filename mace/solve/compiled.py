@@ -39,6 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The files, in this folder, that compiled functions are in or take names from.
 SOURCES = (
     "ensembles/ascent.py",
+    "compatible.py",
     "ensembles/cells.py",
     "ensembles/cuts.py",
     "ensembles/greedy.py",

@@ -1,0 +1,248 @@
+"""Several choices of bins at once, with the least sum of costs: depth-first search over single choices.
+
+In:  a `Problem`, an objective, how many, and what any two must not have in common.
+Out: `Chosen`: the bins, the sum, and how far the list of single choices had to reach.
+Promise: no set that is allowed costs less. A set of K with a member that costs more than r costs more than r plus the
+best set of K - 1: so the list need not reach beyond the difference of the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.base.deadline import NEVER, Deadline
+from mace.scorecards.problem import Array, Problem, Singles
+from mace.solve.compatible import best_from
+
+STEPS = 20_000_000  # between two looks at the clock
+FEW = 256  # choices, the cheapest ones, that are looked at before all are
+
+
+class Rules(NamedTuple):
+    """What is asked of any two choices, and what their differences are worth.
+
+    features, values: they change different sets of variables; what both change goes to different bins.
+    by_features, by_values: the reward for each variable that just one changes, and for each bin that just one takes.
+    """
+
+    features: bool = False
+    values: bool = False
+    by_features: float = 0.0
+    by_values: float = 0.0
+
+
+class Chosen(NamedTuple):
+    """A set: bins (K, variables), its cost less the reward, and what single choices may cost at most in it."""
+
+    bins: Array
+    cost: float
+    reach: float
+
+
+@dataclass
+class _Search:
+    """One depth-first search over a list of single choices."""
+
+    singles: Singles
+    rules: Rules
+    count: int
+    deadline: Deadline
+    below: float = math.inf
+    first: Array | None = None  # another cost, whose sum is at most `room`
+    room: float = math.inf
+    any_will_do: bool = False
+    width: float = math.inf  # members that are tried at each place
+
+    def __post_init__(self) -> None:
+        bins = self.singles.bins
+        self.moved = bins >= 0
+        self.support = self.moved @ (1 << np.arange(bins.shape[1], dtype=np.int64))
+        self.best: list[int] | None = None
+        self.goes: dict[int, Array] = {}
+        most = 2 * int(self.moved.sum(axis=1).max(initial=0))
+        self.reward = (self.rules.by_features + self.rules.by_values) * most
+        self.rewarded = bool(self.rules.by_features or self.rules.by_values)
+
+    def run(self) -> list[int] | None:
+        """The members of a set below `below`, the best of those that `width` lets it see; None without any."""
+        self.extend([], np.arange(self.singles.size), 0.0)
+        return self.best
+
+    def exact(self) -> list[int] | None:
+        """The members of the best set below `below`; None without any. Raises TimeOverError."""
+        rules, listed = self.rules, self.singles
+        bins, cost = np.ascontiguousarray(listed.bins, np.int64), np.ascontiguousarray(listed.cost, np.float64)
+        first = np.zeros(len(cost)) if self.first is None else np.ascontiguousarray(self.first, np.float64)
+        found, best = np.full(self.count, -1, np.int64), None
+        pairs = self.count * (self.count - 1) // 2
+        for start in range(len(cost) - self.count + 1):
+            if self.count * float(cost[start]) - pairs * self.reward >= self.below:
+                break
+            self.deadline.look("choosing a set")
+            budget, steps = STEPS, -1
+            while steps < 0:
+                self.below, steps = best_from(
+                    start, bins, cost, first, self.room, self.count, rules.features, rules.values, rules.by_features,
+                    rules.by_values, self.reward, self.below, budget, found,
+                )  # fmt: skip
+                self.deadline.look("choosing a set")
+                budget *= 4
+            if found[0] == start:
+                best = [int(n) for n in found]
+        return best
+
+    def fits(self, n: int) -> Array:
+        """Which choices go with one."""
+        if n not in self.goes:
+            bins, moved = self.singles.bins, self.moved
+            good = np.ones(len(bins), bool)
+            good[n] = False
+            if self.rules.features:
+                good &= self.support != self.support[n]
+            if self.rules.values:
+                own = np.flatnonzero(moved[n])
+                good &= ~(bins[:, own] == bins[n, own]).any(axis=1)
+            self.goes[n] = good
+        return self.goes[n]
+
+    def worth(self, one: int, other: int) -> float:
+        """The reward for the differences of two choices."""
+        a, b = self.singles.bins[one], self.singles.bins[other]
+        alone = int((self.moved[one] != self.moved[other]).sum())
+        both = int((self.moved[one] & self.moved[other] & (a != b)).sum())
+        return self.rules.by_features * alone + self.rules.by_values * (alone + 2 * both)
+
+    def hopeless(self, left: Array, need: int) -> bool:
+        """Whether no so many of these choices go together, because they share too few variables or bins."""
+        # What holds of a few of them need not be asked of all.
+        for part in (left[:FEW], left):
+            few = self.rules.features and len(np.unique(self.support[part])) < need
+            if not few and not (self.rules.values and hitting(self.singles.bins[part], need - 1) is not None):
+                return False
+        return True
+
+    def extend(self, chosen: list[int], left: Array, total: float) -> bool:
+        """Add to a set in every way that may cost less than the best; true to stop."""
+        self.deadline.look("choosing a set")
+        need, cost = self.count - len(chosen), self.singles.cost
+        if not need:
+            self.best, self.below = chosen, total
+            return self.any_will_do
+        if len(left) < need or not chosen and need > 1 and self.hopeless(left, need):
+            return False
+        pairs = need * (need - 1) // 2 + need * len(chosen)
+        rest, tried = np.cumsum(np.concatenate([[0.0], cost[left]])), 0
+        for place in range(len(left) - need + 1):
+            n = int(left[place])
+            if total + rest[place + need] - rest[place] - pairs * self.reward >= self.below:
+                return False
+            worth = sum(self.worth(n, m) for m in chosen) if self.rewarded else 0.0
+            after = left[place + 1 :]
+            if need > 1:
+                after = after[self.fits(n)[after]]
+                if len(after) < need - 1 or need > 2 and self.hopeless(after, need - 1):
+                    continue
+            if tried >= self.width:
+                return False
+            tried += 1
+            if self.extend([*chosen, n], after, total + float(cost[n]) - worth):
+                return True
+        return False
+
+
+def hitting(bins: Array, most: int) -> list[tuple[int, int]] | None:
+    """At most so many (variable, bin), of which every choice takes one; None if there are none.
+
+    A choice that takes none of them yet must take one of its own: so few branches find them all. Where values must
+    differ, no more choices than these go together.
+    """
+    if not len(bins):
+        return []
+    if not most:
+        return None
+    fewest = bins[int((bins >= 0).sum(axis=1).argmin())]
+    for j in np.flatnonzero(fewest >= 0):
+        found = hitting(bins[bins[:, j] != fewest[j]], most - 1)
+        if found is not None:
+            return [(int(j), int(fewest[j])), *found]
+    return None
+
+
+def warm() -> None:
+    """Compile the search, or read it from disk: no time limit counts that."""
+    one = Singles(np.zeros((1, 1), np.int16), np.zeros(1), {}, whole=True)
+    _Search(one, Rules(), 1, NEVER).exact()
+
+
+def best_set(
+    problem: Problem, objective: Mapping[str, float], count: int, rules: Rules, deadline: Deadline,
+    seen: Callable[[Chosen], None] = lambda _: None,
+) -> Chosen | None:  # fmt: skip
+    """The set with the least cost; None if there is none. Raises TimeOverError.
+
+    seen: is given sets of that size that need not be the best.
+    """
+    everything = problem.singles(objective, math.inf, deadline)
+    if count > 1 and _Search(everything, rules, count, deadline).hopeless(np.arange(everything.size), count):
+        return None
+    before, found = 0.0, None
+    for size in range(1, count + 1):
+        search = _Search(everything, rules, size, deadline)
+        members = _some(search)
+        if members is None:
+            return None
+        reach = search.below - before + (size - 1) * search.reward
+        # Nothing beyond `reach` is in a better set.
+        if size == count:
+            seen(Chosen(everything.bins[members], search.below, reach))
+        near = _cheaper(everything, reach)
+        again = _Search(near, rules, size, deadline, below=search.below)
+        members = again.exact() or members
+        found = Chosen(everything.bins[members], again.below, again.below - before + (size - 1) * search.reward)
+        before = found.cost
+    return found
+
+
+def _some(search: _Search) -> list[int] | None:
+    """A set that need not be the best, if there is one: few members are tried at each place, then more, then all."""
+    for search.width in (1, 2, 4):
+        members = search.run()
+        if members is not None:
+            return members
+    return search.exact()
+
+
+def _cheaper(singles: Singles, most: float) -> Singles:
+    """Those that cost at most so much."""
+    end = int(np.searchsorted(singles.cost, most * (1 + 1e-12) + 1e-12))
+    return Singles(singles.bins[:end], singles.cost[:end], {k: v[:end] for k, v in singles.parts.items()}, whole=False)
+
+
+def any_set(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> bool:
+    """Whether there is a set at all."""
+    singles = problem.singles({"proximity": 1.0}, math.inf, deadline)
+    return _some(_Search(singles, rules, count, deadline, any_will_do=True)) is not None
+
+
+def next_level(
+    problem: Problem,
+    first: tuple[str, float],
+    second: Mapping[str, float],
+    count: int,
+    rules: Rules,
+    deadline: Deadline,
+) -> Chosen | None:
+    """The least sum of a second objective over sets whose sum of the first is at most `first[1]`."""
+    name, room = first
+    singles = problem.singles({name: 1.0}, room, deadline)
+    cost = sum((weight * singles.parts[part] for part, weight in second.items()), np.zeros(singles.size))
+    order = np.argsort(cost, kind="stable")
+    listed = Singles(singles.bins[order], cost[order], {k: v[order] for k, v in singles.parts.items()}, whole=False)
+    search = _Search(listed, rules, count, deadline, first=listed.parts[name], room=room)
+    members = search.exact()
+    return None if members is None else Chosen(listed.bins[members], search.below, math.inf)

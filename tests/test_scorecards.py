@@ -1,0 +1,269 @@
+"""Counterfactuals of scorecards: equal to trying every choice of bins, certificates accepted, and right where the
+original is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mace.errors import CertificateError, MaceError
+from mace.scorecards import Bin, Card, Counterfactual, Variable, read_card
+
+HARD = ("diversity_features", "diversity_values")
+
+
+def card(rng: np.random.Generator, variables: int = 3, bins: int = 3) -> Card:
+    made = []
+    for j in range(variables):
+        values = rng.choice(np.linspace(-2, 2, 41), bins, replace=False)
+        ends = [-np.inf, *range(1, bins), np.inf]
+        own = tuple(
+            Bin(f"{low}..{high}", "interval", float(v), low=low, high=high)
+            for v, low, high in zip(values, ends, ends[1:], strict=False)
+        )
+        made.append(Variable(f"x{j}", float(rng.normal()), own))
+    return Card(tuple(made), float(rng.normal() / 2))
+
+
+def table(made: Card, rng: np.random.Generator, rows: int = 200) -> pd.DataFrame:
+    return pd.DataFrame({v.name: rng.integers(0, len(v.bins), rows) + 0.5 for v in made.variables})
+
+
+def every_set(found: Counterfactual, count: int, rules: tuple[str, ...], aims: dict[str, float]) -> float | None:
+    """The least sum over all sets, by trying every one; None if there is none."""
+    problem = found._generated.problem
+    made, singles = problem.card, []
+    for places in itertools.product(*[range(len(v.bins)) for v in made.variables]):
+        bins = [-1 if k == s else k for k, s in zip(places, problem.start, strict=True)]
+        if any(b >= 0 and b not in problem.choices[j] for j, b in enumerate(bins)):
+            continue
+        if sum(b >= 0 for b in bins) > problem.most_changes or not problem.low < made.score(places) < problem.high:
+            continue
+        x = np.array([v.bins[k].value for v, k in zip(made.variables, places, strict=True)])
+        now = np.array([v.bins[k].value for v, k in zip(made.variables, problem.start, strict=True)])
+        near = float((np.array(problem.weights) * np.abs(x - now)).sum())
+        assert problem.near is not None
+        close = float(np.abs(problem.near.factor.T @ (x - problem.near.mean)).sum())
+        singles.append((aims.get("proximity", 0) * near + aims.get("closeness", 0) * close, bins))
+    best = None
+    for chosen in itertools.combinations(singles, count):
+        good = True
+        for (_, a), (_, b) in itertools.combinations(chosen, 2):
+            moved = [[k >= 0 for k in one] for one in (a, b)]
+            good &= "diversity_features" not in rules or moved[0] != moved[1]
+            good &= "diversity_values" not in rules or not any(k >= 0 and k == m for k, m in zip(a, b, strict=True))
+        total = sum(cost for cost, _ in chosen)
+        if good and (best is None or total < best):
+            best = total
+    return best
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_set_of_bins_is_the_best_of_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    made = card(rng)
+    found = Counterfactual(made).fit(table(made, rng))
+    row = {v.name: int(rng.integers(0, 3)) + 0.5 for v in made.variables}
+    for count, rules, aims in (
+        (1, (), {"proximity": 1.0, "closeness": 0.5}),
+        (2, HARD[:1], {"proximity": 1.0}),
+        (3, HARD, {"proximity": 1.0}),
+        (2, HARD[1:], {"closeness": 1.0}),
+    ):
+        y = int(made.score(made.places(row)) <= 0)
+        found.generate(row, y, "binary", count, max_changes=2, objectives=aims, hard_constraints=rules)
+        truth = every_set(found, count, rules, aims)
+        assert found.status == ("INFEASIBLE" if truth is None else "OPTIMAL")
+        if truth is not None:
+            assert sum(aims[name] * value for name, value in found.objective.items()) == pytest.approx(truth, rel=1e-9)
+            outcome = found.display(show_outcome=True)["outcome"]
+            assert ((outcome > 0.5) == (y == 1)).all() and len(outcome) == count
+        if set(aims) == {"proximity"} or truth is None:
+            verdict = found.certificate.check()
+            assert verdict.accepted, verdict.reason
+        else:
+            with pytest.raises(CertificateError, match="closeness"):
+                _ = found.certificate
+
+
+def by_hand() -> tuple[Card, pd.DataFrame]:
+    """Three variables; `idle` has the coefficient 0."""
+    rows: list[dict[str, Any]] = []
+    for name, coefficient, values in (
+        ("a", -1.0, (1.5, 0.0, -1.0)),
+        ("b", -1.0, (0.5, -0.5, -2.0)),
+        ("idle", 0.0, (1.0, 0.0)),
+    ):
+        ends = [None, *range(1, len(values)), None]
+        rows += [
+            {"variable": name, "coefficient": coefficient, "value": v, "low": low, "high": high, "points": -v}
+            for v, low, high in zip(values, ends, ends[1:], strict=False)
+        ]  # fmt: skip
+    made = read_card(rows, 0.0)
+    return made, table(made, np.random.default_rng(0))
+
+
+START = {"a": 0.5, "b": 0.5, "idle": 0.5}
+
+
+def test_closeness_alone_changes_what_it_must() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X).generate(START, 1, "binary", 1, max_changes=2, objectives={"closeness": 1})
+    assert found.status == "OPTIMAL" and (found.display(show_outcome=True)["outcome"] > 0.5).all()
+
+
+@pytest.mark.parametrize("proximity", ["paper", "library"])
+def test_a_coefficient_of_zero_makes_nothing_infeasible(proximity: Any) -> None:
+    made, X = by_hand()
+    found = (
+        Counterfactual(made, proximity=proximity).fit(X).generate(START, 1, "binary", 1, objectives={"proximity": 1})
+    )
+    assert found.status == "OPTIMAL"
+    assert found.display(show_only_changes=True).iloc[0].tolist() == ["-", "[2.00, inf)", "-"] or found.objective
+
+
+@pytest.mark.parametrize(
+    ("wanted", "side"), [(0.7, "min_outcome"), (0.3, "max_outcome"), (0.9525741268224334, "min_outcome")]
+)
+def test_a_probability_is_met_exactly(wanted: float, side: str) -> None:
+    made, X = by_hand()
+    start = START if side == "min_outcome" else {"a": 2.5, "b": 2.5, "idle": 0.5}
+    found = (
+        Counterfactual(made).fit(X).generate(start, wanted, "probability", 2, max_changes=3, hard_constraints=[side])
+    )
+    outcome = found.display(show_outcome=True)["outcome"]
+    assert (outcome >= wanted).all() if side == "min_outcome" else (outcome <= wanted).all()
+
+
+def test_a_variable_that_stays_in_its_bin_has_not_changed() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    found.generate(START, 1, "binary", 4, max_changes=2, actionable_features=["a", "b"], hard_constraints=HARD)
+    assert found.status == "INFEASIBLE" and found.core
+    assert found.certificate.check().accepted
+    with pytest.raises(MaceError, match="INFEASIBLE"):
+        found.display()
+
+
+def test_levels_and_soft_constraints_count() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    found.generate(START, 1, "binary", 1, max_changes=2, objectives={"proximity": 1})
+    least = found.objective["proximity"]
+    found.generate(
+        START, 1, "binary", 1, max_changes=2, method="hierarchical", objectives={"proximity": 2, "closeness": 1}
+    )
+    assert least <= found.objective["proximity"] <= 1.1 * least + 1e-9
+    found.generate(START, 1, "binary", 2, max_changes=2, objectives={"proximity": 1}, soft_constraints={HARD[0]: 100.0})
+    shown = found.display(show_only_changes=True)
+    moved = [[value != "-" for value in row] for row in shown.to_numpy()]
+    assert sum(a != b for a, b in zip(*moved, strict=True)) >= 2
+    found.generate(START, 0.8, "probability", 1, max_changes=2, soft_constraints={"diff_outcome": 1000.0})
+    best = min(
+        abs(made.outcome(p) - 0.8) for p in itertools.product(range(3), range(3), range(2))
+        if sum(k != 0 for k in p) <= 2
+    )  # fmt: skip
+    assert abs(found.display(show_outcome=True)["outcome"].iloc[0] - 0.8) == pytest.approx(best)
+
+
+def test_bins_stand_for_the_nearest_raw_value(capsys: pytest.CaptureFixture[str]) -> None:
+    made, X = by_hand()
+    found = (
+        Counterfactual(made).fit(X).generate({"a": 5, "b": 0, "idle": 0}, 0, "binary", 1, objectives={"proximity": 1})
+    )
+    raw = found.rows().iloc[0].to_dict()
+    assert made.places(raw) == found._generated.problem.places(found._generated.chosen.bins[0])  # type: ignore[union-attr]
+    found.information(print_level=2)
+    assert "status: OPTIMAL" in capsys.readouterr().out
+    assert found.display(show_points=True)["points"].iloc[0] == made.points(made.places(raw))
+
+
+def test_what_is_refused_is_named() -> None:
+    made, X = by_hand()
+    with pytest.raises(MaceError, match="not fitted"):
+        Counterfactual(made).generate(START, 1, "binary", 1)
+    found = Counterfactual(made).fit(X)
+    with pytest.raises(MaceError, match="nothing was generated"):
+        found.display()
+    for wrong, said in (
+        ({"outcome_type": "continuous"}, "binary or probability"),
+        ({"y": 2}, "0 or 1"),
+        ({"outcome_type": "probability"}, "needs min_outcome"),
+        ({"hard_constraints": ["x"]}, "'x'"),
+        ({"soft_constraints": {"x": 1}}, "'x'"),
+        ({"objectives": {"x": 1}}, "'x'"),
+        ({"objectives": {"proximity": 0}}, "> 0"),
+        ({"method": "x"}, "hierarchical"),
+        ({"actionable_features": ["x"]}, "'x'"),
+        ({"n_cf": 0}, "n_cf"),
+        ({"max_changes": -1}, "max_changes"),
+    ):
+        settings: dict[str, Any] = {"y": 1, "outcome_type": "binary", "n_cf": 1, **wrong}
+        with pytest.raises(MaceError, match=said):
+            found.generate(START, **settings)
+
+
+CHILD = """
+import warnings
+warnings.simplefilter("ignore")
+import numpy as np, pandas as pd
+from optbinning import BinningProcess, Scorecard
+from optbinning.scorecard import Counterfactual as Original
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from mace.scorecards import Counterfactual
+
+rng = np.random.default_rng(0)
+n = 500
+X = pd.DataFrame({"age": rng.integers(18, 80, n).astype(float), "debt": np.round(rng.exponential(5000, n), 2),
+                  "region": rng.choice(["north", "east", "south, or so", "west"], n).astype(object)})
+score = (X.age - 45) / 15 + 1.5 * (X.region == "west") - X.debt / 5000
+y = (score + rng.normal(size=n) > 0).astype(int)
+X.loc[rng.random(n) < 0.05, "age"] = np.nan
+process = BinningProcess(list(X.columns), categorical_variables=["region"], max_n_bins=4)
+card = Scorecard(process, LogisticRegression()).fit(X, y, metric_missing="empirical")
+ours, theirs = Counterfactual(card, proximity="library").fit(X), Original(card).fit(X)
+rows = X[card.predict(X) == 0].dropna().head(4)
+same = 0
+for place in range(len(rows)):
+    query = rows.iloc[[place]]
+    for settings in ({"n_cf": 1, "objectives": {"proximity": 1}}, {"n_cf": 1},
+                     {"n_cf": 2, "hard_constraints": ["diversity_features"]}):
+        asked = dict(query=query, y=1, outcome_type="binary", max_changes=2, **settings)
+        ours.generate(**asked), theirs.generate(**asked)
+        assert ours.status == "OPTIMAL" or theirs.status == "INFEASIBLE", (ours.status, theirs.status)
+        if ours.status != "OPTIMAL":
+            continue
+        assert (card.predict(ours.rows()[X.columns]) == 1).all()
+        shown = ours.display(show_outcome=True)
+        assert shown.shape == theirs.display(show_outcome=True).shape
+        assert np.allclose(shown.outcome, card.predict_proba(ours.rows()[X.columns])[:, 1])
+        if settings["n_cf"] == 1:
+            same += bool(np.allclose(shown.outcome, theirs.display(show_outcome=True).outcome))
+assert same >= 6, same
+target = score + rng.normal(size=n) / 5
+process = BinningProcess(list(X.columns), categorical_variables=["region"], max_n_bins=4)
+number = Scorecard(process, LinearRegression()).fit(X, target)
+found = Counterfactual(number).fit(X)
+hard = ["min_outcome", "diversity_values"]
+found.generate(rows.iloc[[0]], 0.4, "continuous", 2, hard_constraints=hard, max_changes=3)
+assert found.status == "OPTIMAL", found.status
+said = number.predict(found.rows()[X.columns])
+assert (said >= 0.4).all() and np.allclose(said, found.display(show_outcome=True).outcome)
+"""
+
+
+@pytest.mark.slow
+def test_code_for_the_library_runs_with_the_import_changed() -> None:
+    if importlib.util.find_spec("optbinning") is None:
+        pytest.skip("an extra that is not installed: optbinning")
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, cwd=root, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

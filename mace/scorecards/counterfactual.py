@@ -23,6 +23,7 @@ import numpy as np
 from mace.base.console import console
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
+from mace.base.values import plain
 from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Card, card_of
 from mace.scorecards.choosing import Chosen, Rules, any_set, best_set, next_level, warm
@@ -335,13 +336,8 @@ def _row(query: Any) -> tuple[dict[str, Any], Any]:
     if hasattr(query, "iloc"):
         if len(query) != 1:
             raise MaceError(f"the query is one row, got {len(query)}")
-        return {name: _plain(query.iloc[0][name]) for name in query.columns}, query.index[0]
-    return {name: _plain(value) for name, value in dict(query).items()}, 0
-
-
-def _plain(value: Any) -> Any:
-    """A value of a frame as Python has it."""
-    return value.item() if isinstance(value, np.generic) else value
+        return {name: plain(query.iloc[0][name]) for name in query.columns}, query.index[0]
+    return {name: plain(value) for name, value in dict(query).items()}, 0
 
 
 def _objectives(objectives: Mapping[str, float] | None, method: str) -> dict[str, float]:

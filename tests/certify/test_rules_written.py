@@ -51,6 +51,9 @@ HELD = [
     "(a > 0 and d == 1) if b > 1 else (a < 0 or not d == 1)",
     "0 * a == 0",
     "a / 4 * 2 >= 1",
+    "-(2 * 3) / 4 <= a",
+    "a * (6 / 4) > 1",
+    "6 / 4 / 2 < a",
 ]
 REFUSED = {
     "(a if d == 1 else b) > 0": "chooses between numbers",

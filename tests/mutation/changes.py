@@ -1,6 +1,7 @@
 """Every small change of a source file: the mutants that a good test suite tells apart from the original.
 
-Out: `mutants(source)`, in the order of the source. Docstrings, annotations, and what only type checkers read stay.
+Out: `mutants(source)`, in the order of the source. Docstrings, annotations, decorators, and what only type checkers
+read stay.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ def _skipped(tree: ast.AST) -> Iterator[int]:
         asides: list[ast.AST | None] = []
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node) is not None:
             asides.append(node.body[0])
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            asides += node.decorator_list  # A class is frozen for the reader.
         if isinstance(node, ast.FunctionDef):
             asides += [node.returns, *(argument.annotation for argument in (*node.args.args, *node.args.kwonlyargs))]
         if isinstance(node, ast.AnnAssign):

@@ -95,6 +95,8 @@ class FrontDisplay(Display):
         return "; ".join(points)
 
     def _draw(self, ax: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         first, second = self.names
         x = [point.objectives[first] for point in self.front.points]
         y = [point.objectives[second] for point in self.front.points]
@@ -109,3 +111,5 @@ class FrontDisplay(Display):
         ax.set_ylim(0, top)
         ax.set_xlabel(plain(first))
         ax.set_ylabel(plain(second))
+        for axis, values in ((ax.xaxis, x), (ax.yaxis, y)):
+            axis.set_major_locator(MaxNLocator("auto", integer=all(value.is_integer() for value in values)))

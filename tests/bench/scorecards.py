@@ -157,13 +157,13 @@ def table_9(card: Any, X: Any, arguments: argparse.Namespace) -> None:
         print(line, flush=True)
 
 
-def tables_7_and_8(card: Any, X: Any) -> None:
+def tables_7_and_8(card: Any, X: Any, limit: float) -> None:
     made = Counterfactual(card).fit(X)
     for number, objectives in ((7, None), (8, {"proximity": 1.0})):
-        made.generate(**asked(TABLE_9[3], objectives))
+        made.generate(**asked(TABLE_9[3], objectives), time_limit=limit)
         print(f"\nTable {number} (K=4, k=4, F+FV, {'proximity and closeness' if objectives is None else 'proximity'})")
         print(made.display(show_only_changes=True, show_outcome=True).to_string(index=False))
-        print({name: round(value, 4) for name, value in made.objective.items()})
+        print(made.status, {name: round(value, 4) for name, value in made.objective.items()})
 
 
 def main() -> None:
@@ -174,7 +174,7 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     card, X = fitted()
-    tables_7_and_8(card, X)
+    tables_7_and_8(card, X, arguments.limit)
     table_9(card, X, arguments)
 
 

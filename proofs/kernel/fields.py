@@ -34,7 +34,8 @@ def read(data: Any, shape: Any, where: str) -> Any:
 def integer(data: Any, low: int | None, high: int | None, where: str) -> int:
     """An integer within limits, ends included."""
     fits = type(data) is int and (low is None or low <= data) and (high is None or data <= high)
-    need(fits, f"{where}: expected an integer" + (f" from {low} to {high}" if high is not None else ""))
+    ends = (f" {word} {end}" for word, end in (("from", low), ("to", high)) if end is not None)
+    need(fits, f"{where}: expected an integer{''.join(ends)}")
     return int(data)
 
 
@@ -45,8 +46,7 @@ def index(data: Any, where: str) -> int:
 
 def count(data: Any, where: str) -> int:
     """An integer of at least 1."""
-    need(type(data) is int and data >= 1, f"{where}: expected an integer of at least 1")
-    return int(data)
+    return integer(data, 1, None, where)
 
 
 def words(data: Any, where: str) -> str:
@@ -79,7 +79,7 @@ def one_of(*choices: str) -> Callable[[Any, str], str]:
     """One of a few texts."""
 
     def chosen(data: Any, where: str) -> str:
-        need(type(data) is str and data in choices, f"{where}: expected one of {', '.join(choices)}")
+        need(data in choices, f"{where}: expected one of {', '.join(choices)}")
         return str(data)
 
     return chosen

@@ -18,8 +18,8 @@ LAST = {"float64": 0x7FEFFFFFFFFFFFFF, "float32": 0x7F7FFFFF}  # the bit pattern
 UNIT = {"float64": Fraction(1, 2**53), "float32": Fraction(1, 2**24)}
 SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
 
-RATIONAL = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", re.ASCII)
-HEX = re.compile(r"(-?)0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})", re.ASCII)
+RATIONAL = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+HEX = re.compile(r"(-?)0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})")
 
 
 class Refused(Exception):  # noqa: N818  # a verdict, not an error

@@ -25,7 +25,7 @@ from mace.proofs.kernel.floats import (
     gamma,
     need,
     to_float,
-)  # fmt: skip
+)
 from mace.proofs.kernel.statement import Column, Compare, Statement
 
 BOUND = 100  # interval ends of hidden units are integers times 2^-100, rounded outward
@@ -200,7 +200,7 @@ class Relaxation:
     def __init__(self, statement: Statement, model: Network, cuts: Any, root: Any) -> None:
         self.statement, self.model = statement, model
         columns = statement.columns
-        need(cuts == [] and type(cuts) is list, "cuts: a network has none")
+        need(cuts == [], "cuts: a network has none")
         need(len(columns) == model.inputs, f"statement: model: layer 0: expected {len(columns)} rows")
         for column in columns:
             known = not column.axis.is_grid or (column.axis.missing is None and column.given == "float64")
@@ -232,7 +232,7 @@ class Relaxation:
             child.units = [*state.units]
             child.units[k] = [*state.units[k][:n], (low, high), *state.units[k][n + 1 :]]
             child.phases = {**state.phases, (k, n): on}
-            child.empty = state.empty or low > high
+            child.empty = low > high
             children.append(child)
         return children
 
@@ -319,7 +319,7 @@ class Relaxation:
                     if slopes is not None:
                         slope = slopes.get((below, n))
                     else:
-                        slope = None if v < 0 or low >= 0 or high < -low else 1 << SLOPE
+                        slope = None if v < 0 or high < -low else 1 << SLOPE
                     v, offset = relaxed(v, low, high, slope)
                     constant += offset
                     if (below, n) in pushes:

@@ -10,7 +10,7 @@ type linear struct {
 	exponent         int
 	constant         *big.Int
 	constantExponent int
-	endless          bool // nothing bounds it from below: a chord is needed of an interval without end
+	endless          bool // nothing bounds it from below: a chord is needed of an interval without a lower end
 }
 
 // plus adds n * 2^-exponent to the constant.
@@ -136,7 +136,7 @@ func (f *linear) relaxUnit(out *linear, v *big.Int, unit unitState, t *big.Int) 
 	chorded := over.Mul(over, size) // over 2^(exponent + 64): that much of the chord goes
 	slope, low := full, new(big.Int)
 	if !positive {
-		if unit.low == nil || unit.high == nil {
+		if unit.low == nil {
 			out.endless = true
 			return z
 		}
@@ -148,8 +148,11 @@ func (f *linear) relaxUnit(out *linear, v *big.Int, unit unitState, t *big.Int) 
 	return z
 }
 
-// chord returns the slope of the line through (l, 0) and (u, u), rounded up to a multiple of 2^-64, and l.
+// chord returns the slope of the line through (l, 0) and (u, u), rounded up to a multiple of 2^-64, and l; without u it is 1.
 func (unit unitState) chord() (slope, low *big.Int) {
+	if unit.high == nil {
+		return new(big.Int).Lsh(one, slopeBits), unit.low
+	}
 	length := new(big.Int).Sub(unit.high, unit.low)
 	q := new(big.Rat).SetFrac(new(big.Int).Lsh(unit.high, slopeBits), length)
 	return ceil(q), unit.low

@@ -35,19 +35,19 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """All mutants of a source, each with one change."""
     tree = ast.parse(source)
-    skipped = set(_skipped(tree))
+    skipped = set(decides_nothing(tree))
     for place, node in enumerate(ast.walk(tree)):
         if id(node) in skipped:
             continue
-        for changed in _changes(node):
+        for changed in changes(node):
             whole = copy.deepcopy(tree)
             target = next(n for k, n in enumerate(ast.walk(whole)) if k == place)
-            _replace(whole, target, changed)
+            replace(whole, target, changed)
             line = getattr(node, "lineno", 0)
             yield Mutant(line, ast.unparse(node), ast.unparse(changed), ast.unparse(ast.fix_missing_locations(whole)))
 
 
-def _skipped(tree: ast.AST) -> Iterator[int]:
+def decides_nothing(tree: ast.AST) -> Iterator[int]:
     """The ids of nodes that decide nothing when the program runs."""
     for node in ast.walk(tree):
         asides: list[ast.AST | None] = []
@@ -68,7 +68,7 @@ def _skipped(tree: ast.AST) -> Iterator[int]:
                 yield from map(id, ast.walk(aside))
 
 
-def _changes(node: ast.AST) -> Iterator[ast.AST]:
+def changes(node: ast.AST) -> Iterator[ast.AST]:
     """What may stand instead of a node."""
     match node:
         case ast.Compare(left=left, ops=ops, comparators=rest):
@@ -98,7 +98,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Pass()
 
 
-def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+def replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
     """Put a node in another one's place."""
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from mace.proofs.convert import converted
+from mace.proofs.kernel.proof import read_model
 
 HUGE = str(10**30)
 
@@ -83,3 +87,45 @@ AT_LEAST_0: list[Any] = [[[0, None, number(0), False]]]
 
 def at_least(than: float, strict: bool = False) -> list[Any]:
     return [[[0, None, number(than), strict]]]
+
+
+# --- worlds that vectors are about ---------------------------------------------------------------------------------
+
+AT_3 = forest([[0.0], [1.0]], at=[3.0])
+GOAL = at_least(1.0)
+LEFT = [["split", 0, 3], ["trees", [0, 2]], ["rule", 0]]
+UP_TO_3 = [["<=", ["x", 0], ["c", "3"]]]
+UP_TO_4 = [["<=", ["x", 0], ["c", "4"]]]
+TWO = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
+LEVELS = {"name": "l", "weight": "1", "kind": "levels", "count": 3, "allowed": 7, "start": 0, "ordered": True}
+BY_LEVEL = {"features": [LEVELS], "columns": [[0, [number(x) for x in (0, 1, 2)], []]]}
+LINE = network([[[1.0]]], [[-4.0]])  # x >= 4
+TENT = network([[[1.0]], [[1.0]]], [[-4.0], [-5.2]])
+PRICE = number(1.0)
+FREE = number(0.0)
+
+
+def two(model: Any, goal: Any, closer: str | None, proof: Any, cuts: Any, witness: Any = None, **more: Any) -> Any:
+    """A certificate of format 2."""
+    return {**certificate(model, goal, closer, proof, witness, **more), "mace_certificate": 2, "cuts": cuts}
+
+
+def tree(proof: Any, closer: str | None = None, cuts: Any = (3,), **more: Any) -> Any:
+    """About a tree that says 1 from 4 on, where nothing above 3 is allowed."""
+    return two(AT_3, GOAL, closer, proof, list(cuts), **{"rules": UP_TO_3, **more})
+
+
+def line(proof: Any, closer: str | None = "3", **more: Any) -> Any:
+    """About a linear model that is positive from 4 on, with something to spare."""
+    return two(LINE, AT_LEAST_0, closer, proof, [], **more)
+
+
+def tent(proof: Any, closer: str = "9", **more: Any) -> Any:
+    """About max(x - 4, 0), which is 5.2 or more from x = 9.2 on."""
+    return two(TENT, AT_LEAST_0, closer, proof, [], **more)
+
+
+def in_format_2(data: Any) -> Any:
+    """A certificate of the tests, which are of format 1."""
+    data = json.loads(json.dumps(data))
+    return converted(data, read_model(data["statement"]["model"]))

@@ -145,8 +145,10 @@ def scores(statement: Json, point: tuple[int, ...]) -> Any:
         while tree["column"][n] >= 0:
             x = row[tree["column"][n]]
             x = float(np.float32(x)) if model["cast"] == "float32" else x
-            threshold = float.fromhex(tree["threshold"][n])
-            n = tree["left" if (x <= threshold if model["test"] == "<=" else x < threshold) else "right"][n]
+            listed = isinstance(tree["threshold"][n], list)
+            threshold = tree["threshold"][n] if listed else float.fromhex(tree["threshold"][n])
+            left = x in threshold if listed else x <= threshold if model["test"] == "<=" else x < threshold
+            n = tree["left" if left else "right"][n]
         total = total + np.array([float.fromhex(x) for x in tree["value"][n]]).astype(dtype)
     return (total / np.asarray(model["divide"], dtype)).astype(float) if model["divide"] != 1 else total.astype(float)
 

@@ -17,14 +17,39 @@ from typing import Any, NamedTuple
 
 from mace.certify.writer import canonical
 from mace.proofs.check import check
-from mace.proofs.convert import converted
-from mace.proofs.kernel.proof import read_model
 from mace.proofs.reader import MODEL, Unusable, load
-from tests.proofs.by_hand import AT_LEAST_0, at_least, certificate, dual, forest, grid, network, number
+from tests.proofs.bound_vectors import bounds
+from tests.proofs.by_hand import (
+    AT_3,
+    AT_LEAST_0,
+    BY_LEVEL,
+    FREE,
+    GOAL,
+    LEFT,
+    PRICE,
+    TWO,
+    UP_TO_3,
+    UP_TO_4,
+    at_least,
+    certificate,
+    dual,
+    forest,
+    grid,
+    in_format_2,
+    line,
+    network,
+    number,
+    tent,
+    tree,
+    two,
+)  # fmt: skip
+from tests.proofs.shape_vectors import shapes
+from tests.proofs.state_vectors import states
 from tests.proofs.test_false_claims import CLAIMS
 from tests.proofs.test_false_witnesses import CASES
 from tests.proofs.test_missing import PAIRS
 from tests.proofs.test_sets_checked import CASES as SETS
+from tests.proofs.value_vectors import values
 
 FOLDER = Path(__file__).parent.parent.parent / "proofs" / "vectors"
 
@@ -36,40 +61,6 @@ class Vector(NamedTuple):
     shows: str
     verdict: str
     raw: bytes
-
-
-AT_3 = forest([[0.0], [1.0]], at=[3.0])
-GOAL = at_least(1.0)
-LEFT = [["split", 0, 3], ["trees", [0, 2]], ["rule", 0]]
-UP_TO_3 = [["<=", ["x", 0], ["c", "3"]]]
-UP_TO_4 = [["<=", ["x", 0], ["c", "4"]]]
-TWO = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
-LEVELS = {"name": "l", "weight": "1", "kind": "levels", "count": 3, "allowed": 7, "start": 0, "ordered": True}
-BY_LEVEL = {"features": [LEVELS], "columns": [[0, [number(x) for x in (0, 1, 2)], []]]}
-LINE = network([[[1.0]]], [[-4.0]])  # x >= 4
-TENT = network([[[1.0]], [[1.0]]], [[-4.0], [-5.2]])
-PRICE = number(1.0)
-FREE = number(0.0)
-
-
-def two(model: Any, goal: Any, closer: str | None, proof: Any, cuts: Any, witness: Any = None, **more: Any) -> Any:
-    """A certificate of format 2."""
-    return {**certificate(model, goal, closer, proof, witness, **more), "mace_certificate": 2, "cuts": cuts}
-
-
-def tree(proof: Any, closer: str | None = None, cuts: Any = (3,), **more: Any) -> Any:
-    """About a tree that says 1 from 4 on, where nothing above 3 is allowed."""
-    return two(AT_3, GOAL, closer, proof, list(cuts), **{"rules": UP_TO_3, **more})
-
-
-def line(proof: Any, closer: str | None = "3", **more: Any) -> Any:
-    """About a linear model that is positive from 4 on, with something to spare."""
-    return two(LINE, AT_LEAST_0, closer, proof, [], **more)
-
-
-def tent(proof: Any, closer: str = "9", **more: Any) -> Any:
-    """About max(x - 4, 0), which is 5.2 or more from x = 9.2 on."""
-    return two(TENT, AT_LEAST_0, closer, proof, [], **more)
 
 
 HAIR = "4000000001/1000000000"
@@ -259,12 +250,6 @@ UNUSABLE = {
 }
 
 
-def in_format_2(data: Any) -> Any:
-    """A certificate of the tests, which are of format 1."""
-    data = json.loads(json.dumps(data))
-    return converted(data, read_model(data["statement"]["model"]))
-
-
 def section(reason: str) -> str:
     """The rule, or the part of the file, that a refusal is about."""
     found = re.match(r"node \d+: (\w+): ", reason) or re.match(r"(witness|cuts|statement)", reason)
@@ -289,6 +274,11 @@ def vectors() -> Iterator[Vector]:
     for name, data in SETS.items():
         verdict = "refused" if name.startswith("false: ") else "accepted"
         yield Vector("sets", name.removeprefix("false: "), verdict, canonical(data))
+    for about, cases in (*shapes().items(), *values().items(), *bounds().items(), *states().items()):
+        for name, data in cases.items():
+            verdict = check(data)
+            place = about if verdict.accepted else section(verdict.reason)
+            yield Vector(place, name, "accepted" if verdict.accepted else "refused", canonical(data))
 
 
 def files() -> dict[str, bytes]:
@@ -297,6 +287,9 @@ def files() -> dict[str, bytes]:
     for number_, vector in enumerate(vectors()):
         name = f"{number_:03}.json"
         found[name] = vector.raw
+        assert not any((vector.about, vector.shows) == (entry["about"], entry["shows"]) for entry in index), (
+            vector.shows
+        )
         index.append({"file": name, "about": vector.about, "shows": vector.shows, "verdict": vector.verdict})
     found["index.json"] = (json.dumps(index, indent=0, ensure_ascii=False) + "\n").encode()
     model = canonical(AT_3)
@@ -314,10 +307,11 @@ def verdict_on(path: Path) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
+    made = files()
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.iterdir():
         path.unlink()
-    for name, raw in files().items():
+    for name, raw in made.items():
         (FOLDER / name).write_bytes(raw)
     for entry in json.loads((FOLDER / "index.json").read_text()):
         print(entry["file"], entry["about"], "|", entry["shows"], "|", *verdict_on(FOLDER / entry["file"]))

@@ -232,23 +232,28 @@ def ensemble_margin(model: Any, leaves: list[Fraction], sides: int, off: Fractio
     return summing + dividing * off + squashed
 
 
-@pytest.mark.parametrize("name", ENSEMBLES)
-def test_the_margin_of_an_ensemble(name: str) -> None:
+def ensemble_case(name: str, hair: Fraction, strict: bool) -> list[Any]:
+    """A certificate with a proof only, and where slack matters to a witness one with a witness only."""
     values, more = ENSEMBLES[name]
     model = forest(*([[v]] for v in values), **more)
     leaves = [stored(v, model["dtype"]) for v in values]
     score = sum(leaves, Fraction(0)) + exact(model["start"][0])
     margin = ensemble_margin(model, leaves, 1, Fraction(model["divide"] > 1))
+    than = beside((score + margin * (1 + hair)) / model["divide"], hair > 0)
+    found = [certificate(model, [[[0, None, number(than), strict]]], None, [["trees"]])]
+    if not model["ordered"] or exact(model["error"]) or model["rule"] in SQUASHED:
+        than = beside((score - margin * (1 + hair)) / model["divide"], hair < 0)
+        point = {"point": [0], "distance": "0"}
+        found.append(certificate(model, [[[0, None, number(than), strict]]], "0", [["distance"]], point))
+    return found
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_the_margin_of_an_ensemble(name: str) -> None:
     for hair in (-4 * HAIR, 4 * HAIR):
         for strict in (False, True):
-            than = beside((score + margin * (1 + hair)) / model["divide"], hair > 0)
-            proof = certificate(model, [[[0, None, number(than), strict]]], None, [["trees"]])
-            assert check(proof).accepted == (hair > 0), check(proof).reason
-            if not model["ordered"] or exact(model["error"]) or model["rule"] in SQUASHED:
-                than = beside((score - margin * (1 + hair)) / model["divide"], hair < 0)
-                point = {"point": [0], "distance": "0"}
-                seen = certificate(model, [[[0, None, number(than), strict]]], "0", [["distance"]], point)
-                assert check(seen).accepted == (hair > 0), check(seen).reason
+            for data in ensemble_case(name, hair, strict):
+                assert check(data).accepted == (hair > 0), check(data).reason
 
 
 def test_the_margin_of_an_ensemble_is_that_of_its_largest_leaves() -> None:
@@ -270,29 +275,31 @@ PAIRS: dict[str, tuple[list[float], list[float], dict[str, Any], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_the_margin_of_two_scores(name: str) -> None:
+def pair_case(name: str, hair: Fraction, strict: bool, proves: bool) -> Any:
+    """A certificate with a proof only, or with a witness only."""
     first, second, more, felt = PAIRS[name]
     score = sum(map(Fraction, first)) - sum(map(Fraction, second))
     base = forest(*([[a, b]] for a, b in zip(first, second, strict=True)), start=[number(0)] * 2, **more)
+    # Division can only make two scores equal: it matters to a tie that counts in a proof, or that must not be.
+    off = Fraction(felt and strict != proves)
+    values = [Fraction(a) + Fraction(b) for a, b in zip(first, second, strict=True)]
+    margin = ensemble_margin(base, [*values, Fraction(0)], 2, off)
+    wanted = margin * (1 + hair) * (-1 if proves else 1)
+    # One more tree brings the difference of the two to the margin; it adds nothing to their size.
+    tree = forest([[beside(wanted - score, (hair > 0) != proves), 0.0]])["trees"][0]
+    model = {**base, "trees": [*base["trees"], tree]}
+    goal = [[[0, 1, number(0), strict]]]
+    if proves:
+        return certificate(model, goal, None, [["trees"]])
+    return certificate(model, goal, "0", [["distance"]], {"point": [0], "distance": "0"})
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_margin_of_two_scores(name: str) -> None:
     for strict in (False, True):
         for proves in (False, True):
-            # Division can only make two scores equal: it matters to a tie that counts in a proof, or that must not be.
-            off = Fraction(felt and strict != proves)
-            values = [Fraction(a) + Fraction(b) for a, b in zip(first, second, strict=True)]
-            margin = ensemble_margin(base, [*values, Fraction(0)], 2, off)
             for hair in (-4 * HAIR, 4 * HAIR):
-                wanted = margin * (1 + hair) * (-1 if proves else 1)
-                # One more tree brings the difference of the two to the margin; it adds nothing to their size.
-                tree = forest([[beside(wanted - score, (hair > 0) != proves), 0.0]])["trees"][0]
-                model = {**base, "trees": [*base["trees"], tree]}
-                goal = [[[0, 1, number(0), strict]]]
-                point = {"point": [0], "distance": "0"}
-                data = (
-                    certificate(model, goal, None, [["trees"]])
-                    if proves
-                    else certificate(model, goal, "0", [["distance"]], point)
-                )
+                data = pair_case(name, hair, strict, proves)
                 assert check(data).accepted == (hair > 0), (strict, proves, check(data).reason)
 
 

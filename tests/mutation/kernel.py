@@ -1,0 +1,251 @@
+"""Which changes of the kernel no vector notices: every one, each file of `proofs/kernel` by itself.
+
+    python -m tests.mutation.kernel                                   all files
+    python -m tests.mutation.kernel --file ensembles.py --every 5     a fifth of one
+    python -m tests.mutation.kernel --write                           and record the survivors
+
+A mutant is noticed if the checker says anything else of a file of `proofs/vectors/`: another verdict (also when it
+hangs or fails), or another reason. Beyond the changes of `changes.py` an assignment, a raise, an `if` and a text are
+changed too, and what rounds, or takes the least or all, into its opposite. What only people read (messages) stays.
+Which vector noticed a mutant is kept in a file outside of the source, and is tried first in the next run.
+`survivors.json` holds those that no vector notices; soundness.md says of each why it can stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+import mace.proofs.check  # noqa: F401  # the mutants are loaded in its place
+from mace.proofs.reader import Unusable, load
+from tests.mutation.changes import changes, decides_nothing, replace
+
+PROOFS = Path(__file__).resolve().parents[2] / "proofs"
+RECORD = Path(__file__).parent / "survivors.json"
+KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
+# Each after those that it imports.
+FILES = ("floats", "fields", "axes", "world", "statement", "ensembles", "prices", "networks", "proof")
+MODULES = [*(f"kernel.{name}" for name in FILES), "convert", "check"]
+SECONDS, BYTES = 1.0, 3 * 2**30  # of processor time for one vector, and of memory
+OPPOSITE = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceiling", "ceiling": "floor"}
+
+
+class Hangs(BaseException):
+    """A vector takes far longer than it should."""
+
+
+class Change(NamedTuple):
+    """One mutant: the function that it is in, the line, and what stands there before and after."""
+
+    function: str
+    line: int
+    old: ast.AST
+    new: ast.AST
+
+    @property
+    def words(self) -> str:
+        """As survivors are recorded."""
+        before, after = (" ".join(ast.unparse(node).split()) for node in (self.old, self.new))
+        return f"{before} -> {after}"
+
+
+def stricter(node: ast.AST) -> Iterator[ast.AST]:
+    """What else may stand instead of a node of the kernel."""
+    match node:
+        case ast.Assign() | ast.Raise() | ast.AnnAssign(value=ast.expr()):
+            yield ast.Pass()
+        case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as op, value=value):
+            yield ast.AugAssign(target, ast.Sub() if isinstance(op, ast.Add) else ast.Add(), value)
+        case ast.If(orelse=other):
+            yield ast.If(ast.Constant(False), [ast.Pass()], other)
+        case ast.Constant(value=str() as value):
+            yield ast.Constant(f"{value}?")
+        case ast.Call(func=ast.Name(id=name), args=values, keywords=more) if name in OPPOSITE:
+            yield ast.Call(ast.Name(OPPOSITE[name], ast.Load()), values, more)
+        case ast.Call(func=ast.Name(id="abs"), args=[value]) | ast.UnaryOp(op=ast.Invert(), operand=value):
+            yield value
+        case ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
+            for k, loop in enumerate(node.generators):
+                if loop.ifs:
+                    other = copy.copy(node)
+                    free = ast.comprehension(loop.target, loop.iter, [], 0)
+                    other.generators = [*node.generators[:k], free, *node.generators[k + 1 :]]
+                    yield other
+
+
+def words(tree: ast.AST) -> Iterator[int]:
+    """The ids of nodes that only people read: messages, and what a type checker reads."""
+    for node in ast.walk(tree):
+        aside: list[ast.AST] = []
+        if isinstance(node, ast.JoinedStr):
+            aside.append(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("need", "Refused"):
+            aside += node.args[-1:]
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+            aside.append(node)
+        for inner in aside:
+            yield from map(id, ast.walk(inner))
+
+
+def all_changes(tree: ast.Module) -> list[Change]:
+    """Every mutant of a file, as changes of this tree."""
+    found: list[Change] = []
+    raises = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Raise)}
+    skipped = set(words(tree)) | set(decides_nothing(tree)) - raises
+
+    def walk(node: ast.AST, function: str) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            function = f"{function}.{node.name}".lstrip(".")
+        if id(node) not in skipped:
+            for new in (*changes(node), *stricter(node)):
+                found.append(Change(function, getattr(node, "lineno", 0), node, new))
+        for inner in ast.iter_child_nodes(node):
+            walk(inner, function)
+
+    walk(tree, "")
+    return found
+
+
+def vectors() -> dict[str, Any]:
+    """What a vector shows -> the certificate, for those that can be read at all."""
+    found = {}
+    for entry in json.loads((PROOFS / "vectors" / "index.json").read_text(encoding="utf-8")):
+        with contextlib.suppress(Unusable):
+            found[f"{entry['about']}: {entry['shows']}"] = load(PROOFS / "vectors" / entry["file"])
+    return found
+
+
+def said(data: Any) -> tuple[str, str]:
+    """The verdict, and the reason of it."""
+    verdict = sys.modules["mace.proofs.check"].check(data)  # type: ignore[attr-defined]
+    return ("accepted" if verdict.accepted else "unusable" if verdict.unusable else "refused"), verdict.reason
+
+
+def loaded(codes: dict[str, CodeType]) -> None:
+    """Run the checker's modules anew."""
+    for name, code in codes.items():
+        full = f"mace.proofs.{name}"
+        sys.modules[full] = module = ModuleType(full)
+        module.__file__ = code.co_filename
+        exec(code, module.__dict__)
+
+
+class Runner:
+    """The vectors, what is said of them, and which of them noticed what."""
+
+    def __init__(self, kept: Path) -> None:
+        self.expected = {name: said(data) for name, data in vectors().items()}
+        self.vectors = vectors()
+        self.sources = {name: PROOFS / f"{name.replace('.', '/')}.py" for name in MODULES}
+        self.codes = {name: compile(path.read_text("utf-8"), str(path), "exec") for name, path in self.sources.items()}
+        self.kept_file = kept
+        self.kept: dict[str, str] = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
+
+    def order(self, hint: str | None, tried: Counter[str]) -> list[str]:
+        """Vectors, those that noticed other mutants of the function first."""
+        first = [name for name in (hint, *(name for name, _ in tried.most_common())) if name in self.vectors]
+        return list(dict.fromkeys([*first, *self.vectors]))
+
+    def noticed(self, module: str, tree: ast.Module, change: Change, order: list[str]) -> str:
+        """Which vector notices a mutant, and how: "verdict cuts: no cut", "reason ..", or "survived"."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+            os.write(writer, self.walk(module, tree, change, order).encode())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as answers:
+            answer = answers.read()
+        os.waitpid(child, 0)
+        return answer or "verdict at once"
+
+    def walk(self, module: str, tree: ast.Module, change: Change, order: list[str]) -> str:
+        """The same, in a process that may end with it."""
+        replace(tree, change.old, change.new)
+        other = ""
+
+        def late(*_: object) -> None:
+            raise Hangs
+
+        signal.signal(signal.SIGVTALRM, late)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        try:
+            code = compile(ast.fix_missing_locations(tree), str(self.sources[module]), "exec")
+            loaded({**self.codes, module: code})
+        except (Exception, Hangs):  # noqa: BLE001  # whatever it is: no checker starts so
+            return "verdict at once"
+        for name in order:
+            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+            try:
+                verdict, reason = said(self.vectors[name])
+            except (Exception, Hangs):  # noqa: BLE001  # a checker never raises
+                return f"verdict {name}"
+            if verdict != self.expected[name][0] or reason.startswith("an unforeseen place"):
+                return f"verdict {name}"
+            if reason != self.expected[name][1]:
+                other = other or name
+        return f"reason {other}" if other else "survived"
+
+    def file(self, name: str, every: int, first: int) -> tuple[Counter[str], list[Change]]:
+        """How the mutants of one file end, and those that survive."""
+        module = f"kernel.{name}"
+        tree = ast.parse(self.sources[module].read_text("utf-8"))
+        ended, survivors, tried = Counter[str](), [], Counter[tuple[str, str]]()
+        for change in all_changes(tree)[first::every]:
+            key = f"{name}: {change.function}: {change.words}"
+            here = Counter({vector: n for (function, vector), n in tried.items() if function == change.function})
+            how, _, vector = self.noticed(module, tree, change, self.order(self.kept.get(key), here)).partition(" ")
+            ended[how] += 1
+            if how == "survived":
+                survivors.append(change)
+                print(f"{name}.py:{change.line}: {change.function}: {change.words}", flush=True)
+            else:
+                tried[change.function, vector] += 1
+                self.kept[key] = vector
+            if not ended.total() % 50:
+                self.kept_file.write_text(json.dumps(self.kept), encoding="utf-8")
+        self.kept_file.write_text(json.dumps(self.kept), encoding="utf-8")
+        return ended, survivors
+
+
+def main() -> int:
+    """Parse, run, print; 1 if a mutant survived that is not recorded."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation.kernel")
+    parser.add_argument("--file", action="append", help="such as ensembles.py; all if none is named")
+    parser.add_argument("--every", type=int, default=1, help="only every so many-th mutant")
+    parser.add_argument("--first", type=int, default=0, help="where that begins")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="which vector noticed a mutant in earlier runs")
+    parser.add_argument("--write", action="store_true", help="record the survivors")
+    given = parser.parse_args()
+    runner, new = Runner(given.kept), 0
+    record: dict[str, list[str]] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
+    for name in [file.removesuffix(".py") for file in given.file or FILES]:
+        ended, survivors = runner.file(name, given.every, given.first)
+        found = [f"{change.function}: {change.words}" for change in survivors]
+        new += len(list((Counter(found) - Counter(record.get(name, []))).elements()))
+        if given.write:
+            record[name] = found
+        print(f"{name}.py: {ended.total()} mutants: {dict(ended)}", flush=True)
+    if given.write:
+        RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{new} survivors are not recorded")
+    return 1 if new else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -67,12 +67,12 @@ class Ensemble:
 
     def _tree(self, data: Any, where: str) -> Tree:
         size = len(data.column)
-        need(size and all(len(entries) == size for entries in vars(data).values()), f"{where}: expected {size} entries")
+        need(all(len(entries) == size for entries in vars(data).values()), f"{where}: expected {size} entries")
         test, value, parents = [-1] * size, {}, bytearray(size)
         for n, (c, threshold, left, right, values) in enumerate(
             zip(data.column, data.threshold, data.left, data.right, data.value, strict=True)
         ):
-            if type(c) is int and c == -1:
+            if c == -1:
                 none = (threshold, left, right)
                 need(none == (0, 0, 0) and bool not in map(type, none), f"{where}: node {n}: a leaf tests nothing")
                 value[n] = self._stored(read(values, (floating,) * self.outputs, where))
@@ -130,7 +130,7 @@ class Ensemble:
         if self.divide > 1 and not (exact and halved):
             error = 2 * UNIT[self.dtype] * size * (1 + gamma(terms, self.dtype))
             error += 2 * self.divide * SMALLEST[self.dtype] * ONE
-            if not (len(sides) == 2 and exact and grain > error):
+            if not (len(sides) == 2 and grain > error):
                 loose = Fraction(0) if len(sides) == 2 and compare.strict else error
                 tight = Fraction(0) if len(sides) == 2 and not compare.strict else error
         outside = self.squashed * self.divide + self.error * len(sides)
@@ -183,7 +183,7 @@ class Reach:
             for c in self.compares
         ]
         root.alive = [(1 << len(found)) - 1 for found in self.leaves]
-        root.empty = root.empty or not all(root.alive)
+        root.empty = not all(root.alive)
         root.sums = [
             c.margin(model.start) + sum(margins[0][0] for margins in best if margins)
             for c, best in zip(self.compares, self.best, strict=True)

@@ -82,7 +82,7 @@ class Column:
         if index == self.axis.missing:
             return self.absent
         x = self.axis.number(index)
-        x = x if self.axis.unit == ONE and self.axis.grid != "step" else quotient(x, self.axis.unit, self.given)
+        x = x if self.axis.grid != "step" else quotient(x, self.axis.unit, self.given)
         for name, y in self.chain:
             need(abs(x) < INFINITE, "statement: columns: a value overflows")
             if name in ("add", "sub"):

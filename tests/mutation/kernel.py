@@ -24,7 +24,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ PROOFS = Path(__file__).resolve().parents[2] / "proofs"
 RECORD = Path(__file__).parent / "survivors.json"
 KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
 # Each after those that it imports.
-FILES = ("floats", "fields", "axes", "world", "statement", "ensembles", "prices", "networks", "proof")
+FILES = ("floats", "fields", "axes", "world", "statement", "ensembles", "prices", "networks", "proof", "sets")
 MODULES = [*(f"kernel.{name}" for name in FILES), "convert", "check"]
 SECONDS, BYTES = 1.0, 3 * 2**30  # of processor time for one vector, and of memory
 OPPOSITE = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceiling", "ceiling": "floor"}
@@ -56,10 +56,10 @@ class Change(NamedTuple):
     new: ast.AST
 
     @property
-    def words(self) -> str:
+    def key(self) -> str:
         """As survivors are recorded."""
         before, after = (" ".join(ast.unparse(node).split()) for node in (self.old, self.new))
-        return f"{before} -> {after}"
+        return f"{self.function}: {before} -> {after}"
 
 
 def stricter(node: ast.AST) -> Iterator[ast.AST]:
@@ -201,26 +201,31 @@ class Runner:
                 other = other or name
         return f"reason {other}" if other else "survived"
 
-    def file(self, name: str, every: int, first: int) -> tuple[Counter[str], list[Change]]:
+    def file(self, name: str, picked: Callable[[list[Change]], list[Change]]) -> tuple[Counter[str], list[Change]]:
         """How the mutants of one file end, and those that survive."""
         module = f"kernel.{name}"
         tree = ast.parse(self.sources[module].read_text("utf-8"))
         ended, survivors, tried = Counter[str](), [], Counter[tuple[str, str]]()
-        for change in all_changes(tree)[first::every]:
-            key = f"{name}: {change.function}: {change.words}"
+        for change in picked(all_changes(tree)):
             here = Counter({vector: n for (function, vector), n in tried.items() if function == change.function})
-            how, _, vector = self.noticed(module, tree, change, self.order(self.kept.get(key), here)).partition(" ")
+            order = self.order(self.kept.get(f"{name}: {change.key}"), here)
+            how, _, vector = self.noticed(module, tree, change, order).partition(" ")
             ended[how] += 1
             if how == "survived":
                 survivors.append(change)
-                print(f"{name}.py:{change.line}: {change.function}: {change.words}", flush=True)
+                print(f"{name}.py:{change.line}: {change.key}", flush=True)
             else:
                 tried[change.function, vector] += 1
-                self.kept[key] = vector
+                self.kept[f"{name}: {change.key}"] = vector
             if not ended.total() % 50:
                 self.kept_file.write_text(json.dumps(self.kept), encoding="utf-8")
         self.kept_file.write_text(json.dumps(self.kept), encoding="utf-8")
         return ended, survivors
+
+
+def recorded() -> dict[str, list[str]]:
+    """File -> the mutants of it that no vector notices."""
+    return dict(json.loads(RECORD.read_text("utf-8"))) if RECORD.is_file() else {}
 
 
 def main() -> int:
@@ -229,15 +234,21 @@ def main() -> int:
     parser.add_argument("--file", action="append", help="such as ensembles.py; all if none is named")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th mutant")
     parser.add_argument("--first", type=int, default=0, help="where that begins")
+    parser.add_argument("--recorded", action="store_true", help="only those that survived when they were recorded")
     parser.add_argument("--kept", type=Path, default=KEPT, help="which vector noticed a mutant in earlier runs")
     parser.add_argument("--write", action="store_true", help="record the survivors")
     given = parser.parse_args()
     runner, new = Runner(given.kept), 0
-    record: dict[str, list[str]] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
+    record = recorded()
     for name in [file.removesuffix(".py") for file in given.file or FILES]:
-        ended, survivors = runner.file(name, given.every, given.first)
-        found = [f"{change.function}: {change.words}" for change in survivors]
-        new += len(list((Counter(found) - Counter(record.get(name, []))).elements()))
+        known = Counter(record.get(name, []))
+
+        def picked(found: list[Change], known: Counter[str] = known) -> list[Change]:
+            return [c for c in found if not given.recorded or c.key in known][given.first :: given.every]
+
+        ended, survivors = runner.file(name, picked)
+        found = [change.key for change in survivors]
+        new += (Counter(found) - known).total()
         if given.write:
             record[name] = found
         print(f"{name}.py: {ended.total()} mutants: {dict(ended)}", flush=True)

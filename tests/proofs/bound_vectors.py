@@ -15,8 +15,18 @@ import numpy as np
 
 from mace.proofs.check import check
 from mace.proofs.convert import elaborated
-from tests.proofs.by_hand import LEVELS, dual, forest, grid, in_format_2, network, number, two
-from tests.proofs.test_margins import ENSEMBLES, HAIR, NETWORKS, PAIRS, ensemble_case, network_case, pair_case
+from tests.proofs.by_hand import LEVELS, certificate, dual, forest, grid, in_format_2, network, number, two
+from tests.proofs.test_margins import (
+    ENSEMBLES,
+    HAIR,
+    NETWORKS,
+    PAIRS,
+    beside,
+    ensemble_case,
+    ensemble_margin,
+    network_case,
+    pair_case,
+)
 
 ROOM = Fraction(1, 2**30)  # around a bound, so that checkers may round it
 MOST = Fraction(64)
@@ -220,6 +230,58 @@ DUALS = (0, 1, 2, 3, 5, 11, 17, 19, 22, 23, 26, 43, 55, 64, 90, 110, 150, 167)
 PRICES = (0, 2, 4, 6, 8, 18, 22, 25, 42)
 
 
+def apart() -> Iterator[tuple[str, Any]]:
+    """Sums of leaves of which not all are as large, and quotients that keep sums apart or do not."""
+    large = forest(*([[[0.1]]] * 8), [[-0.8], [-5.0]], ordered=False)
+    small = sum(map(Fraction, [0.1] * 8 + [-0.8]), Fraction(0))
+    size = [*([Fraction(0.1)] * 8), Fraction(-5)]
+    for hair, word in ((-4 * HAIR, "too small"), (4 * HAIR, "large enough")):
+        than = beside(small + ensemble_margin(large, size, 1, Fraction(0)) * (1 + hair), hair > 0)
+        yield (
+            f"a margin by the largest leaves that is {word}",
+            in_format_2(certificate(large, at(than), None, [["trees"]])),
+        )
+    lead = [[[0, 1, number(0), False]]]
+    for divide, more in ((2, 2.0**-30), (3, 2.0**-30), (3, 2.0**-51), (2, 2.0**-51)):
+        model = forest([[1.0, 1.0 + more]], divide=divide, ordered=False)
+        yield f"quotients by {divide} of what is {more} apart", two(model, lead, None, [["trees"]], [])
+    model = forest([[0.1, 0.1 + 2.0**-40]], [[0.2, 0.2]], divide=3, ordered=False)
+    yield "quotients of sums that are not exact", two(model, lead, None, [["trees"]], [])
+    for power in (-1021, -1020, -1019):
+        model = forest([[2.0**power, 2.0**power * 3]], divide=4, ordered=False)
+        yield f"quotients of 2^{power} that may underflow", two(model, lead, None, [["trees"]], [])
+
+    def led(_: str | None, more: float) -> Any:
+        made = forest([[0.0, 2.0**55]], [[0.0, 40.0 + more]], ordered=False, start=[number(2.0**55), number(0)])
+        return two(made, lead, None, [["trees"]], [])
+
+    for word, data in twins(led):
+        yield f"two scores, one from a start: {word}", data
+    odds = forest([[2.0**-52]], rule="sigmoid")
+    least = forest([[2.0**-1074]])
+    wide = forest([[0.5]], error=number(0.25))
+    for node in (["cell"], ["trees"]):
+        for than in (2.0**-51, 2.0**-47):
+            yield (
+                f"{node[0]}: a squashed score above {than}",
+                two(odds, [[[0, None, number(than), True]]], None, [node], []),
+            )
+        yield f"{node[0]}: the least that is above 0", two(least, [[[0, None, number(0), True]]], None, [node], [])
+        half = forest([[0.5]])
+        yield f"{node[0]}: above a half, or not", two(half, [[[0, None, number(0.5), True]]], None, [node], [])
+        yield f"{node[0]}: above a quarter", two(half, [[[0, None, number(0.25), True]]], None, [node], [])
+        yield f"{node[0]}: one of two comparisons", two(half, [[*at(0.75)[0], *at(0.25)[0]]], None, [node], [])
+    yield "just above what the error reaches", two(wide, [[[0, None, number(0.75), True]]], None, [["trees"]], [])
+    low = forest([[0.0], [1.0]], at=[-1.0])
+    proof = [["split", 0, 0], ["trees", [0, 2]], ["rule", 0]]
+    yield (
+        "a cut after the first index, which fails",
+        two(low, at(1.0), None, proof, [0], rules=[["<", ["x", 0], ["c", "1"]]]),
+    )
+    both = forest([[2.0**128, 0.0]], dtype="float32")
+    yield "one of two leaves beyond float32", two(both, at(2.0), None, [["trees"]], [])
+
+
 def measured() -> Iterator[tuple[str, Any]]:
     """Networks written by hand, each with what it bounds, to a hair."""
     free, one = number(0.0), number(1.0)
@@ -339,4 +401,4 @@ def drawn() -> Iterator[tuple[str, Any]]:
 
 def bounds() -> dict[str, dict[str, Any]]:
     """What each certificate is about -> what it shows -> the certificate."""
-    return {"trees": dict(margins()), "dual": dict([*drawn(), *measured(), *closed()])}
+    return {"trees": dict([*margins(), *apart()]), "dual": dict([*drawn(), *measured(), *closed()])}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from tests.proofs.by_hand import AT_3, GOAL, LEVELS, TWO, at_least, forest, grid, number, two
+from tests.proofs.by_hand import AT_3, GOAL, LEVELS, TWO, at_least, dual, forest, grid, network, number, two
 
 HAIR = Fraction(1, 10**9)
 ALWAYS = forest([[1.0]])
@@ -51,6 +51,24 @@ def boxes() -> Iterator[tuple[str, Any]]:
         "near: nothing is looked at once nothing is left",
         two(ALWAYS, GOAL, "0", [["near", [0, [1, 0]], "x", [9]], ["empty"]], [], **TWO),
     )
+    down = network([[[-1.0]]], [[5.5]])  # x <= 5
+    for kept, word in (
+        ([6, 10], "as far as the claim"),
+        ([7, 10], "one index too many"),
+        ([6, 9], "above it, one that is near"),
+    ):
+        proof = [["near", [0, kept]], dual("100")]
+        yield f"near, below the start: {word}", two(down, at_least(0.0), "4", proof, [], features=[grid(0, 10, 9)])
+    proof = [["near", [0, [6, 10]]], dual("100")]
+    yield (
+        "near, below the start: nearer by a hair",
+        two(down, at_least(0.0), str(4 + HAIR), proof, [], features=[grid(0, 10, 9)]),
+    )
+    rest = [["split", 0, 5], ["near", [0, [1, 0]], "x", [9]], ["empty"], dual("100")]
+    yield (
+        "near: nothing is looked at once nothing is left of what is far",
+        two(down, at_least(0.0), "4", rest, [], features=[grid(0, 10, 9)]),
+    )
     for entry in ([-1, [0, 2]], [2, [0, 2]], [True, [0, 2]], [0, [0, 2], 1], [0], {}, 0, [0, [0]], [0, 7]):
         yield f"near: {entry!r}", two(ALWAYS, GOAL, "3", [["near", entry], ["rule", 0]], [], **close)
     for rule_, words in ((["rule"], "no field"), (["rule", 0, 0], "two fields"), (["distance", 0], "a field")):
@@ -82,6 +100,23 @@ def emptied() -> Iterator[tuple[str, Any]]:
     yield from pair("cell: the last leaf goes", "5", lambda q: two(AT_3, GOAL, q, one_left, [3], **world))
     kept = [*begin, ["prune", [0, 1]], ["rule", 5]]
     yield "prune: one leaf is left", two(AT_3, GOAL, "5", kept, [3], **world)
+    between: dict[str, Any] = {"left": [1, 2, 0, 0, 0], "right": [4, 3, 0, 0, 0]}
+    for name, at, children, values in (
+        ("from above", (6.0, 3.0), between, (0.0, 1.0, 0.0)),
+        ("from below", (3.0, 6.0), {"left": [1, 0, 3, 0, 0], "right": [2, 0, 4, 0, 0]}, (0.0, 1.0, 0.0)),
+    ):  # fmt: skip
+        inner = [n for n in range(5) if children["left"][n]]
+        leaves = iter(values)
+        made = {
+            **children, "column": [0 if n in inner else -1 for n in range(5)],
+            "threshold": [number(at[inner.index(n)]) if n in inner else 0 for n in range(5)],
+            "value": [None if n in inner else [number(next(leaves))] for n in range(5)],
+        }  # fmt: skip
+        model = {**ALWAYS, "trees": [made]}
+        cuts = [int(x) for x in at]
+        yield from pair(
+            f"a leaf between two tests, {name}", "4", lambda q, m=model, c=cuts: two(m, GOAL, q, [["trees"]], c)
+        )
     three = forest([[0.0], [1.0]], [[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 4.0, 5.0])
     gone = [["split", 0, 4], ["prune", [1, 2], [2, 2]], ["trees", [0]], ["rule", 0]]
     for least, word in ((1.5, "too few"), (1.0, "enough")):
@@ -112,6 +147,13 @@ def prices_of_steps() -> Iterator[tuple[str, Any]]:
         yield (
             f"a distance between those that there are, beside {name}",
             two(AT_3, GOAL, "4", [["prices", part]], [3], **world),
+        )
+    ends = forest([[1.0], [0.0]], [[0.0], [0.0]], at=[4.0, 3.0])
+    sides = {"goal": ["5"], "largest": [], "unit": "1", "prices": [[0, 1, 5], [1, 1, 0]]}
+    for claim in ("5", "6"):
+        yield (
+            f"sides that end side by side, closer than {claim}",
+            two(ends, GOAL, claim, [["prices", sides]], [4, 3], features=[grid(0, 10, 9)]),
         )
     for start, word in ((11, "missing"), (0, "there")):
         feature = grid(0, 10, start, missing={"cost": "3", "allowed": False})

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from mace.proofs.check import check
-from mace.proofs.kernel.networks import ERROR, Network
+from mace.proofs.kernel.axes import Axis
+from mace.proofs.kernel.networks import ERROR, Network, domain
 from mace.proofs.kernel.proof import read_model
+from mace.proofs.kernel.statement import Column
 from tests.proofs.by_hand import certificate, forest, grid, network, number
 
 HAIR = Fraction(1, 10**9)
@@ -206,6 +208,7 @@ ENSEMBLES: dict[str, tuple[list[float], dict[str, Any]]] = {
     "an average": ([0.1] * 9 + [-0.9], {"ordered": False, "divide": 3}),
     "an average in float32": ([0.1] * MANY + [-0.1 * MANY], {"ordered": False, "divide": 3, "dtype": "float32"}),
     "an average of exact sums": ([0.5, 0.25, -0.75], {"ordered": False, "divide": 3}),
+    "an average of two": ([0.1] * 9 + [-0.9], {"ordered": False, "divide": 2}),
     "an average by halves": ([0.1] * 9 + [-0.9], {"ordered": False, "divide": 4}),
     "an average that is off": ([0.5, 0.25, -0.75], {"ordered": False, "divide": 3, "error": number(1e-9)}),
     "an average that underflows": ([2.0**-1022, -(2.0**-1022)], {"ordered": False, "divide": 3}),
@@ -357,3 +360,15 @@ def test_errors_of_scores_are_rounded_up(name: str) -> None:
     _, expected = network_score(data["statement"]["model"], size, size, moved)
     for found, error in zip(model.errors(size, moved), expected, strict=True):
         assert error <= Fraction(found, 1 << ERROR) <= error * (1 + Fraction(1, 2**100)) + Fraction(1, 2**1100)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_input_of_a_network_is_off_by_exactly_what_the_formula_says(name: str) -> None:
+    _, _, index, step, chain, _, more = NETWORKS[name]
+    known = step in UNIT
+    feature = Axis(grid(index, index, index, "1" if known else step, grid=step if known else "step"), "")
+    x = Fraction(feature.number(index), feature.unit)
+    whole = known or (Fraction(step).denominator == 1 and abs(x) <= 2**53)
+    plain = step == "float32" or (not known and whole and x <= 2**24 and not chain)
+    dtype = more.get("dtype", "float64")
+    assert domain(Column([0, None, chain], [feature], ""), dtype) == input_error(x, chain, whole, dtype, plain)

@@ -586,6 +586,8 @@ def test_a_relaxed_unit_is_exact_where_it_can_be() -> None:
     assert relaxed(7, 0, 5 * whole, None) == relaxed(7, 0, 5 * whole, one) == (7 * one * one, 0)
     assert relaxed(-7, 0, 5 * whole, None) == (-7 * one * one, 0)
     assert relaxed(7, -5 * whole, 5 * whole, None) == (0, 0)
+    # Just above 0 a unit is no longer off.
+    assert relaxed(7, -5 * whole, 1, one) == (7 * one * one, 0)
     # The chord from (-4, 0) to (4, 4).
     assert relaxed(-8, -4 * whole, 4 * whole, None) == (-4 * one * one, -16 * one * one)
 

@@ -49,6 +49,7 @@ RANGES: dict[str, tuple[Any, str, str]] = {
     "a size, below": (["abs", ["neg", X]], "4", "10"),
     "a size, more below": (["abs", Y], "0", "3"),
     "a size, more above": (["abs", ["neg", Y]], "0", "3"),
+    "a size around 0": (["abs", ["-", ["x", 8], c("1/2")]], "0", "1/2"),
     "a minimum": (["min", c(7), X, c(8)], "4", "7"),
     "a maximum": (["max", X, c(7), c(6)], "7", "10"),
 }
@@ -75,6 +76,8 @@ PAIRS: list[tuple[Any, Any]] = [
     (["not", ["==", AT_2, AT_2]], ["not", ["==", c(2), ONE_TO_2]]),
     (["not", ["==", c(3), c(3)]], ["not", ["==", TWO_TO_3, AT_2]]),
     (["!=", c("4/2"), c(2)], ["!=", ONE_TO_2, TWO_TO_3]),
+    (["==", X, TWO_TO_3], ["==", TWO_TO_3, ONE_TO_2]),
+    (["==", TWO_TO_3, X], ["==", ONE_TO_2, TWO_TO_3]),
     (["==", LEVEL, c(2)], ["==", LEVEL, c(3)]),
     (["==", c(2), LEVEL], ["==", c(1), LEVEL]),
     (["==", LEVEL, OTHER], ["!=", LEVEL, OTHER]),
@@ -123,15 +126,14 @@ SUMS = [  # ties, halves, and what lies just beside them; small, subnormal, nega
     (-0.1, 0.3),
     (1e10, 1.0), (-(2.0**-1074) * 3, 2.0**-1074), (5.0, 0.0), (7.0, 2.0**-50), (-7.0, 0.0),
     (2.0**-140 * 1.1, 2.0**-140),
+    ((2**53 - 1) * 2.0**-1074, (2**53 - 2) * 2.0**-1074),
     (1.0 - 2.0**-53, 2.0**-54), (1.0 - 2.0**-24, 2.0**-25),
 ]  # fmt: skip
 
 
-def exactly(score: int, x: float, dtype: str) -> list[Any]:
+def exactly(score: int, x: float) -> list[Any]:
     """Two parts of a goal of which neither holds if and only if a score is x: above it, below it."""
-    kind = np.float32 if dtype == "float32" else np.float64
-    above, below = (float(np.nextafter(kind(x), kind(end))) for end in (np.inf, -np.inf))
-    return [[[score, None, number(above), False]], [[None, score, number(-below), False]]]
+    return [[[score, None, number(x), True]], [[None, score, number(-x), True]]]
 
 
 def sums() -> Iterator[tuple[str, Any]]:
@@ -142,7 +144,7 @@ def sums() -> Iterator[tuple[str, Any]]:
             with np.errstate(all="ignore"):
                 found = [float((kind(a) + kind(b)) / kind(divide)) for a, b in SUMS]
             model = forest([[a for a, _ in SUMS]], [[b for _, b in SUMS]], dtype=dtype, divide=divide)
-            goal = [part for k, x in enumerate(found) for part in exactly(k, x, dtype)]
+            goal = [part for k, x in enumerate(found) for part in exactly(k, x)]
             yield f"sums of {dtype} by {divide}", two(model, goal, None, [["cell"]], [])
             if divide < 3:
                 for k in (0, 4, 5, 8, 12):
@@ -214,13 +216,27 @@ def columns() -> Iterator[tuple[str, Any]]:
             struct.unpack(kind, struct.pack(code, 1.0))[0],
             struct.unpack(kind, struct.pack(code, 2.0**-126))[0],
         )
-        for rank, what in ((0, "zero"), (one, "one"), (least, "the least normal one")):
+        for rank, what in (
+            (0, "zero"),
+            (one, "one"),
+            (least, "the least normal one"),
+            (2 * least, "twice the least normal one"),
+            (3 * least, "four times the least normal one"),
+        ):
             near = grid(rank - 4, rank + 4, rank, grid=name, scale="1/1000000")
             at = [(0, i, float(enumeration.value(near, i))) for i in range(rank - 3, rank + 4)]
             yield f"floats of {name} near {what}", shown([near], [[0, None, []]], at)
         near = grid(-one - 4, -one + 4, -one, grid=name)
         at = [(0, i, float(enumeration.value(near, i))) for i in range(-one - 3, -one + 4)]
         yield f"floats of {name} near minus one", shown([near], [[0, None, []]], at)
+    tiny = grid(-4, 4, 0, grid="float64")
+    divided = [[0, None, [["div", number(2.0**-1074)]]]]
+    yield "floats divided by the smallest", shown([tiny], divided, [(0, i, float(i)) for i in range(-3, 4)])
+    thrice = [[0, None, [["mul", number(-1.0)]] * 3]]
+    yield (
+        "a column that falls three times is not cut before its start",
+        two(forest([[1.0], [0.0]], at=[-7.0]), GOAL, None, [["trees"]], [-1], columns=thrice),
+    )
     large = grid(2**60 - 3, 2**60 + 2**37 + 3, 2**60)
     odd = 2**60 + 2**36 + 1
     once = [0, None, "float32"]
@@ -233,6 +249,7 @@ def columns() -> Iterator[tuple[str, Any]]:
     for chain, feature in (
         ([["mul", number(1e308)]], grid(0, 20, 0)), ([["mul", number(-1e308)]], grid(0, 20, 0)),
         ([["add", number(1.7e308)], ["add", number(1.7e308)], ["mul", number(0.0)]], grid(0, 20, 0)),
+        ([["add", number(-1.7e308)], ["add", number(-1.7e308)], ["mul", number(0.0)]], grid(0, 20, 0)),
         ([["mul", number(1e308)], ["div", number(1e9)]], grid(-20, 0, 0)), ([], grid(0, 1, 0, str(2**1024))),
         ([], grid(0, 1, 0, str(2**1024 - 2**970))),
     ):  # fmt: skip
@@ -314,6 +331,22 @@ def distances() -> Iterator[tuple[str, Any]]:
                 yield f"{name}: {index} by {'+'.join(mix)}", seen([feature, other], mix, [index, 3])
 
 
+def levels() -> Iterator[tuple[str, Any]]:
+    """Witnesses of models that are given levels, and statements without a feature."""
+    world = {
+        "features": [{**LEVELS, "count": 4, "allowed": 15}],
+        "columns": [[0, [number(x) for x in (0, 9, 0, 9)], []]],
+    }
+    model = forest([[0.0], [1.0]], at=[3.0])
+    for level, far in ((1, "1/3"), (2, "2/3"), (3, "1")):
+        witness = {"point": [level], "distance": far}
+        yield f"the level {level} of four", two(model, GOAL, "0", [["distance"]], [None], witness, **world)
+    bare: dict[str, Any] = {"features": [], "columns": []}
+    for claim in ("0", "1"):
+        witness = {"point": [], "distance": "0"} if claim == "0" else None
+        yield f"no feature, closer than {claim}", two(forest([[1.0]]), GOAL, claim, [["distance"]], [], witness, **bare)
+
+
 def hollow(features: list[Any], region: Any, **more: Any) -> Any:
     """That all points lie in a region, where all have the goal."""
     return two(
@@ -374,6 +407,6 @@ def regions() -> Iterator[tuple[str, Any]]:
 def values() -> dict[str, dict[str, Any]]:
     """What each certificate is about -> what it shows -> the certificate."""
     return {
-        "rule": dict(rules()), "cell": dict(sums()), "cuts": dict(columns()), "witness": dict(distances()),
-        "avoid": dict(regions()),
+        "rule": dict(rules()), "cell": dict(sums()), "cuts": dict(columns()),
+        "witness": dict([*distances(), *levels()]), "avoid": dict(regions()),
     }  # fmt: skip

@@ -415,11 +415,28 @@ def test_sets_of_classes_and_anything_but():
     assert explainer.explain(X.iloc[0], goal="not 1").goal == "anything but 1"
 
 
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(max_iter=5000), GradientBoostingClassifier(n_estimators=10, random_state=0)]
+)
+def test_a_lead_of_a_single_score_is_asked_for_on_either_side(model):
+    explainer = mace.Explainer(fitted(model, TWO), SPACE, background=X)
+    score = model.decision_function(WHOLE)  # of "good"; that of "bad" is what it lacks
+    check(explainer, "good by 0.25 in score", score >= 0.25)
+    check(explainer, "bad by 0.25 in score", -score >= 0.25)
+
+
 def test_what_a_model_cannot_say_is_an_error_that_says_so():
     row = X.iloc[0]
     softmax = mace.Explainer(fitted(LogisticRegression(max_iter=5000), THREE), SPACE)
     with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no two scores"):
         softmax.explain(row, goal="p(2) >= 0.7")
+    with pytest.raises(GoalError) as refused:  # log(2 p / (1 - p)) = 1.5404.., log(p / (1 - p)) = 0.8472..
+        softmax.explain(row, goal="p(2) >= 0.7")
+    assert "`2 by 1.55 in score` is enough, and `2 by 0.84 in score` is needed" in str(refused.value)
+    with pytest.raises(GoalError, match=r"`2 by 0\.29 in score` is enough"):  # log(4 / 3) = 0.2876..
+        softmax.explain(row, goal="p(2) >= 0.4")
+    with pytest.raises(GoalError, match="a probability leads by less than 1"):
+        softmax.explain(row, goal="2 by 1")
     for text in ("p(2) <= 0.7", "p(2) >= 0", "p(2) >= 1"):  # no logarithm of 0 is asked for
         with pytest.raises(GoalError, match=r"`2 by 0\.5 in score`"):
             softmax.explain(row, goal=text)

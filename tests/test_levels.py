@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
 
 import mace
 from mace.certify.writer import Certificate
@@ -53,6 +55,32 @@ def test_a_level_that_claims_a_hair_more_is_refused(seed: int) -> None:
             rule[0], rule[2] = "<=", ["c", str(Fraction(rule[2][1]) + Fraction(1, 10**12))]
         data["witness"] = None
         assert not Certificate(data).check().accepted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_norms_of_a_linear_model_over_floats_are_those_of_linear_programming(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scales, start = rng.uniform(1, 9, 4), rng.uniform(0.3, 0.7, 4)
+    space = Space([Feature(f"x{k}", "real", 0.0, float(scale)) for k, scale in enumerate(scales)])
+    x = pd.DataFrame(rng.uniform(0, 1, (400, 4)) * scales, columns=space.names)
+    model = LinearRegression().fit(x, x @ rng.normal(size=4))
+    row = dict(zip(space.names, (start * scales).tolist(), strict=True))
+    end = float(model.predict(pd.DataFrame([row]))[0]) + 0.8
+    answer = mace.explain(model, space, row, goal=f"y >= {end!r}", objectives=["l1 within 5%", "linf"])
+    # Changes up and down of each feature, in shares of its range, and the largest of them.
+    gains = model.coef_ * scales
+    needed = end - model.intercept_ - gains @ start
+    limits = [*((0, 1 - s) for s in start), *((0, s) for s in start), (0, 1)]
+    largest = np.hstack([np.eye(4), np.eye(4), -np.ones((4, 1))])
+    reach, sums = np.array([*-gains, *gains, 0.0]), np.array([0.25] * 8 + [0.0])
+    first = linprog(sums, A_ub=[reach], b_ub=[-needed], bounds=limits)
+    rows, most = np.vstack([reach, sums, largest]), [-needed, 1.05 * first.fun, *[0.0] * 4]
+    second = linprog([0.0] * 8 + [1.0], A_ub=rows, b_ub=most, bounds=limits)
+    for level, expected in zip(answer.levels, (first.fun, second.fun), strict=True):
+        assert level.status == "optimal"
+        assert level.certificate.check().accepted
+        assert level.value == pytest.approx(expected, abs=3e-7)
+        assert level.lower_bound <= expected + 1e-9
 
 
 FRAME = pd.DataFrame({"age": [25, 40, 61, 33], "income": [900.0, 2500.0, 1200.0, 1800.0], "job": ["a", "b", "b", "a"]})

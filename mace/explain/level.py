@@ -28,7 +28,8 @@ class Level(Proved):
              measure that was minimised: of "changes" in shares of all features, of "cost" in shares of what it costs
              to change everything as far as it goes.
     claim:   of the certificate. Where it speaks of an earlier objective, it says that no point with a smaller value of
-             this level keeps to what that one allows.
+             this level keeps to what that one allows; where it speaks of a sum of both, no point with the goal has
+             less of the sum, and what the earlier one allows, at its weight in the sum, is taken off.
     of_answer: the value at the counterfactual of the answer, which later levels may have moved within the tolerance.
     """
 

@@ -26,6 +26,7 @@ from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.miss import least_shortfall, shortfall_at
 from mace.explain.search import Search, Searched, asked_gap
+from mace.explain.traded import Trade
 from mace.problem.distance import Distance, Norm
 from mace.problem.goals import Wanted
 from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of
@@ -34,8 +35,9 @@ from mace.problem.question import Question
 from mace.solve.choice import choose
 from mace.solve.driver import Asked, Bracket
 from mace.solve.lattice import attainable, denominator
+from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Oracle, Refuted, Replay
-from mace.space.axes import Point
+from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
 ROUNDS = 12  # points that are found on the way down before an objective is minimised itself
@@ -180,6 +182,8 @@ def _inside(run: _Run, held: Held, priority: Priority) -> Searched | None:
     first, own = held.priority.of, priority.of
     assert isinstance(first, Norm) and not isinstance(own, Shortfall) and run.best is not None
     question = run.limited(replace(run.question, distance=first), [one for one in run.held if one is not held])
+    if isinstance(own, Norm) and _over_floats(question, own):
+        return _traded(run, question, first, held.most, own)
     ball = _Ball(question, held.most, _beyond(question, first, held.most))
     bracket = Bracket(point=run.best, upper=value_of(question, own, run.best))
     for _ in range(ROUNDS):
@@ -205,6 +209,27 @@ def _inside(run: _Run, held: Held, priority: Priority) -> Searched | None:
         run.search.watch(bracket)
     run.best = bracket.point
     return None
+
+
+def _over_floats(question: Question, own: Norm) -> bool:
+    """Whether a network answers, and values of the objective are too many to be excluded one by one."""
+    floats = any(isinstance(a, GridAxis) and a.grid.kind != "step" and not a.fixed for a in question.axes)
+    return isinstance(question.model, Network) and floats and not each_change(own)
+
+
+def _traded(run: _Run, question: Question, first: Norm, most: Fraction, own: Norm) -> Searched | None:
+    """A level over floats, before a network: bounded by what sums of both norms are proved to be at least."""
+    assert run.best is not None
+
+    def solve(asked: Question, best: Point) -> Searched:
+        return run.search.one(asked, run.asking, run.limits, best)
+
+    def confirm(point: Point) -> bool:
+        return run.asking.confirms(question, point)
+
+    if NetworkOracle.accepts(question) is not None or run.search.oracle not in ("auto", "networks"):
+        return None
+    return Trade(question, first, most, own, solve, confirm).run(run.best)
 
 
 def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracket) -> _Refuted | None:

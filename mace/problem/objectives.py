@@ -240,17 +240,22 @@ def _sum(objective: Objective, parts: Mapping[str, object], space: Space) -> Pri
     if not found or not any(factor for factor, _ in found):
         raise DistanceError("a weighted sum needs a part that counts")
     name = " + ".join(f"{float(as_written(share)):g} {part}" for part, share in parts.items())
+    if (alike := sum_of(found)) is not None:
+        total = alike.of([Fraction(1)] * len(space.features)) or Fraction(1)
+        unit = replace(alike, alpha=alike.alpha / total, beta=alike.beta / total, gamma=alike.gamma / total)
+        return Priority(replace(unit, name=name), name, total)
+    return Priority(DistanceProgram(distance_program(_text(found, space), space), name), name)
+
+
+def sum_of(parts: Sequence[tuple[Fraction, Norm]]) -> Norm | None:
+    """A weighted sum of norms as one norm; None where it is none."""
     once, slope, peak = (
-        [[factor * getattr(one, of) * weight for weight in one.weights] for factor, one in found]
+        [[factor * getattr(one, of) * weight for weight in one.weights] for factor, one in parts]
         for of in ("alpha", "beta", "gamma")
     )
-    if sum(any(row) for row in peak) <= 1:
-        sums = tuple([sum(column, Fraction(0)) for column in zip(*rows, strict=True)] for rows in (once, slope, peak))
-        if (alike := _alike(*sums)) is not None:
-            total = alike.of([Fraction(1)] * len(space.features)) or Fraction(1)
-            unit = replace(alike, alpha=alike.alpha / total, beta=alike.beta / total, gamma=alike.gamma / total)
-            return Priority(replace(unit, name=name), name, total)
-    return Priority(DistanceProgram(distance_program(_text(found, space), space), name), name)
+    if sum(any(row) for row in peak) > 1:
+        return None
+    return _alike(*([sum(column, Fraction(0)) for column in zip(*rows, strict=True)] for rows in (once, slope, peak)))
 
 
 def _alike(once: list[Fraction], slope: list[Fraction], peak: list[Fraction]) -> Norm | None:

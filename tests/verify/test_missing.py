@@ -17,7 +17,7 @@ from mace.errors import MaceError, ModelError, RowError
 from mace.space.axes import LevelAxis
 from mace.space.feature import Feature
 from mace.space.space import Space
-from mace.verify import equivalent, fair, holds, monotone, robust
+from mace.verify import bounded, equivalent, fair, holds, monotone, robust
 from mace.verify.subject import Subject
 
 LOW, HIGH = 1, 4
@@ -98,6 +98,18 @@ def test_equivalent_asks_about_rows_that_lack_numbers() -> None:
     agrees(one, equivalent(other), truth=False)
     with pytest.raises(ModelError, match="the other model does not take all rows"):
         mace.verify(one, SPACE, equivalent(LogisticRegression().fit(FRAME.fillna(0), FRAME["x"] > 2)))
+
+
+def test_a_program_is_not_compared_where_it_would_read_what_is_missing() -> None:
+    model = fitted(FRAME["x"] > 2)
+    with pytest.raises(ModelError, match="the other model does not take rows that lack `x`"):
+        mace.verify(model, SPACE, equivalent("if x > 2:\n    return 1\nreturn 0\n"))
+
+
+def test_a_condition_holds_for_no_row_that_lacks_what_it_reads() -> None:
+    model = fitted(FRAME["x"].isna(), DecisionTreeClassifier(max_depth=2))
+    assert mace.verify(model, SPACE, bounded(upper=0.5, label=1)).status == "violated"
+    assert mace.verify(model, SPACE, bounded(upper=0.5, label=1, where="x >= 0")).status == "proved"
 
 
 def test_rows_that_the_model_does_not_take_are_named_as_left_out() -> None:

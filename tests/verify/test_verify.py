@@ -226,6 +226,31 @@ def test_a_number_and_a_probability_are_bounded() -> None:
     assert verdict.violation.decisions == (probability,) and probability < 0.5
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(None, 5), (-3, 9), (0.5, None), (None, 1), (0, None), (1, 12)])
+def test_bounds_of_a_number_are_asked_on_both_sides_whatever_they_are(lower, upper) -> None:
+    # 0 and 1 bound nothing where a probability is asked for, and are bounds as any other of a number.
+    model = RandomForestRegressor(2, max_depth=3, random_state=0, n_jobs=1).fit(MATRIX, X["Income"] / 10.0 - 2.0)
+    said = model.predict(MATRIX)
+    inside = (lower is None or said.min() >= lower) and (upper is None or said.max() <= upper)
+    verdict = mace.verify(model, SPACE, bounded(lower=lower, upper=upper))
+    assert verdict.status == ("proved" if inside else "violated")
+
+
+def test_a_number_that_depends_on_a_feature_is_not_fair() -> None:
+    model = RandomForestRegressor(2, max_depth=3, random_state=0, n_jobs=1).fit(MATRIX, X["Income"] + (X["Sex"] == "f"))
+    verdict = mace.verify(model, SPACE, fair("Income"))
+    assert verdict.status == "violated"
+    replayed(verdict, model)
+    certified(mace.verify(model, SPACE, fair("Job")))
+
+
+def test_a_class_may_be_named_by_its_text() -> None:
+    model = DecisionTreeClassifier(max_depth=1).fit(MATRIX, np.where(X["Income"] > 50, 1, 0))
+    assert mace.verify(model, SPACE, reachable("1")).witness is not None
+    with pytest.raises(MaceError, match="'2' is not a class of this model"):
+        mace.verify(model, SPACE, reachable("2"))
+
+
 def test_programs_over_one_and_two_inputs() -> None:
     model = fitted("tree", rising=True)
     certified(mace.verify(model, SPACE, holds("other_Income >= Income implies other_f >= f")))

@@ -23,7 +23,7 @@ COMMANDS = [
     for line in block.replace("\\\n", " ").splitlines()
     if line.startswith("mace ")
 ]
-SHOWN = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
+SHOWN = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize(

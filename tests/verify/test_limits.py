@@ -75,12 +75,10 @@ def refuted() -> tuple[Question, Proof]:
 def test_a_proof_that_is_not_written_in_time_is_postponed() -> None:
     question, proof = refuted()
     assert kept(question, proof, None, Deadline.after(1000, Ticking())).certificate is not None
-    for seconds in (0.5, 3.0):
+    for seconds in (0.5, 1.0, 2.0, 3.0):
         found = kept(question, proof, None, Deadline.after(seconds, Ticking()))
         assert found.certificate is None and found.doubt == ""
-        assert found.note.startswith(
-            f"no certificate: time limit ({seconds:g} s), reached while writing the certificate"
-        )
+        assert found.note.startswith(f"no certificate: time limit ({seconds:g} s), reached while ")
 
 
 def test_a_certificate_that_is_not_read_in_time_is_postponed_and_never_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,11 @@ IDEAS = [
         "mace/problem/budget.py",
         r"^class \w*Budget\b",
     ),
+    Idea(
+        "what a norm charges for a change, in the sum and in the largest",
+        "mace/problem/distance.py",
+        r"\.(alpha|beta|once|slope)\b[^\n]* \* delta",
+    ),
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("how much time is left", "mace/base/deadline.py", r"\bmonotonic\b"),
     Idea(

@@ -15,6 +15,7 @@ from typing import Any
 from mace.certify.numbers import text
 from mace.errors import CertificateError
 from mace.problem.budget import Budget
+from mace.problem.distance import FREE
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 Expression = list[Any]
@@ -23,17 +24,16 @@ ZERO, ONE = ["c", "0"], ["c", "1"]
 
 def expression_of(budget: Budget, axes: Sequence[Axis]) -> Expression:
     """A budget as a condition."""
-    norm = budget.norm
     sums: list[Expression] = [ZERO]
     tops: list[Expression] = [ZERO]
-    for j, (axis, weight) in enumerate(zip(axes, norm.weights, strict=True)):
-        if not weight or axis.fixed and axis.allows(axis.start):
+    for j, (axis, charge) in enumerate(zip(axes, budget.norm.charges, strict=True)):
+        if charge == FREE or axis.fixed and axis.allows(axis.start):
             continue
         if axis.may_lack or axis.lacks:
             raise CertificateError(f"`{axis.name}` may be missing, and an earlier objective counts its change")
         delta = _delta(axis, j)
-        sums += [_times(weight * norm.alpha, _changed(axis, j)), _times(weight * norm.beta, delta)]
-        tops.append(_times(weight * norm.gamma, delta))
+        sums += [_times(charge.once, _changed(axis, j)), _times(charge.slope, delta)]
+        tops.append(_times(charge.peak, delta))
     sums.append(["max", *tops])
     return ["<" if budget.strict else "<=", ["+", *sums], ["c", text(budget.most)]]
 

@@ -199,8 +199,8 @@ def _column_side(
     axis = question.axes[column.feature]
     norm = question.distance
     farthest = None
-    if radius is not None and isinstance(norm, Norm) and norm.weights[column.feature]:
-        farthest = radius / (norm.gamma * norm.weights[column.feature])
+    if radius is not None and isinstance(norm, Norm) and norm.charges[column.feature].peak:
+        farthest = radius / norm.charges[column.feature].peak
     if form is None or not isinstance(axis, GridAxis):
         levels = range(axis.lower, axis.upper + 1) if isinstance(axis, GridAxis) else axis.levels()
         values = [exact(column.at(axis, i)) for i in levels if farthest is None or axis.delta(i) <= farthest]

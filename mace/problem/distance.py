@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mace.base.exact import as_written
 from mace.errors import MaceError, NumberError
@@ -24,6 +25,36 @@ if TYPE_CHECKING:
 
 class DistanceError(MaceError):
     """A distance that is not one: unknown name, negative coefficient, side condition not met."""
+
+
+class Charge(NamedTuple):
+    """What a norm charges one feature for a change: `once`, and per delta of 1 in the sum and in the largest.
+
+    The only place that says that a change by 0 costs nothing, not even under l0.
+    """
+
+    once: Fraction
+    slope: Fraction
+    peak: Fraction
+
+    def part(self, delta: Fraction) -> Fraction:
+        """What the change adds to the sum (the l0 and l1 parts)."""
+        return self.once + self.slope * delta if delta else Fraction(0)
+
+    def top(self, delta: Fraction) -> Fraction:
+        """What the change asks of the largest (the linf part)."""
+        return self.peak * delta
+
+    def least(self, delta: Fraction) -> Fraction:
+        """The least distance of a point with this change."""
+        return self.part(delta) + self.top(delta)
+
+    def times(self, scale: Fraction | int) -> Charge:
+        """The same, in units of which a distance of 1 has `scale`."""
+        return Charge(*(share * scale for share in self))
+
+
+FREE = Charge(Fraction(0), Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +70,21 @@ class Norm:
     def of(self, deltas: Sequence[Fraction]) -> Fraction:
         """The distance for the scaled changes delta, one per feature."""
         total = largest = Fraction(0)
-        for delta, weight in zip(deltas, self.weights, strict=True):
+        for charge, delta in zip(self.charges, deltas, strict=True):
             if delta:
-                total += weight * (self.alpha + self.beta * delta)
-                largest = max(largest, weight * delta)
-        return total + self.gamma * largest
+                total += charge.part(delta)
+                largest = max(largest, charge.top(delta))
+        return total + largest
 
-    def part(self, index: int, delta: Fraction) -> Fraction:
-        """What one feature adds to the sum (the l0 and l1 parts; the linf part is `gamma * weight * delta`)."""
-        return self.weights[index] * (self.alpha + self.beta * delta) if delta else Fraction(0)
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What it charges each feature."""
+        return _charges(self)
+
+
+@lru_cache(maxsize=64)
+def _charges(norm: Norm) -> tuple[Charge, ...]:
+    return tuple(Charge(weight * norm.alpha, weight * norm.beta, weight * norm.gamma) for weight in norm.weights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,17 +278,17 @@ def _text(parts: Sequence[tuple[Fraction, Norm]], space: Space) -> str:
     sums, tops = ["0"], []
     for factor, one in parts:
         largest = []
-        for feature, weight in zip(space.features, one.weights, strict=True):
+        for feature, charge in zip(space.features, one.charges, strict=True):
             x, start = show_name(feature.name), show_name("start_" + feature.name)
             delta = changed = f"(0 if {x} == {start} else 1)"
             if feature.numeric or feature.kind == "ordinal":
                 lower, upper = feature.bounds() if feature.numeric else (Fraction(0), Fraction(len(feature.levels) - 1))
                 delta = f"abs({x} - {start}) * {show_number(1 / (upper - lower) if upper > lower else Fraction(1))}"
-            for share, term in ((one.alpha, changed), (one.beta, delta)):
-                if factor * weight * share:
-                    sums.append(f"{show_number(factor * weight * share)} * {term}")
-            if factor * weight * one.gamma:
-                largest.append(f"{show_number(factor * weight * one.gamma)} * {delta}")
+            for share, term in ((charge.once, changed), (charge.slope, delta)):
+                if factor * share:
+                    sums.append(f"{show_number(factor * share)} * {term}")
+            if factor * charge.peak:
+                largest.append(f"{show_number(factor * charge.peak)} * {delta}")
         if largest:
             tops.append(f"max({', '.join(['0', *largest])})")
     return f"return {' + '.join([*sums, *tops])}\n"

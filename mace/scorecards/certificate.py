@@ -237,7 +237,7 @@ class _Prover:
         for n, index in enumerate(self.values[j]):
             if axis.lower < axis.upper:
                 yield from (Split(j, index - 1), rule, Split(j, index))
-            part = self.question.distance.part(j, axis.delta(index))
+            part = self.question.distance.charges[j].part(axis.delta(index))
             gain = self.problem.card.variables[j].coefficient * self.numbers[j][n]
             yield from self.nodes((*taken, index), cost + part, changes + (index != axis.start), score + gain)
         if axis.lower < axis.upper:

@@ -41,9 +41,9 @@ def _level_units(axis: LevelAxis) -> Units:
 def _common(norm: Norm, units: tuple[Units | None, ...]) -> int | None:
     """The scale on which all costs are whole; None if there is none."""
     found = 1
-    for weight, some in zip(norm.weights, units, strict=True):
-        slopes = [weight * norm.beta, weight * norm.gamma]
-        found = math.lcm(found, (weight * norm.alpha).denominator)
+    for charge, some in zip(norm.charges, units, strict=True):
+        slopes = (charge.slope, charge.peak)
+        found = math.lcm(found, charge.once.denominator)
         if any(slopes):
             if some is None:
                 return None

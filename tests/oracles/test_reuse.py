@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,32 @@ def test_scaled_costs_are_rounded_down_by_less_than_is_said(seed: int) -> None:
         exact = distance.of([axis.delta(index) for axis, (index, _, _) in zip(axes, point, strict=True)]) * scale
         assert scaled <= exact
         assert exact - scaled < width if width else exact == scaled
+
+
+@pytest.mark.parametrize("cost", [0, "0.3", 1])
+@pytest.mark.parametrize("start", [None, 1])
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_what_a_missing_value_costs_is_the_same_in_units(spec: Any, start: int | None, cost: Any) -> None:
+    # A change that is declared free is no change, to l0 neither: each index by the definition of the norm.
+    axes = [Feature(name, "integer", 0, 3, missing="any", missing_cost=cost).axis(start) for name in "ab"]
+    distance = norm(spec, 2, ["2", "1/3"])
+    scale, width = scale_of(axes, distance)
+    assert width == 0
+    for j, axis in enumerate(axes):
+        assert isinstance(axis, GridAxis)
+        costs = costs_of(axis, charges_of(distance, scale)[j], np.arange(axis.lower, axis.upper + 1))
+        for place, index in enumerate(range(axis.lower, axis.upper + 1)):
+            delta, weight = axis.delta(index), distance.weights[j] * scale
+            assert delta == cost_of_turning(axis, index, start, cost)
+            assert costs.part[place] == (weight * (distance.alpha + distance.beta * delta) if delta else 0)
+            assert costs.top[place] == weight * distance.gamma * delta
+
+
+def cost_of_turning(axis: GridAxis, index: int, start: int | None, cost: Any) -> Fraction:
+    """By the words of `missing_cost`: what it says between a value and none, else the change over the range."""
+    if (index == axis.missing) != (start is None):
+        return Fraction(cost)
+    return Fraction(0) if start is None else abs(axis.value(index) - start) / 3
 
 
 def test_changes_of_floats_are_counted_exactly_where_only_their_number_counts() -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import nearest, rank_to_float
-from mace.problem.distance import Norm
+from mace.problem.distance import Charge, Norm
 from mace.solve.ensembles.cuts import Array, values_of
 from mace.solve.lattice import denominator
 from mace.space.axes import Axis, GridAxis, LevelAxis
@@ -32,14 +32,6 @@ class Scale(NamedTuple):
 
     scale: int
     width: int
-
-
-class Charge(NamedTuple):
-    """What a feature's change costs in units: at once, per change of 1, and per change of 1 of the largest."""
-
-    once: Fraction
-    slope: Fraction
-    peak: Fraction
 
 
 class Costs(NamedTuple):
@@ -103,8 +95,7 @@ def _value(axis: GridAxis, index: int) -> float:
 @lru_cache(maxsize=64)
 def charges_of(norm: Norm, scale: int) -> tuple[Charge, ...]:
     """What every feature's change costs, in units."""
-    shares = (norm.alpha * scale, norm.beta * scale, norm.gamma * scale)
-    return tuple(Charge(*(weight * share for share in shares)) for weight in norm.weights)
+    return tuple(charge.times(scale) for charge in norm.charges)
 
 
 def costs_of(axis: Axis, charge: Charge, indices: Array) -> Costs:
@@ -122,9 +113,8 @@ def costs_of(axis: Axis, charge: Charge, indices: Array) -> Costs:
         part, top = _of_values(axis, charge, np.where(lost, axis.start, indices))
     if axis.missing is not None:
         cost = axis.missing_cost
-        # A change that costs nothing is no change to any norm, l0 neither: `Norm.of` counts deltas above 0.
-        part = np.where(lost, math.floor(charge.once + charge.slope * cost) if cost else 0, part)
-        top = np.where(lost, math.floor(charge.peak * cost), top)
+        part = np.where(lost, math.floor(charge.part(cost)), part)
+        top = np.where(lost, math.floor(charge.top(cost)), top)
     return Costs(np.where(changed, part, 0).astype(np.int64), np.where(changed, top, 0).astype(np.int64))
 
 
@@ -138,8 +128,7 @@ def _of_values(axis: GridAxis, charge: Charge, indices: Array) -> Costs:
             return Costs(part, top)
     if axis.grid.kind == "step":
         deltas = [axis.delta(int(index)) for index in indices]
-        exact = [math.floor(charge.once + charge.slope * delta) for delta in deltas]
-        return Costs(np.array(exact, np.int64), np.array([math.floor(charge.peak * d) for d in deltas], np.int64))
+        return _exactly(charge, deltas)
     # Differences of doubles, quotients and products: each operation errs by one part in 2^53.
     with np.errstate(over="ignore"):
         delta = np.abs(values_of(axis, indices) - nearest(axis.start_value)) / nearest(axis.scale)
@@ -159,6 +148,10 @@ def _multiples(once: Fraction, each: Fraction, steps: Array) -> Array | None:
 
 @lru_cache(maxsize=1024)
 def _level_costs(axis: LevelAxis, charge: Charge) -> Costs:
-    deltas = [axis.delta(level) for level in range(axis.count)]
-    part = [math.floor(charge.once + charge.slope * delta) if delta else 0 for delta in deltas]
-    return Costs(np.array(part, np.int64), np.array([math.floor(charge.peak * delta) for delta in deltas], np.int64))
+    return _exactly(charge, [axis.delta(level) for level in range(axis.count)])
+
+
+def _exactly(charge: Charge, deltas: Sequence[Fraction]) -> Costs:
+    """The costs of changes, each rounded down once."""
+    part, top = ([math.floor(cost(delta)) for delta in deltas] for cost in (charge.part, charge.top))
+    return Costs(np.array(part, np.int64), np.array(top, np.int64))

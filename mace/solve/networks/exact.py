@@ -86,9 +86,9 @@ class Exact:
         return found
 
     def _worth(self, j: int, index: int) -> Worth:
-        axis, norm = self.question.axes[j], self.norm
+        axis, charge = self.question.axes[j], self.norm.charges[j]
         delta = axis.delta(index)
-        part, peak = norm.part(j, delta), norm.gamma * norm.weights[j] * delta
+        part, peak = charge.part(delta), charge.top(delta)
         columns = []
         for place, values in self.columns[j]:
             form = self.forms[place]
@@ -136,10 +136,10 @@ class Exact:
                 return None
             least.append(index)
         costs = [self.worth(j, index).part for j, index in enumerate(least)]
-        total, norm = sum(filter(None, costs), Fraction(0)), self.norm
+        total = sum(filter(None, costs), Fraction(0))
         cut: list[Side] = []
         for j, (axis, side, index) in enumerate(zip(self.question.axes, box, least, strict=True)):
-            budget, weight = q - (total - costs[j] if costs[j] else total), norm.weights[j]
+            budget, charge = q - (total - costs[j] if costs[j] else total), self.norm.charges[j]
 
             def close(index: int, j: int = j, budget: Fraction = budget) -> bool:
                 return self.worth(j, index).reach < budget
@@ -154,8 +154,8 @@ class Exact:
             low, high = side
             reach = None
             if not close(low) or not close(high):
-                slope = weight * (norm.beta + norm.gamma)
-                room = max(budget - weight * norm.alpha, Fraction(0))
+                slope = charge.slope + charge.peak
+                room = max(budget - charge.once, Fraction(0))
                 reach = axis.scale * room / slope if slope else Fraction(0)
             if reach is not None and not close(high):
                 high = max(index, axis.grid.ceil(axis.start_value + reach) - 1)
@@ -209,7 +209,7 @@ class Exact:
         gathered = [sum(map(mul, row, z)) for row in weights]
         sums: defaultdict[int, int] = defaultdict(int)  # by denominator; each times 2^-(scale + bits)
         for j, side in enumerate(inside):
-            share = multipliers.largest.get(j, Fraction(0)) * self.norm.gamma * self.norm.weights[j]
+            share = multipliers.largest.get(j, Fraction(0)) * self.norm.charges[j].peak
             mine = [gathered[place] for place, _ in self.columns[j]]
             above, below = self._axis(j, side, mine, scale + self.bits, share, q is not None)
             sums[below] += above

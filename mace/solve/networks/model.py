@@ -227,9 +227,7 @@ def _axes_of(question: Question, norm: Norm) -> Axes:
         kind[j] = STEPS if axis.grid.kind == "step" else FLOATS
         if axis.grid.kind == "step":
             offset[j], steps[j] = nearest(axis.start_value / axis.grid.step), nearest(axis.scale / axis.grid.step)
-    jump, rate, peak = (
-        np.array([float(share * weight) for weight in norm.weights]) for share in (norm.alpha, norm.beta, norm.gamma)
-    )
+    jump, rate, peak = (np.array([float(share) for share in shares]) for shares in zip(*norm.charges, strict=True))
     return Axes(kind, np.cumsum(count) - count, count, jump, rate, peak, np.array(change), offset, steps)
 
 

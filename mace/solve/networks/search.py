@@ -56,9 +56,8 @@ class Search(Frame):
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
         self.branching = Branching(self)
         self.best: Point | None = None
-        norm = question.distance
         # No distance is larger than this.
-        self.widest = sum(((norm.alpha + norm.beta) * w for w in norm.weights), norm.gamma * max(norm.weights)) + 1
+        self.widest = question.distance.of([Fraction(1)] * len(question.axes)) + 1
         self.distance = self.widest
         if radius is not None and radius < self.widest:
             # A little more than was asked, so that what is proved reaches the radius after rounding.

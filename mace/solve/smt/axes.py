@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import farthest_holding
-from mace.problem.distance import Norm
+from mace.problem.distance import FREE, Charge
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 Term = Any  # a pysmt.fnode.FNode
@@ -115,31 +114,9 @@ class Terms:
         return self.make.LE(left, self.number(right))
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What a norm charges for one axis: `part(delta)` of the sum, and `share * delta` of the largest."""
-
-    fixed: Fraction
-    slope: Fraction
-    share: Fraction
-
-    @classmethod
-    def of(cls, norm: Norm, index: int) -> Charge:
-        weight = norm.weights[index]
-        return cls(weight * norm.alpha, weight * norm.beta, weight * norm.gamma)
-
-    def part(self, delta: Fraction) -> Fraction:
-        return self.fixed + self.slope * delta if delta else Fraction(0)
-
-    def least(self, delta: Fraction) -> Fraction:
-        """The least distance of a point with this change."""
-        return self.part(delta) + self.share * delta
-
-    def affords(self, delta: Fraction, radius: Fraction | None) -> bool:
-        return radius is None or self.least(delta) <= radius
-
-
-FREE = Charge(Fraction(0), Fraction(0), Fraction(0))
+def _affords(charge: Charge, delta: Fraction, radius: Fraction | None) -> bool:
+    """Whether a change may be made within a radius, if nothing else changes."""
+    return radius is None or charge.least(delta) <= radius
 
 
 class AxisTerm:
@@ -149,7 +126,7 @@ class AxisTerm:
         self.terms, self.place, self.charge = terms, place, charge
         self.largest = largest
         self.cost: Term | None = None
-        if charge.fixed or charge.slope:
+        if charge.once or charge.slope:
             self.cost = terms.real(f"d{place}")
             terms.add(terms.at_least(self.cost, Fraction(0)))
 
@@ -159,8 +136,8 @@ class AxisTerm:
             return
         if self.cost is not None:
             self.terms.when(condition, self.terms.at_least(self.cost, self.charge.part(delta)))
-        if self.charge.share and self.largest is not None:
-            self.terms.when(condition, self.terms.at_least(self.largest, self.charge.share * delta))
+        if self.charge.peak and self.largest is not None:
+            self.terms.when(condition, self.terms.at_least(self.largest, self.charge.top(delta)))
 
 
 class GridTerm(AxisTerm):
@@ -173,7 +150,7 @@ class GridTerm(AxisTerm):
         self.axis = axis
 
         def affords(index: int) -> bool:
-            return charge.affords(axis.delta(index), radius)
+            return _affords(charge, axis.delta(index), radius)
 
         self.lower, self.last = axis.lower, axis.last
         if not axis.lacks:
@@ -314,15 +291,15 @@ class GridTerm(AxisTerm):
         terms, start = self.terms, self.axis.start_value
         number = self.real()
         flat: list[tuple[Fraction, Term]] = []
-        if self.charge.fixed:
+        if self.charge.once:
             jump = terms.real(f"j{self.place}")
             terms.add(terms.at_least(jump, Fraction(0)))
-            terms.when(terms.all([self.changed, self.there]), terms.at_least(jump, self.charge.fixed))
+            terms.when(terms.all([self.changed, self.there]), terms.at_least(jump, self.charge.once))
             flat = [(Fraction(1), jump)]
         for sign in (1, -1):
             for slope, payer, more in (
                 (self.charge.slope, self.cost, flat),
-                (self.charge.share, self.largest, []),
+                (self.charge.peak, self.largest, []),
             ):
                 if payer is not None and slope:
                     factor = sign * slope / self.axis.scale
@@ -364,7 +341,7 @@ class LevelTerm(AxisTerm):
     ) -> None:
         super().__init__(terms, place, charge, largest)
         self.axis = axis
-        self.levels = [level for level in axis.levels() if charge.affords(axis.delta(level), radius)]
+        self.levels = [level for level in axis.levels() if _affords(charge, axis.delta(level), radius)]
         self._literals = self._make_literals()
         self._shares: dict[int, Term] = {}
         self._number: Term | None = None

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from mace.problem.budget import Budget
-from mace.solve.smt.axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms
+from mace.problem.distance import FREE, Charge
+from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
 
 
 class _Payers(NamedTuple):
@@ -25,7 +26,7 @@ class _Payers(NamedTuple):
     def at_least(self, terms: Terms, condition: Term, delta: Fraction) -> None:
         """Under the condition, pay for a change of delta."""
         terms.when(condition, terms.at_least(self.paid, self.charge.part(delta)))
-        terms.when(condition, terms.at_least(self.largest, self.charge.share * delta))
+        terms.when(condition, terms.at_least(self.largest, self.charge.top(delta)))
 
 
 def assert_budget(terms: Terms, axes: Sequence[GridTerm | LevelTerm], budget: Budget, number: int) -> None:
@@ -34,7 +35,7 @@ def assert_budget(terms: Terms, axes: Sequence[GridTerm | LevelTerm], budget: Bu
     terms.add(terms.at_least(largest, Fraction(0)))
     parts = [(Fraction(1), largest)]
     for j, axis in enumerate(axes):
-        charge = Charge.of(budget.norm, j)
+        charge = budget.norm.charges[j]
         if charge == FREE or axis.fixed and axis.axis.allows(axis.axis.start):
             continue
         payers = _Payers(terms.real(f"b{number}_{j}"), largest, charge)
@@ -59,8 +60,8 @@ def _of_grid(terms: Terms, axis: GridTerm, payers: _Payers) -> None:
     for side, sign in ((axis.at_most(source.start - 1), -1), (terms.all([terms.no(up), axis.there]), 1)):
         slope = sign / source.scale
         for payer, fixed, rate in (
-            (payers.paid, charge.fixed, charge.slope),
-            (payers.largest, Fraction(0), charge.share),
+            (payers.paid, charge.once, charge.slope),
+            (payers.largest, Fraction(0), charge.peak),
         ):
             cost = terms.sum([(rate * slope, value)], fixed - rate * slope * source.start_value)
             terms.when(side, terms.make.GE(payer, cost))

@@ -20,10 +20,10 @@ from typing import Any, assert_never
 from mace.base.deadline import NEVER, Deadline
 from mace.language import Program
 from mace.problem.budget import Budget
-from mace.problem.distance import Norm
+from mace.problem.distance import FREE, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
-from mace.solve.smt.axes import FREE, Charge, GridTerm, LevelTerm, Term, Terms, Values, axis_term
+from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms, Values, axis_term
 from mace.solve.smt.budgets import assert_budget
 from mace.solve.smt.layers import NetworkTerms
 from mace.solve.smt.process import Text
@@ -53,7 +53,7 @@ class Encoding:
         self._model: EnsembleTerms | NetworkTerms | None = None
         with self._environment():
             norm = question.distance if isinstance(question.distance, Norm) else None
-            self._charges = [Charge.of(norm, j) if norm else FREE for j in range(len(question.axes))]
+            self._charges = list(norm.charges) if norm else [FREE] * len(question.axes)
             largest = terms.real("largest") if norm and norm.gamma else None
             self.axes: list[GridTerm | LevelTerm] = [
                 axis_term(terms, j, axis, charge, largest, ball)
@@ -266,13 +266,13 @@ class Encoding:
                     delta = moved.delta(level)
                     here = terms.no(axis.differs(level))
                     terms.when(here, terms.at_most(paid, charge.part(delta)))
-                    terms.when(here, terms.at_most(step, charge.share * delta))
+                    terms.when(here, terms.at_most(step, charge.top(delta)))
             else:
                 here, lost = terms.no(axis.differs(index)), terms.no(axis.there)
                 if index == moved.missing:
                     lost = axis.there
                 terms.when(lost, terms.at_most(paid, charge.part(axis.axis.missing_cost)))
-                terms.when(lost, terms.at_most(step, charge.share * axis.axis.missing_cost))
+                terms.when(lost, terms.at_most(step, charge.top(axis.axis.missing_cost)))
                 terms.when(here, terms.at_most(paid, Fraction(0)))
                 if index == moved.missing:
                     terms.when(here, terms.at_most(step, Fraction(0)))
@@ -282,10 +282,10 @@ class Encoding:
                 for side, sign in ((up, -1), (terms.no(up), 1)):
                     literal = terms.all([side, axis.there])
                     slope = sign / axis.axis.scale
-                    rise = terms.sum([(charge.slope * slope, value)], charge.fixed - charge.slope * slope * other)
+                    rise = terms.sum([(charge.slope * slope, value)], charge.once - charge.slope * slope * other)
                     terms.when(literal, make.LE(paid, rise))
-                    terms.when(literal, make.LE(step, terms.sum([(charge.share * slope, value)],
-                                                               -charge.share * slope * other)))  # fmt: skip
+                    terms.when(literal, make.LE(step, terms.sum([(charge.peak * slope, value)],
+                                                               -charge.peak * slope * other)))  # fmt: skip
         if not norm.gamma:
             return terms.at_least(terms.sum(parts), radius)
         return terms.any([terms.at_least(terms.sum([*parts, (Fraction(1), step)]), radius) for step in steps])

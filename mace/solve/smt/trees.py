@@ -22,8 +22,9 @@ from typing import TypeAlias
 import numpy as np
 
 from mace.base.exact import exact
+from mace.problem.distance import Charge
 from mace.problem.question import Question
-from mace.solve.smt.axes import Charge, GridTerm, LevelTerm, Term, Terms
+from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
 from mace.solve.smt.cuts import Cuts, hull, others
 from mace.space.axes import GridAxis, LevelAxis, Point
 from mace.tables.margins import Slack, compare_slack

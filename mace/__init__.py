@@ -20,11 +20,14 @@ from mace.verify import Verdict, verify
 
 if TYPE_CHECKING:
     from mace import datasets as datasets
+    from mace import metrics as metrics
     from mace import rules as rules
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
     from mace.explain.front import Front as Front
     from mace.explain.front import front as front
+    from mace.metrics.comparison import Comparison as Comparison
+    from mace.metrics.comparison import compare as compare
     from mace.problem.objectives import Objective as Objective
     from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
@@ -40,13 +43,16 @@ for _function in (audit, explain, report, verify):
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 LAZY = {
     "Answer": "mace.explain.answer",
+    "Comparison": "mace.metrics.comparison",
     "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.feature",
     "Front": "mace.explain.front",
     "Objective": "mace.problem.objectives",
     "Space": "mace.space.space",
+    "compare": "mace.metrics.comparison",
     "datasets": "mace.datasets",
     "front": "mace.explain.front",
+    "metrics": "mace.metrics",
     "rules": "mace.rules",
 }
 
@@ -59,6 +65,9 @@ views.register(
         "audit as a plot": "mace.report.displays:draw",
         "audit as text": "mace.report.text:as_text",
         "audit for rich": "mace.report.text:as_rich",
+        "comparison as a plot": "mace.report.comparison:ComparisonDisplay.from_comparison",
+        "comparison as text": "mace.report.comparison:as_text",
+        "comparison for rich": "mace.report.comparison:as_rich",
         "front as HTML": "mace.present.front_views:as_html",
         "front as a plot": "mace.present.front_views:FrontDisplay.from_front",
         "front as text": "mace.present.front_views:as_text",
@@ -68,6 +77,7 @@ views.register(
 __all__ = [
     "Answer",
     "Audit",
+    "Comparison",
     "Explainer",
     "Feature",
     "Front",
@@ -76,9 +86,11 @@ __all__ = [
     "Verdict",
     "__version__",
     "audit",
+    "compare",
     "datasets",
     "explain",
     "front",
+    "metrics",
     "report",
     "rules",
     "verify",

@@ -33,9 +33,10 @@ class Room(NamedTuple):
 ROOMS = {
     "mace": Room(9, "the public names: `explain`, `audit`, `verify`, `report`, `Space`, `Feature`, .."),
     "mace.cli": Room(9, "the command line: arguments in, exit codes and printed text out", ("mace.__main__",)),
-    "mace.report": Room(8, "what people see of an audit: text, plots, one HTML file"),
+    "mace.report": Room(8, "what people see of an audit (text, plots, one HTML file) and of a comparison"),
     "mace.verify": Room(7, "properties of a model on its whole space: proved, violated, unknown"),
     "mace.audit": Room(7, "the same question for every row of a table, in parallel, and what the answers say together"),
+    "mace.metrics": Room(7, "measures of anybody's counterfactuals, and methods beside the proved optimum"),
     "mace.scorecards": Room(6, "scorecards: choices of bins, one or several at once; OptBinning's interface"),
     "mace.present": Room(7, "what people see of an answer: text, HTML, plots"),
     "mace.explain": Room(6, "a model, a space and a row to an answer; the deployed model has the last word"),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mace.base.values import for_json
 from mace.errors import RowError
 from mace.explain.explainer import Explainer
-from mace.problem.goals import Classes, Wanted
-from mace.tables.table import Formula
+from mace.explain.having import have_goal
+from mace.problem.goals import Wanted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def choose(
     for begin in range(0, len(frame), CHUNK):
         part = frame.iloc[begin : begin + CHUNK]
         values = part[explainer.space.names].to_dict("records")
-        have = [False] * len(part) if rows == "all" or goal is None else _have(explainer, part, goal)
+        have = [False] * len(part) if rows == "all" or goal is None else have_goal(explainer, part, goal)
         for offset, (row, has) in enumerate(zip(values, have, strict=True)):
             if has:
                 continue
@@ -36,23 +36,6 @@ def choose(
             if limit is not None and len(chosen) >= limit:
                 return chosen
     return chosen
-
-
-def _have(explainer: Explainer, part: pd.DataFrame, goal: Wanted) -> list[bool]:
-    """Which rows have the goal already; a row that is not in the space has not, and is asked about to say so."""
-    if isinstance(goal, Classes) and not isinstance(explainer.table, Formula):
-        try:
-            return [label in goal.labels for label in explainer.decisions(part).tolist()]
-        except RowError:
-            pass  # at least one of them; which, the rows themselves say
-    found = []
-    for place in range(len(part)):
-        try:
-            question, _ = explainer.question(part.iloc[place], goal)
-            found.append(explainer.judge.meets(question, question.start))
-        except RowError:
-            found.append(False)
-    return found
 
 
 def groups_of(

@@ -34,10 +34,7 @@ DIGITS = 6
 
 def closeness_program(space: Space, rows: pd.DataFrame) -> str:
     """The text of the distance program; raises MaceError where too few rows lack nothing."""
-    encoded = space.encode(rows[space.names].dropna()).to_numpy(dtype=np.float64)
-    if len(encoded) < 2:
-        raise MaceError("closeness is measured by background rows: at least two that lack nothing")
-    mixing = _mixing(encoded)
+    mixing = mixing_of(space, rows)
     prefix = "change_"
     while any(name.startswith(prefix) for name in space.names):
         prefix += "_"
@@ -48,6 +45,14 @@ def closeness_program(space: Space, rows: pd.DataFrame) -> str:
         if parts:
             sums.append(f"abs({' + '.join(parts)})")
     return "\n".join([*lines, f"return {' + '.join(sums or ['0'])}\n"])
+
+
+def mixing_of(space: Space, rows: pd.DataFrame) -> list[list[Fraction]]:
+    """U, rounded: a row for each sum, a column for each column that the space encodes; raises as above."""
+    encoded = space.encode(rows[space.names].dropna()).to_numpy(dtype=np.float64)
+    if len(encoded) < 2:
+        raise MaceError("closeness is measured by background rows: at least two that lack nothing")
+    return _mixing(encoded)
 
 
 def _mixing(encoded: NDArray[np.float64]) -> list[list[Fraction]]:

@@ -18,7 +18,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact, nearest
 from mace.problem.distance import Norm
 from mace.problem.question import Question
-from mace.space.axes import GridAxis, LevelAxis, Point
+from mace.space.axes import GridAxis, LevelAxis, Point, index_of
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class Background:
                 point.append(axis.missing)
                 continue
             number = as_written(value) if axis.grid.kind == "step" else exact(value)
-            index = axis.grid.floor(number)
-            if axis.value(index) != number:
+            index = index_of(axis, number)
+            if index is None:
                 return None
             point.append(index)
         return tuple(point)

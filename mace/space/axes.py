@@ -275,6 +275,16 @@ Side: TypeAlias = tuple[int, int] | int  # of a box: the lower and the upper ind
 Box: TypeAlias = tuple[Side, ...]
 
 
+def index_of(axis: Axis, number: Fraction | int | None) -> int | None:
+    """The index of what `Feature.read` made of a cell (None: missing); None where the axis has no such value."""
+    if number is None:
+        return axis.missing if isinstance(axis, GridAxis) else axis.start  # of a number that is missing and stays so
+    if isinstance(axis, LevelAxis):
+        return int(number) if isinstance(number, int) and number < axis.count else None
+    index = axis.grid.floor(Fraction(number))
+    return index if axis.value(index) == number else None
+
+
 def holds(side: Side, index: int) -> bool:
     """Whether a side has a value."""
     return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)

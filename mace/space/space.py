@@ -22,7 +22,7 @@ from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.values import plain
 from mace.errors import RowError, SpaceError
-from mace.space.axes import Axis, Point
+from mace.space.axes import Axis, Point, index_of
 from mace.space.columns import Column
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
 from mace.space.file import load, save
@@ -123,6 +123,12 @@ class Space:
         """An axis per feature, starting from the row `x`; raises RowError."""
         row = self.row(x)
         return tuple(feature.axis(row[feature.name]) for feature in self.features)
+
+    def point(self, axes: Sequence[Axis], x: object) -> Point | None:
+        """A row as a point of these axes; None where they lack a value. Raises RowError for no row of the space."""
+        row = self.row(x)
+        found = [index_of(axis, f.read(row[f.name])) for f, axis in zip(self.features, axes, strict=True)]
+        return None if None in found else tuple(index for index in found if index is not None)
 
     def show(self, axes: Sequence[Axis], point: Point) -> dict[str, Any]:
         """A point as values in the features' own types."""

@@ -3,12 +3,15 @@
     python -m tests.mutation.kernel                                   all files
     python -m tests.mutation.kernel --file ensembles.py --every 5     a fifth of one
     python -m tests.mutation.kernel --write                           and record the survivors
+    python -m tests.mutation.kernel --prune                           which candidates are needed as vectors
 
 A mutant is noticed if the checker says anything else of a file of `proofs/vectors/`: another verdict (also when it
 hangs or fails), or another reason. Beyond the changes of `changes.py` an assignment, a raise, an `if` and a text are
 changed too, and what rounds, or takes the least or all, into its opposite. What only people read (messages) stays.
 Which vector noticed a mutant is kept in a file outside of the source, and is tried first in the next run.
-`survivors.json` holds those that no vector notices; soundness.md says of each why it can stay.
+`survivors.json` holds those that no vector notices; soundness.md says of each why it can stay. With `--prune` also the
+candidates of `tests/proofs/make_vectors.py` are tried that are no files; those that noticed a mutant first become the
+files, and the other ones go: what is noticed stays so.
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import mace.proofs.check  # noqa: F401  # the mutants are loaded in its place
-from mace.proofs.reader import Unusable, load
+from mace.proofs.reader import Unusable, load, parse
 from tests.mutation.changes import changes, decides_nothing, replace
+from tests.proofs import make_vectors
 
 PROOFS = Path(__file__).resolve().parents[2] / "proofs"
 RECORD = Path(__file__).parent / "survivors.json"
@@ -128,6 +132,12 @@ def vectors() -> dict[str, Any]:
     return found
 
 
+def with_candidates() -> dict[str, Any]:
+    """The same, and after them the candidates that are no vectors."""
+    files = vectors()
+    return {**files, **{v.name: parse(v.raw) for v in make_vectors.candidates() if v.name not in files}}
+
+
 def said(data: Any) -> tuple[str, str]:
     """The verdict, and the reason of it."""
     verdict = sys.modules["mace.proofs.check"].check(data)  # type: ignore[attr-defined]
@@ -146,9 +156,10 @@ def loaded(codes: dict[str, CodeType]) -> None:
 class Runner:
     """The vectors, what is said of them, and which of them noticed what."""
 
-    def __init__(self, kept: Path) -> None:
-        self.expected = {name: said(data) for name, data in vectors().items()}
-        self.vectors = vectors()
+    def __init__(self, kept: Path, pool: Callable[[], dict[str, Any]] = vectors) -> None:
+        self.expected = {name: said(data) for name, data in pool().items()}
+        self.vectors = pool()
+        self.used = Counter[str]()
         self.sources = {name: PROOFS / f"{name.replace('.', '/')}.py" for name in MODULES}
         self.codes = {name: compile(path.read_text("utf-8"), str(path), "exec") for name, path in self.sources.items()}
         self.kept_file = kept
@@ -156,7 +167,8 @@ class Runner:
 
     def order(self, hint: str | None, tried: Counter[str]) -> list[str]:
         """Vectors, those that noticed other mutants of the function first."""
-        first = [name for name in (hint, *(name for name, _ in tried.most_common())) if name in self.vectors]
+        before = (name for counts in (tried, self.used) for name, _ in counts.most_common())
+        first = [name for name in (hint, *before) if name in self.vectors]
         return list(dict.fromkeys([*first, *self.vectors]))
 
     def noticed(self, module: str, tree: ast.Module, change: Change, order: list[str]) -> str:
@@ -216,6 +228,7 @@ class Runner:
                 print(f"{name}.py:{change.line}: {change.key}", flush=True)
             else:
                 tried[change.function, vector] += 1
+                self.used[vector] += 1
                 self.kept[f"{name}: {change.key}"] = vector
             if not ended.total() % 50:
                 self.kept_file.write_text(json.dumps(self.kept), encoding="utf-8")
@@ -228,6 +241,25 @@ def recorded() -> dict[str, list[str]]:
     return dict(json.loads(RECORD.read_text("utf-8"))) if RECORD.is_file() else {}
 
 
+def pruned(runner: Runner, record: dict[str, list[str]]) -> int:
+    """Write which candidates are needed, and the vectors anew; 1 if a mutant survived that is not recorded."""
+    new = []
+    for name in FILES:
+        known = Counter(record.get(name, []))
+
+        def picked(found: list[Change], known: Counter[str] = known) -> list[Change]:
+            keys = Counter(change.key for change in found)
+            return [change for change in found if keys[change.key] > known[change.key]]
+
+        new += [change.key for change in runner.file(name, picked)[1] if change.key not in known]
+    candidates = {vector.name: vector.shows for vector in make_vectors.candidates()}
+    needed = sorted(candidates[name] for name in runner.used if name in candidates)
+    make_vectors.NEEDED.write_text(json.dumps(needed, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+    make_vectors.write()
+    print(f"{len(needed)} of {len(candidates)} candidates are needed, {len(new)} survivors are not recorded")
+    return 1 if new else 0
+
+
 def main() -> int:
     """Parse, run, print; 1 if a mutant survived that is not recorded."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation.kernel")
@@ -237,9 +269,12 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="only those that survived when they were recorded")
     parser.add_argument("--kept", type=Path, default=KEPT, help="which vector noticed a mutant in earlier runs")
     parser.add_argument("--write", action="store_true", help="record the survivors")
+    parser.add_argument("--prune", action="store_true", help="keep of the candidates only those that are needed")
     given = parser.parse_args()
-    runner, new = Runner(given.kept), 0
     record = recorded()
+    if given.prune:
+        return pruned(Runner(given.kept, with_candidates), record)
+    runner, new = Runner(given.kept), 0
     for name in [file.removesuffix(".py") for file in given.file or FILES]:
         known = Counter(record.get(name, []))
 

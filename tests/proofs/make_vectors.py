@@ -4,6 +4,10 @@
 
 False claims stand beside true twins that differ by a hair. Everything here is made from what the tests hold; only what
 format 2 adds (cuts, `near`, `prune`, prices) and how files look is written in this file.
+
+Beside those that are written by hand there are series of candidates (`*_vectors.py`), of which only those become files
+without which some change of the kernel would go unnoticed: `needed.json`, as `python -m tests.mutation.kernel --prune`
+writes it. A file is named by its text, so that one more leaves the names of the others alone.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +56,7 @@ from tests.proofs.test_sets_checked import CASES as SETS
 from tests.proofs.value_vectors import values
 
 FOLDER = Path(__file__).parent.parent.parent / "proofs" / "vectors"
+NEEDED = Path(__file__).with_name("needed.json")
 
 
 class Vector(NamedTuple):
@@ -61,6 +66,16 @@ class Vector(NamedTuple):
     shows: str
     verdict: str
     raw: bytes
+
+    @property
+    def name(self) -> str:
+        """As the mutants' campaign speaks of it."""
+        return f"{self.about}: {self.shows}"
+
+    @property
+    def file(self) -> str:
+        """Where it lies."""
+        return f"{self.about}-{hashlib.sha256(self.raw).hexdigest()[:8]}.json"
 
 
 HAIR = "4000000001/1000000000"
@@ -256,8 +271,8 @@ def section(reason: str) -> str:
     return found[1] if found else "proof"
 
 
-def vectors() -> Iterator[Vector]:
-    """Every certificate, in the order of the files."""
+def by_hand() -> Iterator[Vector]:
+    """Those that somebody wrote."""
     pairs = {**CLAIMS, **{name: (false, true) for name, (_, false, true) in CASES.items()}, **PAIRS}
     for name, pair in pairs.items():
         false, true = (in_format_2(data) for data in pair)
@@ -274,24 +289,39 @@ def vectors() -> Iterator[Vector]:
     for name, data in SETS.items():
         verdict = "refused" if name.startswith("false: ") else "accepted"
         yield Vector("sets", name.removeprefix("false: "), verdict, canonical(data))
+
+
+def candidates(only: Collection[str] | None = None) -> Iterator[Vector]:
+    """Those of the series; of all, or of those that show something in particular."""
     for about, cases in (*shapes().items(), *values().items(), *bounds().items(), *states().items()):
         for name, data in cases.items():
-            verdict = check(data)
-            place = about if verdict.accepted else section(verdict.reason)
-            yield Vector(place, name, "accepted" if verdict.accepted else "refused", canonical(data))
+            if only is None or name in only:
+                verdict = check(data)
+                place = about if verdict.accepted else section(verdict.reason)
+                yield Vector(place, name, "accepted" if verdict.accepted else "refused", canonical(data))
+
+
+def vectors() -> Iterator[Vector]:
+    """Every certificate of the folder, in the order of its index."""
+    yield from by_hand()
+    yield from candidates(frozenset(json.loads(NEEDED.read_text("utf-8"))))
 
 
 def files() -> dict[str, bytes]:
     """The folder: name -> bytes."""
-    found, index = {}, []
-    for number_, vector in enumerate(vectors()):
-        name = f"{number_:03}.json"
-        found[name] = vector.raw
-        assert not any((vector.about, vector.shows) == (entry["about"], entry["shows"]) for entry in index), (
-            vector.shows
-        )
-        index.append({"file": name, "about": vector.about, "shows": vector.shows, "verdict": vector.verdict})
-    found["index.json"] = (json.dumps(index, indent=0, ensure_ascii=False) + "\n").encode()
+    found: dict[str, bytes] = {}
+    index: dict[str, dict[str, str]] = {}
+    texts = set()
+    for vector in vectors():
+        if vector.raw in texts:  # Two tests made the same certificate.
+            continue
+        texts.add(vector.raw)
+        assert vector.file not in found and vector.name not in index, vector.name
+        found[vector.file] = vector.raw
+        index[vector.name] = {
+            "file": vector.file, "about": vector.about, "shows": vector.shows, "verdict": vector.verdict,
+        }  # fmt: skip
+    found["index.json"] = (json.dumps([*index.values()], indent=0, ensure_ascii=False) + "\n").encode()
     model = canonical(AT_3)
     found[hashlib.sha256(model).hexdigest() + MODEL] = model
     return found
@@ -306,12 +336,17 @@ def verdict_on(path: Path) -> tuple[str, str]:
     return ("accepted" if verdict.accepted else "unusable" if verdict.unusable else "refused"), verdict.reason
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """The folder anew."""
     made = files()
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.iterdir():
         path.unlink()
     for name, raw in made.items():
         (FOLDER / name).write_bytes(raw)
-    for entry in json.loads((FOLDER / "index.json").read_text()):
+
+
+if __name__ == "__main__":
+    write()
+    for entry in json.loads((FOLDER / "index.json").read_text("utf-8")):
         print(entry["file"], entry["about"], "|", entry["shows"], "|", *verdict_on(FOLDER / entry["file"]))

@@ -47,10 +47,13 @@ _FOOT = """
 
 Model files need no `--trust-pickle`: {files}.
 
-Those of XGBoost, LightGBM and ONNX are read without their libraries; with them, answers are confirmed by the library's
-own `predict`. A PyTorch `Sequential` is read through its ONNX export:
+Those of XGBoost, LightGBM, CatBoost and ONNX are read without their libraries; with them, answers are confirmed by the
+library's own `predict`. A PyTorch `Sequential` is read through its ONNX export:
 `torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`; the weights that it may write into a file beside the
 model are read from there and from nowhere else.
+
+CatBoost's own reader of JSON rounds numbers off, so that a `.json` of its models is read within a margin of 8 units of
+rounding; the objects themselves are read exactly.{unread}
 
 A `.json` of XGBoost's `dump_model` holds trees alone. It is read with what it lacks, `--dump "objective=binary:logistic
 base_score=0.5 columns=a,b,c"` or `load_model(path, dump=...)`, and answers say so; splits on categories are refused.
@@ -68,6 +71,11 @@ def table() -> str:
         for kind in library.files
     )
     unread = [f"| `{path}` | {instead} |" for library in LIBRARIES for path, instead in sorted(library.unread.items())]
+    binary = "".join(
+        f" A `{ending}` of {library.name} is not read. {instead}"
+        for library in LIBRARIES
+        for ending, instead in library.unread_files.items()
+    )
     body = (
         "\n".join(rows)
         + "\n"
@@ -78,7 +86,7 @@ def table() -> str:
         + "\n".join(steps)
         + "\n"
     )
-    return _HEAD + body + _FOOT.format(files=files)
+    return _HEAD + body + _FOOT.format(files=files, unread=binary)
 
 
 if __name__ == "__main__":

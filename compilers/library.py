@@ -59,11 +59,14 @@ class FileType:
     endings: of their names.
     open:    a path -> a `ModelFile`, or the library's own object.
     lacking: the endings of files that may lack what `load_model(dump=..)` says.
+    holds:   whether the bytes of a file with such an ending are of this type, where another type has the ending too;
+             None: it has all that no other says it holds.
     """
 
     endings: tuple[str, ...]
     open: Callable[[Path, Opening], Any]
     lacking: tuple[str, ...] = ()
+    holds: Callable[[bytes], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ class Library:
     readers:       the public path of a class -> how it is read. A class matches by its own path or that of a base
                    class, wherever inside the package the library keeps it.
     unread:        classes that are asked for and not read: what to do instead.
+    unread_files:  the same of types of files, by their endings.
     extra:         what `pip install 'mace-smt[..]'` brings it; "" for what mace depends on itself.
     spelled:       how its models spell the name of a column.
     small:         fits a small model for `mace doctor`, on a frame of numbers and labels 0 and 1; None: none is.
@@ -133,6 +137,7 @@ class Library:
     unread: Mapping[str, str] = field(default_factory=dict)
     extra: str = ""
     files: tuple[FileType, ...] = ()
+    unread_files: Mapping[str, str] = field(default_factory=dict)
     categories: Categories = field(default_factory=Categories)
     intake: Intake = field(default_factory=Intake)
     spelled: Callable[[str], str] = str

@@ -17,7 +17,7 @@ from mace.compilers.library import FileType, Opening, is_path
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
 from mace.compilers.reading import read_chain
-from mace.compilers.registry import FILE_TYPES, READERS, chain_of
+from mace.compilers.registry import LIBRARIES, READERS, chain_of, file_type
 from mace.compilers.xgboost.dump import Dump
 from mace.errors import FileError, ModelError
 
@@ -38,11 +38,16 @@ def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | 
     path = Path(path)
     if not path.is_file():
         raise FileError(f"no model file {path}" if not path.exists() else f"{path} is not a file")
-    of_file = FILE_TYPES.get(path.suffix)
+    of_file = file_type(path)
     if dump is not None and (of_file is None or path.suffix not in of_file.lacking):
         raise ModelError(f"{path} is no .json of XGBoost's `dump_model`", hint="Leave out what is said of a dump.")
     if of_file is not None:
         return _open(of_file, path, dump)
+    for library in LIBRARIES:
+        if path.suffix in library.unread_files:
+            raise ModelError(
+                f"{path} is a file of {library.name} that is not read", hint=library.unread_files[path.suffix]
+            )
     if not trust_pickle:
         raise ModelError(
             f"{path} may be a pickle, and reading a pickle runs any code that its author put in",

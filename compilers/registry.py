@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from mace.base.files import read_bytes
+from mace.compilers.catboost.library import LIBRARY as CATBOOST
 from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values
 from mace.compilers.library import FileType, Library, Reader, is_class
 from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
@@ -26,17 +29,27 @@ from mace.compilers.xgboost.library import LIBRARY as XGBOOST
 from mace.errors import ModelError
 from mace.space.space import Space
 
-LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, ONNX, OPTBINNING)
+LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, ONNX, OPTBINNING)
 READERS: dict[str, Reader] = {path: reader for library in LIBRARIES for path, reader in library.readers.items()}
-FILE_TYPES: dict[str, FileType] = {
-    ending: kind for library in LIBRARIES for kind in library.files for ending in kind.endings
-}
+FILE_TYPES: tuple[FileType, ...] = tuple(kind for library in LIBRARIES for kind in library.files)
+
+LARGEST_FILE = 2**30  # bytes
 
 
 def extras() -> dict[str, tuple[str, ...]]:
     """What `mace.base.versions` is asked about: the libraries that mace does not depend on, and skops."""
     found = {name: names for library in LIBRARIES if library.extra for name, names in library.distributions.items()}
     return {**found, "skops": ("skops",)}
+
+
+def file_type(path: Path) -> FileType | None:
+    """The type of a model file; None if its ending is no type's. Raises FileError for a file that cannot be read."""
+    found = [kind for kind in FILE_TYPES if path.suffix in kind.endings]
+    if len(found) < 2:
+        return found[0] if found else None
+    data = read_bytes(path, LARGEST_FILE)
+    plain = next(kind for kind in found if kind.holds is None)
+    return next((kind for kind in found if kind.holds is not None and kind.holds(data)), plain)
 
 
 # ------------------------------------------------------------------------------------------------ classes of models

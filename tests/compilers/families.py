@@ -266,6 +266,30 @@ LIGHTGBM = (
 )
 
 
+def catboost(name: str = "CatBoostClassifier", **options: Any) -> Callable[[Floats, Rows], Any]:
+    def fit(X: Floats, y: Rows) -> Any:
+        import catboost
+
+        small: dict[str, Any] = {"iterations": 20, "depth": 4, "verbose": 0, "allow_writing_files": False}
+        return getattr(catboost, name)(thread_count=1, **small, **options).fit(X, y)
+
+    return fit
+
+
+CATBOOST = (
+    Family("CatBoostClassifier-2", catboost(nan_mode="Max"), 2, missing=True),
+    Family("CatBoostClassifier-3-grown", catboost(grow_policy="Lossguide"), 3),
+    Family("CatBoostRegressor", catboost("CatBoostRegressor"), 0, missing=True),
+)
+EXTRA = {"xgboost": XGBOOST, "lightgbm": LIGHTGBM, "catboost": CATBOOST}
+EVERY = (*SKLEARN, *(family for families in EXTRA.values() for family in families))
+
+
+def needed(family: Family) -> str | None:
+    """The package that a family needs, where mace does not depend on it itself."""
+    return next((package for package, families in EXTRA.items() if family in families), None)
+
+
 def data(family: Family, rows: int = 400) -> tuple[Floats, Rows]:
     """Rows of 6 columns of different scales, the last two codes 0..5, and labels or numbers."""
     rng = np.random.default_rng(family.classes + 10 * family.categories)

@@ -9,15 +9,15 @@ import pytest
 
 from mace.compilers import read
 from mace.tables.table import Ensemble
-from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, asked, data, decisions, scores
+from tests.compilers.families import EVERY, Family, asked, data, decisions, needed, scores
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 
 
-@pytest.mark.parametrize("family", [*SKLEARN, *XGBOOST, *LIGHTGBM], ids=lambda family: family.name)
+@pytest.mark.parametrize("family", EVERY, ids=lambda family: family.name)
 def test_compiled_model_predicts_as_the_library(family: Family) -> None:
-    if family in XGBOOST + LIGHTGBM:
-        pytest.importorskip("xgboost" if family in XGBOOST else "lightgbm", reason="an extra that is not installed")
+    if (package := needed(family)) is not None:
+        pytest.importorskip(package, reason="an extra that is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X, y = data(family)
@@ -25,7 +25,7 @@ def test_compiled_model_predicts_as_the_library(family: Family) -> None:
         table = read(model)
         assert isinstance(table, Ensemble)
         rows = asked(family, table, X)
-        predicted = model.predict(rows)
+        predicted = model.predict(rows).reshape(len(rows))
     found = scores(table, rows)
     for row, score in list(zip(rows, found, strict=True))[::500]:
         assert table.scores(row).tolist() == score.tolist()

@@ -14,7 +14,8 @@ import pytest
 
 from mace import Feature, Space, explain
 from mace.compilers import deployed
-from tests.compilers.families import LIGHTGBM, SKLEARN, XGBOOST, Family, Floats, Rows
+from tests.compilers.families import EVERY as FAMILIES
+from tests.compilers.families import Family, Floats, Rows, needed
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 
@@ -27,14 +28,14 @@ SPACE = Space(
     ]
 )
 EVERY = np.array(list(itertools.product(*[range(5)] * NUMBERS, *[range(6)] * CODES)), dtype=np.float64)
-DECIDING = [family for family in (*SKLEARN, *XGBOOST, *LIGHTGBM) if family.classes]
+DECIDING = [family for family in FAMILIES if family.classes]
 
 
 @lru_cache(maxsize=1)
 def fitted(family: Family) -> tuple[Any, Floats, Rows]:
     """A model over the small space, some rows, and what its library decides at every point."""
-    if family in XGBOOST + LIGHTGBM:
-        pytest.importorskip("xgboost" if family in XGBOOST else "lightgbm", reason="an extra that is not installed")
+    if (package := needed(family)) is not None:
+        pytest.importorskip(package, reason="an extra that is not installed")
     rng = np.random.default_rng(7)
     X = EVERY[rng.integers(0, len(EVERY), 300)]
     score = X[:, 0] - X[:, 1] + 2 * (X[:, 4] % 3 == 1) - 2 * (X[:, 5] == 3) + rng.normal(size=len(X))

@@ -324,4 +324,5 @@ WITHIN: dict[str, tuple[Callable[[bytes, Rng], bytes], ...]] = {
     "txt": (_lines, of_numbers),
     "onnx": (_onnx,),
     "skops": (_arrays, _schema),
+    "catboost": (_json, of_numbers),
 }

@@ -113,6 +113,25 @@ def _lightgbm(path: Path) -> Iterator[Honest]:
         yield _asked(name, path, frame, classes)
 
 
+def _catboost(path: Path) -> Iterator[Honest]:
+    import catboost
+
+    cases: list[tuple[str, int, bool, dict[str, Any]]] = [
+        ("binary", 2, False, {}),
+        ("classes", 3, False, {}),
+        ("number", 0, False, {}),
+        ("grown", 2, False, {"grow_policy": "Lossguide"}),
+        ("categories", 2, True, {"one_hot_max_size": 255, "cat_features": ["k"]}),
+    ]
+    common: dict[str, Any] = {"iterations": 3, "depth": 2, "verbose": 0, "allow_writing_files": False}
+    for name, classes, raw, options in cases:
+        frame, score = mixed() if raw else plain()
+        kind = catboost.CatBoostClassifier if classes else catboost.CatBoostRegressor
+        made = kind(thread_count=1, **common, **options).fit(frame, target(score, classes))
+        made.save_model(str(path.with_suffix(".json")), format="json")
+        yield _asked(name, path.with_suffix(".json"), frame, classes)
+
+
 def _onnx(path: Path) -> Iterator[Honest]:
     import skl2onnx
     from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
@@ -212,4 +231,5 @@ def _skops(path: Path) -> Iterator[Honest]:
 
 MAKERS: dict[str, Callable[[Path], Iterator[Honest]]] = {
     "json": _xgboost, "ubj": _xgboost, "txt": _lightgbm, "onnx": _onnx, "skops": _skops,
+    "catboost": _catboost,
 }  # fmt: skip

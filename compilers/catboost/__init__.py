@@ -1,0 +1,1 @@
+"""Readers of CatBoost's models and files."""

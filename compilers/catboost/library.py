@@ -1,0 +1,81 @@
+"""All that is known of CatBoost."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.catboost.categories import step_of
+from mace.compilers.catboost.model import Content, is_model, load, written
+from mace.compilers.catboost.reader import read_content, read_model
+from mace.compilers.deployed import Deployed, Given
+from mace.compilers.library import Categories, FileType, Intake, Library, Reader
+from mace.compilers.model_file import Format, ModelFile
+from mace.tables.table import Table
+
+
+def _deployed(model: Any, given: Given, table: Table | None = None) -> Deployed:
+    """Classes as CatBoostClassifier gives them, in one dimension; of a model without classes its raw value.
+
+    table: of a file, whose loss the library is not told.
+    """
+    names = tuple(map(str, model.feature_names_))
+    known = None if names == tuple(map(str, range(len(names)))) or not all(names) else names
+    classes = bool(table.classes) if table is not None else _has_classes(model)
+    two = len(np.asarray(model.classes_)) == 2 if classes else False
+
+    def predict(frame: Any) -> Any:
+        said = model.predict(given(frame), prediction_type="Class" if classes else "RawFormulaVal", thread_count=1)
+        return np.asarray(said).reshape(len(frame))
+
+    def probabilities(frame: Any) -> Any:
+        return np.asarray(model.predict(given(frame), prediction_type="Probability", thread_count=1))
+
+    return Deployed(predict, known, "", probabilities if two else None)
+
+
+def _has_classes(model: Any) -> bool:
+    return bool(len(np.asarray(getattr(model, "classes_", ()))))
+
+
+def _made(content: Content) -> Any:
+    import catboost
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        path.write_text(written(content), encoding="utf-8")
+        return catboost.CatBoost().load_model(str(path), format="json")
+
+
+def _small(frame: Any, labels: Any) -> Any:
+    import catboost
+
+    options: dict[str, Any] = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    return catboost.CatBoostClassifier(iterations=2, depth=2, **options).fit(frame, labels)
+
+
+_REFUSED = (
+    "statistics of categories (CTR; `one_hot_max_size` avoids them), columns of texts and embeddings; losses with "
+    "several outputs or other links"
+)
+FORMAT = Format("catboost", read_content, _made, _deployed)
+LIBRARY = Library(
+    name="CatBoost",
+    package="catboost",
+    distributions={"catboost": ("catboost",)},
+    extra="catboost",
+    deployed=_deployed,
+    readers={
+        "catboost.CatBoostClassifier": Reader(read_model, "exact sums, margin for probabilities", _REFUSED),
+        "catboost.CatBoostRegressor": Reader(read_model, "exact", _REFUSED),
+        "catboost.CatBoost": Reader(read_model, "exact sums, margin for probabilities", _REFUSED),
+    },
+    files=(FileType((".json",), lambda path, _: ModelFile(path, FORMAT, load(path)), holds=is_model),),
+    unread_files={".cbm": 'Save it as JSON: model.save_model("model.json", format="json").'},
+    categories=Categories(step_of),
+    intake=Intake(by_column=True),
+    small=_small,
+)

@@ -40,6 +40,7 @@ ROOMS = {
     "mace.scorecards": Room(6, "scorecards: choices of bins, one or several at once; OptBinning's interface"),
     "mace.present": Room(7, "what people see of an answer: text, HTML, plots"),
     "mace.explain": Room(6, "a model, a space and a row to an answer; the deployed model has the last word"),
+    "mace.search": Room(5, "heuristics that propose points from above, on models that are read or only asked"),
     "mace.certify": Room(5, "certificates that stand alone, the solvers' record, questions for other tools"),
     "mace.solve": Room(4, "who answers: provers for ensembles and networks, the solvers, and the driver"),
     "mace.problem": Room(3, "what is asked: goal, distance, rules and exclusions in one question", ("mace.rules",)),

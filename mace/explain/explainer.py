@@ -52,7 +52,9 @@ from mace.problem.objectives import (
 )
 from mace.problem.programs import Rule, rule_of
 from mace.problem.question import Goal, Question
-from mace.solve.background import Background
+from mace.search.protocol import Effort
+from mace.search.registry import ProposerSpec, proposer_of
+from mace.solve.background import Background, numbers_of
 from mace.solve.driver import Bracket
 from mace.solve.protocol import Limits, memory_asked
 from mace.space.axes import Point
@@ -61,7 +63,10 @@ from mace.space.space import Space
 from mace.tables.table import Formula, Label, Table
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+
+    from mace.explain.proposing import Proposed
 
 MOST_ANSWERS = 1_000_000
 _LOWERED: Kept[tuple[Goal, Table]] = Kept(8)  # goals over the scores of a table, by what was asked
@@ -249,6 +254,34 @@ class Explainer:
         question = self._aimed(draft, goal, asking.decision(draft, draft.start))
         search = Search(self.judge, self._rows, oracle, None, None, None)
         return AskedRow(question, asking, search, Limits(deadline, None if allowed is None else allowed * 2**20))
+
+    def propose(
+        self, x: object, proposer: ProposerSpec, *,
+        goal: GoalSpec = None, most_changes: int | None = None, random_state: int = 0, steps: int | None = None,
+        max_calls: int | None = None, constrained: Sequence[str] = (), timeout: float | Deadline | None = 60.0,
+    ) -> Proposed:  # fmt: skip
+        """What a heuristic finds for a row, from above: points that the deployed model accepts, and no bound.
+
+        proposer:    a name of `mace.search.registry.PROPOSERS`, or an object of `mace.search` with its settings.
+        steps, max_calls, timeout: what it may spend: batches, rows that the model is asked about, seconds.
+        constrained: features that had better not change: fewer of them count more than any distance.
+        The same `random_state` gives the same answer, unless the time limit ends it.
+        Raises MaceError where the proposer does not take the question, and as `explain`.
+        """
+        from mace.explain.proposing import propose
+
+        draft = self._draft(x, most_changes)
+        question = self._aimed(draft, goal, Asking(self.judge).decision(draft, draft.start))
+        effort = Effort(steps, Deadline.asked(timeout))
+        return propose(
+            question, self.judge, proposer_of(proposer), rows=self.numbers, random_state=random_state, effort=effort,
+            max_calls=max_calls, constrained=constrained,
+        )  # fmt: skip
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The background rows as numbers, shape (rows, features); None without any."""
+        return None if self._frame is None else numbers_of(self.space, self._frame)
 
     def _missed(self, row: object, **settings: Unpack[Settings]) -> Answer:
         """The answer whose first objective is the shortfall of the goal."""

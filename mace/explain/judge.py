@@ -141,9 +141,13 @@ class Judge:
         """Points as the frame that the model is given."""
         if self.pipeline is not None:
             return self.pipeline.frame([question.values(point) for point in points])
+        return self.framed(np.array([question.row(point) for point in points]))
+
+    def framed(self, matrix: NDArray[np.float64]) -> pd.DataFrame:
+        """Rows of the space's own columns, shape (rows, columns), as the frame that the model is given."""
         import pandas as pd
 
-        return pd.DataFrame(np.array([question.row(point) for point in points]), columns=self._names)
+        return pd.DataFrame(matrix, columns=self._names)
 
     @cached_property
     def _names(self) -> pd.Index[str]:

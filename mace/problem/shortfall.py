@@ -24,6 +24,7 @@ from mace.problem.goals import MARGIN_UNIT, Between, Classes, Margin, Probabilit
 from mace.tables.table import Formula, Label, Table
 
 Measured = Value | Probability | Margin
+LEAST_MISSED = float(np.finfo(np.float64).tiny)  # what a goal is missed by that is not met
 MARGIN_DOUBT = Fraction(8 * MARGIN_UNIT)  # a lead is refuted only so far beyond what was reached
 
 
@@ -57,6 +58,39 @@ def missed(goal: Measured, said: NDArray[Any], classes: tuple[Label, ...]) -> Fr
             else:
                 lead = row[place] - max(number for k, number in enumerate(row) if k != place)
             return max(Fraction(0), exact(goal.by) - lead)
+
+
+def shortfalls(wanted: Wanted, said: NDArray[Any], classes: tuple[Label, ...]) -> NDArray[np.float64]:
+    """How far several rows miss a goal, in floats, as heuristics compare them; 0 exactly where it is met.
+
+    said: what the model said, as `wanted.met` takes it; for classes also probabilities, shape (rows, classes), of which
+          the lead of the largest over the best one wanted is what is missing. Of decisions alone it is 0 or 1.
+    """
+    if isinstance(wanted, Classes) and said.ndim == 2:
+        own = np.isin(np.array(classes, dtype=object), list(wanted.labels))
+        met = own[said.argmax(axis=1)]
+        gap = said[:, ~own].max(axis=1, initial=0.0) - said[:, own].max(axis=1, initial=0.0)
+    elif isinstance(wanted, Classes):
+        met, gap = wanted.met(said, classes), np.ones(len(said))
+    else:
+        met = wanted.met(said, classes)
+        gap = _gaps(wanted, np.asarray(said, dtype=np.float64), list(classes))
+    return np.where(met, 0.0, np.maximum(gap, LEAST_MISSED))
+
+
+def _gaps(wanted: Measured, numbers: NDArray[np.float64], classes: list[Label]) -> NDArray[np.float64]:
+    if isinstance(wanted, Margin):
+        place = classes.index(wanted.label)
+        if numbers.shape[1] == 1:
+            lead = numbers[:, 0] if place else -numbers[:, 0]
+        else:
+            lead = numbers[:, place] - np.delete(numbers, place, axis=1).max(axis=1)
+        return np.asarray(wanted.by - lead)
+    if isinstance(wanted, Probability):
+        numbers = numbers[:, classes.index(wanted.label)]
+    low = -np.inf if wanted.between.low is None else wanted.between.low
+    high = np.inf if wanted.between.high is None else wanted.between.high
+    return np.maximum(low - numbers, numbers - high)
 
 
 def relaxed(goal: Measured, by: Fraction, *, strict: bool = False) -> Measured:

@@ -43,9 +43,7 @@ class Background:
         """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
         while (done := len(self.values)) < len(self.frame) and not deadline.over:
             part = self.frame.iloc[done : done + CHUNK]
-            values = np.empty((len(part), len(self.space.features)))
-            for j, cells in enumerate(self.space.read(part)):
-                values[:, j] = [np.nan if cell is None else nearest(Fraction(cell)) for cell in cells]
+            values = numbers_of(self.space, part)
             decisions = self.decide(part[self.space.names])
             self.decisions = decisions if self.decisions is None else np.concatenate([self.decisions, decisions])
             self.values = np.concatenate([self.values, values])
@@ -113,3 +111,11 @@ class Background:
                 return None
             point.append(index)
         return tuple(point)
+
+
+def numbers_of(space: Space, frame: pd.DataFrame) -> NDArray[np.float64]:
+    """A frame as numbers, shape (rows, features): values (missing: NaN), or levels' indices. Raises RowError."""
+    values = np.empty((len(frame), len(space.features)))
+    for j, cells in enumerate(space.read(frame)):
+        values[:, j] = [np.nan if cell is None else nearest(Fraction(cell)) for cell in cells]
+    return values

@@ -1,0 +1,144 @@
+"""Proposers on models that were read: what a heuristic finds, confirmed by the deployed model, and nothing proved.
+
+In:  a question about a row, the deployed model (`mace.explain.judge`), a proposer and what it may spend.
+Out: `Proposed`: the counterfactual, the points that the proposer takes for several, the stream of what it found.
+Promise: every point was accepted by the deployed model, asked as for any other answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mace.base.deadline import NEVER, Deadline
+from mace.errors import MaceError
+from mace.explain.answer import Counterfactual
+from mace.explain.asking import Asking
+from mace.explain.judge import Judge, of_probability
+from mace.problem.around import Around
+from mace.problem.goals import Classes, Margin
+from mace.problem.question import Question
+from mace.problem.shortfall import shortfalls
+from mace.search.asked import Asked, Said
+from mace.search.chart import Chart, Floats
+from mace.search.protocol import Effort, Proposal, Proposer, Rows, Run, Task
+from mace.space.axes import Point
+from mace.space.space import Space
+from mace.tables.table import Formula
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BATCH = 10_000  # rows that the deployed model is asked about at once
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What a proposer found for one row.
+
+    best:    the nearest valid point, with lower bound 0; None if none was found.
+    several: the valid points among those that the proposer takes for several answers, in its order.
+    offered: how many points it took for several answers; 0 for a proposer that gives one.
+    trace:   every improvement, valid or not, with the work done until then.
+    why:     which limit ended it; "" where it came to its own end.
+    calls:   rows that the model was asked about; batches: how often it was asked; steps: batches of the proposer.
+    """
+
+    best: Counterfactual | None
+    several: list[Counterfactual]
+    offered: int
+    trace: list[Proposal] = field(repr=False)
+    why: str
+    calls: int
+    batches: int
+    steps: int
+    seconds: float
+
+
+def propose(
+    question: Question, judge: Judge, proposer: Proposer, *, rows: Floats | None, random_state: int, effort: Effort,
+    max_calls: int | None, constrained: Sequence[str] = (),
+) -> Proposed:  # fmt: skip
+    """What a proposer finds for a question about a model that was read."""
+    began, asking = time.perf_counter(), Asking(judge)
+    task, asked = asked_of(question, judge, rows, max_calls, effort.deadline, constrained)
+    run = Run(proposer, task, asked, random_state, effort, confirm=lambda point: asking.confirms(question, point))
+    trace = list(run)
+    valid = [one.point for one in trace if one.score.valid]
+    several = [point for point in run.several if question.obeys(point) and asking.confirms(question, point)]
+    asking.settle(question, [*valid[-1:], *several])
+    return Proposed(
+        counterfactual(question, valid[-1]) if valid else None,
+        [counterfactual(question, point) for point in several],
+        len(run.several),
+        trace,
+        run.why,
+        asked.calls,
+        asked.batches,
+        run.steps,
+        time.perf_counter() - began,
+    )
+
+
+def counterfactual(place: Around, point: Point) -> Counterfactual:
+    """A point of which nothing is proved."""
+    start, values = place.values(place.start), place.values(point)
+    changes = {name: (start[name], values[name]) for name in values if values[name] != start[name]}
+    return Counterfactual(values, changes, place.distance_of(point), Fraction(0), "bounded")
+
+
+def asked_of(
+    question: Question, judge: Judge, rows: Floats | None, max_calls: int | None, deadline: Deadline = NEVER,
+    constrained: Sequence[str] = (),
+) -> tuple[Task, Asked]:  # fmt: skip
+    """A question as a task, and the deployed model as proposers ask it."""
+    asked = Asked(_asker(question, judge), max_calls, deadline, BATCH)
+    background = None
+    if rows is not None:
+        chart = Chart(question)
+        background = Rows(rows, lambda: asked.about(chart.taken(rows)).missed)
+    return Task(question, background, places_of(constrained, question.space)), asked
+
+
+def places_of(names: Iterable[str], space: Space) -> frozenset[int]:
+    """The features of some names, as indices; raises MaceError for a name that is none."""
+    names = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in names if name not in space.names]
+    if unknown:
+        raise MaceError(f"there is no feature `{unknown[0]}`", hint=f"Features: {', '.join(space.names)}.")
+    return frozenset(space.names.index(name) for name in names)
+
+
+def _asker(question: Question, judge: Judge) -> Callable[[Floats], Said]:
+    """What the deployed model says of rows of a chart, in one call."""
+    chart, wanted, table = Chart(question), question.goal.wanted, judge.table
+    assert wanted is not None
+
+    def one_by_one(rows: Floats) -> Said:
+        """Of programs, and of scores, which libraries do not hand out alike."""
+        if isinstance(table, Formula):
+            said = np.array([judge.decide(question, chart.point(row)) for row in rows])
+        else:
+            said = np.array([table.scores(question.row(chart.point(row))) for row in rows])
+        return Said.of(shortfalls(wanted, said, table.classes))
+
+    def together(rows: Floats) -> Said:
+        # Of a class the probabilities say how far it is; that it is decided is confirmed before a point is proposed.
+        graded = isinstance(wanted, Classes) and judge.deployed.probabilities is not None
+        said = judge.says(_frame(question, judge, chart, rows), probabilities=graded or of_probability(wanted))
+        return Said.of(shortfalls(wanted, said, table.classes))
+
+    single = isinstance(table, Formula) or isinstance(wanted, Margin) and wanted.in_score
+    return one_by_one if single else together
+
+
+def _frame(question: Question, judge: Judge, chart: Chart, rows: Floats) -> pd.DataFrame:
+    """Rows of a chart as the frame that the model is given."""
+    if judge.pipeline is not None:
+        return judge.pipeline.frame(chart.values(rows))
+    return judge.framed(chart.matrix(rows, question.columns))

@@ -1,0 +1,129 @@
+"""Points around a start, whatever the model: which are allowed, and how far they are; exact.
+
+In:  a space, an axis per feature, a distance, rules, what earlier answers exclude.
+Out: `Around`, which a `Question` is; `Place`, for a model that is only asked and never read.
+Promise: distance and rules of a point are computed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mace.base.exact import exact
+from mace.problem.budget import Budget
+from mace.problem.distance import Distance, DistanceProgram, Norm
+from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.programs import Rule, typed
+from mace.space.axes import Axis, Point, holds
+from mace.space.space import Space
+
+if TYPE_CHECKING:
+    from mace.language import Program
+
+
+class Around:
+    """What is known of points without a model; the fields are those of `Question` and `Place`."""
+
+    space: Space
+    axes: tuple[Axis, ...]
+    distance: Distance
+    rules: tuple[Rule | Budget, ...]
+    avoid: tuple[Avoid, ...]
+    most_changes: int | None
+
+    @cached_property
+    def start(self) -> Point:
+        """The factual point."""
+        return tuple(axis.start for axis in self.axes)
+
+    def deltas(self, point: Point) -> list[Fraction]:
+        """The scaled change of every feature, in [0, 1]."""
+        return [axis.delta(index) for axis, index in zip(self.axes, point, strict=True)]
+
+    def distance_of(self, point: Point) -> Fraction:
+        """The exact distance of a point from the start."""
+        if isinstance(self.distance, Norm):
+            return self.distance.of(self.deltas(point))
+        return program_distance(self.distance, self.axes, point)
+
+    def distance_between(self, one: Point, other: Point) -> Fraction:
+        """The exact distance between two points, scaled and weighted as the distance from the start."""
+        if isinstance(self.distance, DistanceProgram):
+            return program_distance(
+                self.distance, tuple(_moved(a, i) for a, i in zip(self.axes, one, strict=True)), other
+            )
+        deltas = [_moved(axis, i).delta(j) for axis, i, j in zip(self.axes, one, other, strict=True)]
+        return self.distance.of(deltas)
+
+    def changed(self, point: Point) -> tuple[int, ...]:
+        """The features whose value differs from the start's."""
+        return tuple(j for j, axis in enumerate(self.axes) if point[j] != axis.start)
+
+    def obeys(self, point: Point) -> bool:
+        """Whether a point is allowed: axes, rules, number of changes, exclusions. Says nothing about the goal."""
+        if not all(axis.allows(index) for axis, index in zip(self.axes, point, strict=True)):
+            return False
+        if self.most_changes is not None and len(self.changed(point)) > self.most_changes:
+            return False
+        return not any(self.excluded(a, point) for a in self.avoid) and all(
+            r.holds(self.axes, point) for r in self.rules
+        )
+
+    def excluded(self, avoid: Avoid, point: Point) -> bool:
+        """Whether one exclusion rules a point out."""
+        match avoid:
+            case AvoidPoint(point=other):
+                return point == other
+            case AvoidChanges(features=features):
+                return all(point[j] != self.axes[j].start for j in features)
+            case AvoidNear(point=other, radius=radius):
+                return self.distance_between(other, point) < radius
+            case AvoidBox(box=box):
+                return all(holds(side, index) for side, index in zip(box, point, strict=True))
+
+    def values(self, point: Point) -> dict[str, Any]:
+        """A point in the features' own types and units."""
+        return self.space.show(self.axes, point)
+
+
+@dataclass(frozen=True, eq=False)
+class Place(Around):
+    """Points around a start for a model that is only asked; the fields mean what those of a `Question` mean."""
+
+    space: Space
+    axes: tuple[Axis, ...]
+    distance: Distance
+    rules: tuple[Rule | Budget, ...] = ()
+    avoid: tuple[Avoid, ...] = ()
+    most_changes: int | None = None
+
+    def away(self, avoid: Avoid) -> Place:
+        """The same place with one more exclusion."""
+        return replace(self, avoid=(*self.avoid, avoid))
+
+
+def _moved(axis: Axis, start: int) -> Axis:
+    return replace(axis, start=start)
+
+
+def program_inputs(program: Program, axes: Sequence[Axis], point: Point) -> dict[str, Fraction | bool]:
+    """Values for the inputs of a program over the features: `x`, and `start_x` for the start's value of `x`."""
+    reads = {declared.name for declared in program.inputs}
+    values: dict[str, Fraction] = {}
+    for axis, index in zip(axes, point, strict=True):  # A value that nobody reads may be missing.
+        if axis.name in reads:
+            values[axis.name] = axis.value(index)
+        if "start_" + axis.name in reads:
+            values.setdefault("start_" + axis.name, axis.value(axis.start))
+    return typed(program, values)
+
+
+def program_distance(distance: DistanceProgram, axes: Sequence[Axis], point: Point) -> Fraction:
+    """The value of a distance program at a point."""
+    from mace.language import run
+
+    return exact(run(distance.program, program_inputs(distance.program, axes, point)))

@@ -1,0 +1,42 @@
+"""Minimum observable: the nearest row of the background that has the goal.
+
+Source: Wexler et al. 2019; a baseline of Karimi et al. 2020. It finds whatever was observed, and never anything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mace.search.protocol import Batches, Task
+
+NO_ROWS = "it looks among background rows, and there are none"
+
+
+@dataclass(frozen=True)
+class MinimumObservable:
+    """The nearest allowed background row with the goal; it is asked about in order of distance.
+
+    batch: how many rows are asked about at once.
+    """
+
+    batch: int = 256
+    name: str = "mo"
+
+    def refusal(self, task: Task) -> str | None:
+        """It needs background rows."""
+        return NO_ROWS if task.rows is None else None
+
+    def batches(self, task: Task, rng: np.random.Generator) -> Batches:  # noqa: ARG002
+        """The allowed rows, nearest first, until one has the goal."""
+        assert task.rows is not None
+        chart = task.chart
+        rows, fit = chart.fitted(task.rows.values)
+        rows = np.unique(rows[fit], axis=0)
+        rows = rows[np.argsort(chart.distances(rows), kind="stable")]
+        for first in range(0, len(rows), self.batch):
+            scores = yield rows[first : first + self.batch]
+            if (scores.goal == 0).any():
+                return None
+        return None

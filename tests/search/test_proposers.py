@@ -1,0 +1,136 @@
+"""Proposers: what they find is real, obeys the question, and is as good as the method can be on small spaces."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.errors import MaceError
+from mace.space.feature import Feature
+from mace.space.space import Space
+
+SPACE = Space(
+    [
+        Feature("a", "integer", 0, 6),
+        Feature("b", "integer", 0, 6, change="increase"),
+        Feature("c", "categorical", levels=["u", "v", "w"]),
+        Feature("d", "ordinal", levels=[0, 1, 2], change="fixed"),
+    ]
+)
+EVERY = pd.DataFrame(
+    [*itertools.product(range(7), range(7), "uvw", range(3))], columns=["a", "b", "c", "d"]
+)  # fmt: skip
+
+
+def labels(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(scale=0.7, size=len(EVERY))
+    score = EVERY.a + 1.5 * EVERY.b - 2 * (EVERY.c == "v") + EVERY.d + noise
+    return (score > np.quantile(score, 0.7)).astype(int)
+
+
+def fitted(model: Any, seed: int = 0) -> Any:
+    return model.fit(SPACE.encode(EVERY), labels(seed))
+
+
+def start_of(model: Any) -> pd.Series[Any]:
+    rejected = EVERY[model.predict(SPACE.encode(EVERY)) == 0]
+    return rejected.iloc[len(rejected) // 3]
+
+
+def nearest_of(explainer: mace.Explainer, model: Any, x: pd.Series[Any], rows: pd.DataFrame) -> float | None:
+    """The least distance of the given rows that have the goal and are allowed."""
+    question, _ = explainer.question(x, 1)
+    good = rows[model.predict(SPACE.encode(rows)) == 1]
+    cells = zip(*SPACE.read(good), strict=True)
+    points = [tuple(int(cell) for cell in row if cell is not None) for row in cells]
+    return min((float(question.distance_of(p)) for p in points if question.obeys(p)), default=None)
+
+
+def check(explainer: mace.Explainer, model: Any, x: pd.Series[Any], found: Any) -> None:
+    question, _ = explainer.question(x, 1)
+    assert model.predict(SPACE.encode(pd.DataFrame([found.best.values])))[0] == 1
+    scores = [one.score for one in found.trace]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == len(scores)
+    assert all(question.obeys(one.point) for one in found.trace)
+    assert found.best.exact_distance == found.trace[-1].distance
+
+
+@pytest.mark.parametrize("distance", ["l0", "l1", "linf"])
+def test_the_minimum_observable_is_the_nearest_allowed_row_with_the_goal(distance: str) -> None:
+    model = fitted(RandomForestClassifier(5, random_state=0))
+    rows = EVERY.sample(80, random_state=1)
+    explainer = mace.Explainer(model, SPACE, background=rows, distance=distance)
+    x = start_of(model)
+    found = explainer.propose(x, "mo", goal=1)
+    check(explainer, model, x, found)
+    assert found.best.distance == nearest_of(explainer, model, x, rows)
+    assert found.calls <= len(rows)
+
+
+@pytest.mark.parametrize("distance", ["l0", "l1", "linf"])
+def test_plausible_tweaking_of_one_tree_is_exact(distance: str) -> None:
+    model = fitted(DecisionTreeClassifier(random_state=0))
+    explainer = mace.Explainer(model, SPACE, distance=distance)
+    x = start_of(model)
+    found = explainer.propose(x, "pft", goal=1)
+    check(explainer, model, x, found)
+    assert found.best.distance == nearest_of(explainer, model, x, EVERY)
+
+
+def test_tweaking_of_a_forest_finds_points_that_flip_it() -> None:
+    model = fitted(RandomForestClassifier(5, random_state=0))
+    explainer = mace.Explainer(model, SPACE)
+    x = start_of(model)
+    best = nearest_of(explainer, model, x, EVERY)
+    assert best is not None
+    for name in ("ft", "pft"):
+        found = explainer.propose(x, name, goal=1)
+        check(explainer, model, x, found)
+        assert found.best.distance >= best
+
+
+@pytest.mark.parametrize("distance", ["l0", "l1", "linf"])
+def test_recourse_on_the_whole_grid_is_exact(distance: str) -> None:
+    model = fitted(LogisticRegression())
+    explainer = mace.Explainer(model, SPACE, distance=distance, rules=["a != 4"])
+    x = start_of(model)
+    found = explainer.propose(x, "ar", goal=1)
+    check(explainer, model, x, found)
+    assert found.best.distance == pytest.approx(nearest_of(explainer, model, x, EVERY), abs=1e-12)
+
+
+def test_a_limit_of_calls_is_kept_and_said() -> None:
+    model = fitted(RandomForestClassifier(5, random_state=0))
+    found = mace.Explainer(model, SPACE, background=EVERY).propose(start_of(model), "mo", goal=1, max_calls=1)
+    assert found.calls == 1
+    assert found.why == "limit of calls (1)"
+    assert found.best is None
+
+
+@pytest.mark.parametrize(
+    ("proposer", "settings", "words"),
+    [
+        ("mo", {}, "it looks among background rows, and there are none"),
+        ("pft", {}, "it reads the trees of an ensemble"),
+        ("best", {}, "unknown proposer 'best'"),
+        (3, {}, "a proposer is a name or an object of mace.search, got 3"),
+        ("ar", {"max_calls": 0}, "max_calls must be a whole number > 0"),
+        ("ar", {"steps": 0}, "the number of steps must be at least 1"),
+        ("ar", {"random_state": -1}, "random_state must be a whole number >= 0"),
+        ("ar", {"constrained": ["z"]}, "there is no feature `z`"),
+    ],
+)
+def test_what_a_proposer_cannot_do_is_one_message(proposer: Any, settings: dict[str, Any], words: str) -> None:
+    model = fitted(LogisticRegression())
+    with pytest.raises(MaceError, match=words):
+        mace.Explainer(model, SPACE).propose(start_of(model), proposer, goal=1, **settings)

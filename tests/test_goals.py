@@ -32,6 +32,7 @@ from mace.problem.goal_scores import linked_between
 from mace.problem.goal_text import parse, wanted
 from mace.problem.goals import Between, Classes, Margin, Probability, Value
 from mace.tables.table import Link
+from tests.marks import slow_unless
 
 LABELS = ("bad", "good", "a or b, c", ">50K", "not")
 
@@ -329,7 +330,7 @@ def check(explainer: mace.Explainer, goal: object, fits: np.ndarray, oracle: str
             assert answer.certificate.check().accepted
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", slow_unless(lambda name: "mlp" not in name and name != "histogram", CLASSIFIERS))
 def test_probabilities_are_those_of_the_library(name):
     model = fitted(CLASSIFIERS[name], TWO)
     explainer = mace.Explainer(model, SPACE, background=X)
@@ -346,7 +347,11 @@ def test_probabilities_are_those_of_the_library(name):
             check(explainer, f"p(good) <= {float(value)!r}", p[:, 1] <= value)
 
 
-@pytest.mark.parametrize("name", ["isotonic", "isotonic tree", "isotonic boosting", "isotonic svc", "isotonic mlp"])
+ISOTONIC = ["isotonic", "isotonic tree", "isotonic boosting", "isotonic svc", "isotonic mlp"]
+SOLVED = ["forest", "logistic", "boosting", "isotonic svc", "isotonic mlp", "temperature mlp"]
+
+
+@pytest.mark.parametrize("name", slow_unless(lambda name: name in ("isotonic", "isotonic tree"), ISOTONIC))
 def test_a_probability_that_many_points_share_is_excluded_at_once(name):
     model = fitted(CLASSIFIERS[name], TWO)
     p = model.predict_proba(WHOLE)
@@ -360,7 +365,7 @@ def test_a_probability_that_many_points_share_is_excluded_at_once(name):
         assert not any("refused" in note for note in answer.notes)
 
 
-@pytest.mark.parametrize("name", ["forest", "boosting", "logistic", "isotonic svc", "isotonic mlp", "temperature mlp"])
+@pytest.mark.parametrize("name", slow_unless(lambda name: name in ("forest", "logistic"), SOLVED))
 def test_solvers_agree_on_probabilities(name):
     model = fitted(CLASSIFIERS[name], TWO)
     p = model.predict_proba(WHOLE)

@@ -41,20 +41,20 @@ def quick(examples: int) -> settings:
     )
 
 
-@quick(120)
+@quick(50)
 @given(programs())
 def test_what_is_shown_is_read_back(p: Program) -> None:
     assert parse_program(show(p)) == p
 
 
-@quick(120)
+@quick(50)
 @given(programs(), points)
 def test_single_assignment_keeps_the_meaning(p: Program, x: Point) -> None:
     check(p)
     assert run_straight(to_ssa(p), x) == run(p, x)
 
 
-@quick(80)
+@quick(40)
 @given(programs())
 def test_every_name_is_assigned_once_on_any_run_and_before_it_is_read(p: Program) -> None:
     straight = to_ssa(p)
@@ -85,7 +85,7 @@ def assert_reads(expr: Expr, readable: frozenset[str]) -> None:
     assert {node.name for node in nodes_of(expr) if isinstance(node, Name)} <= readable
 
 
-@quick(120)
+@quick(50)
 @given(programs(), points)
 def test_the_enclosure_of_a_point_is_its_result(p: Program, x: Point) -> None:
     result = run(p, x)
@@ -94,7 +94,7 @@ def test_the_enclosure_of_a_point_is_its_result(p: Program, x: Point) -> None:
     assert possible(p, {name: frozenset({value}) for name, value in x.items()}) == expected
 
 
-@quick(120)
+@quick(50)
 @given(programs(), points, points, points, st.booleans())
 def test_the_enclosure_of_a_box_holds_every_result(p: Program, x: Point, y: Point, z: Point, sets: bool) -> None:
     ends = {name: (min(x[name], y[name]), max(x[name], y[name])) for name in x}
@@ -126,7 +126,7 @@ def assert_formula_means(p: Program, x: Point, name: str) -> None:
         assert not solver.solve([])
 
 
-@quick(60)
+@quick(40)
 @given(programs(), points)
 def test_the_formula_means_the_program_for_z3(p: Program, x: Point) -> None:
     assert_formula_means(p, x, "z3")

@@ -26,6 +26,7 @@ from mace.space.space import Space
 from mace.tables.table import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Ticking
+from tests.marks import slow_unless
 from tests.oracles.small_ensembles import bounds, random_question, random_tree
 
 LIMITS = Limits()
@@ -42,7 +43,7 @@ def accepted(question: Question, reply: Reply) -> dict[str, int]:
     return verdict.fired
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", slow_unless(lambda seed: seed < 60, range(200)))
 def test_the_answer_is_that_of_enumeration_and_its_proof_is_accepted(seed: int) -> None:
     question = random_question(seed)
     possible, certain = bounds(question)

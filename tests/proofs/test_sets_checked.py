@@ -184,15 +184,16 @@ def edited(data: Any, rng: np.random.Generator) -> Any:
     return data
 
 
-def test_an_edited_certificate_is_refused_or_still_true() -> None:
+@pytest.mark.parametrize("edits", [120, pytest.param(800, marks=pytest.mark.slow)])
+def test_an_edited_certificate_is_refused_or_still_true(edits: int) -> None:
     rng = np.random.default_rng(0)
     pool = [data for name, data in CASES.items() if not name.startswith("false")]
     accepted = 0
-    for n in range(800):
+    for n in range(edits):
         data = edited(pool[n % len(pool)], rng)
         verdict = check(data)
         assert "unforeseen" not in verdict.reason, verdict
         if verdict.accepted and data["set"]["count"] < 4:
             accepted += 1
             assert true(data), data
-    assert accepted > 100
+    assert accepted > edits // 8

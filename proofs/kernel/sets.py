@@ -7,7 +7,7 @@ try all choices of K regions that go together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -143,17 +143,17 @@ def moves(axis: Axis, span: Span) -> bool | None:
     return False if single(axis, span) else None
 
 
-def choices(masks: Sequence[int], bounds: Sequence[Fraction], count: int, limit: Fraction | None) -> Iterator[Any]:
-    """Every choice of `count` regions that go together with a sum of bounds below the limit, or any; the bounds grow.
+def choice(masks: Sequence[int], bounds: Sequence[Fraction], count: int, limit: Fraction | None) -> Fraction | None:
+    """The sum of bounds of some choice of `count` regions that go together, below the limit; None: there is none.
 
-    masks: of every region those, itself or later, that it goes with. A region is taken as often as it goes with itself.
+    bounds: they grow; limit: None for any sum. masks: of every region those, itself or later, that it goes with. A
+    region is taken as often as it goes with itself.
     """
     todo, steps = [((1 << len(bounds)) - 1, 0, Fraction(0))], 0
     while todo:
         left, taken, total = todo.pop()
         if taken == count:
-            yield total
-            continue
+            return total
         while left:
             n = (left & -left).bit_length() - 1
             # All that is left costs as much as this one, or more.
@@ -163,6 +163,7 @@ def choices(masks: Sequence[int], bounds: Sequence[Fraction], count: int, limit:
             need(steps <= STEPS, "set: there are too many choices")
             todo.append((left & masks[n], taken + 1, total + bounds[n]))
             left &= left - 1
+    return None
 
 
 def verify_set(data: Any, fired: dict[str, int], model: Any = None) -> Sets:
@@ -182,11 +183,6 @@ def verify_set(data: Any, fired: dict[str, int], model: Any = None) -> Sets:
         )
         for n, (_, k) in enumerate(order)
     ]  # fmt: skip
-    for total in choices(masks, [bound for bound, _ in order], sets.asked.count, sets.statement.claim):
-        raise Refused(f"set: regions that go together have a sum of {float_words(total)}")
+    total = choice(masks, [bound for bound, _ in order], sets.asked.count, sets.statement.claim)
+    need(total is None, f"set: regions that go together have a sum of {str(total)[:40]}")
     return sets
-
-
-def float_words(number: Fraction) -> str:
-    """A rational number, short."""
-    return str(number) if len(str(number)) < 40 else f"about {number.numerator // number.denominator}"

@@ -6,8 +6,9 @@
     python -m tests.mutation.kernel --prune                           which candidates are needed as vectors
 
 A mutant is noticed if the checker says anything else of a file of `proofs/vectors/`: another verdict (also when it
-hangs or fails), or another reason. Beyond the changes of `changes.py` an assignment, a raise, an `if` and a text are
-changed too, and what rounds, or takes the least or all, into its opposite. What only people read (messages) stays.
+hangs or fails), another reason, or another claim. Beyond the changes of `changes.py` an assignment, a raise, an `if`
+and a text are changed too, and what rounds, or takes the least or all, into its opposite. What only people read
+(messages) stays.
 Which vector noticed a mutant is kept in a file outside of the source, and is tried first in the next run.
 `survivors.json` holds those that no vector notices; soundness.md says of each why it can stay. With `--prune` also the
 candidates of `tests/proofs/make_vectors.py` are tried that are no files; those that noticed a mutant first become the
@@ -139,9 +140,11 @@ def with_candidates() -> dict[str, Any]:
 
 
 def said(data: Any) -> tuple[str, str]:
-    """The verdict, and the reason of it."""
+    """The verdict, and the reason of it or the claim."""
     verdict = sys.modules["mace.proofs.check"].check(data)  # type: ignore[attr-defined]
-    return ("accepted" if verdict.accepted else "unusable" if verdict.unusable else "refused"), verdict.reason
+    return (
+        "accepted" if verdict.accepted else "unusable" if verdict.unusable else "refused"
+    ), verdict.reason or verdict.claim
 
 
 def loaded(codes: dict[str, CodeType]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from mace.proofs.check import check
+from mace.proofs.kernel import sets
 from tests.proofs.by_hand import AT_LEAST_0, at_least, certificate, dual, forest, grid, network
 from tests.proofs.enumeration import allowed, distance, has_goal, points
 
@@ -41,7 +42,7 @@ NOTHING_ELSE = fact(None, [["split", 1, 0], ["avoid", 0], ["avoid", 1]], X_ALONE
 
 def of(claim: str | None, count: int, regions: list[Any], facts: list[Any], witness: Any = None, **asked: Any) -> Any:
     """A certificate of a set; `avoid` and `model` of the statement may be among what is asked."""
-    more = {name: asked.pop(name) for name in ("avoid", "most_changes") if name in asked}
+    more = {name: asked.pop(name) for name in ("avoid", "most_changes", "distance") if name in asked}
     model, goal = asked.pop("model", AT_3), asked.pop("goal", at_least(1.0))
     said = certificate(model, goal, claim, [], **{**TWO, **more})["statement"]
     boxes = [region["box"] for region in regions]
@@ -60,6 +61,8 @@ BLOCK = {"box": [[4, 5], [0, 1]]}
 WIDER = {"box": [[4, 6], [0, 1]]}
 BLOCK_AWAY = fact("6", [["split", 0, 5], ["split", 1, 1], ["avoid", 0], ["distance"], ["distance"]], BLOCK)
 WIDER_AWAY = fact("6", [["split", 0, 6], ["split", 1, 1], ["avoid", 0], ["distance"], ["distance"]], WIDER)
+LARGEST = {"alpha": "0", "beta": "1", "gamma": "1"}
+TWICE = [{**FOUR, "claim": {"closer_than": "8"}}, {**BLOCK_AWAY, "claim": {"closer_than": "10"}}]
 ONLY_X = fact(None, [["split", 1, 0], ["avoid", 0], ["changes"]], X_ALONE)
 
 # What it shows -> the certificate; those whose name begins with "false" are refused, others accepted.
@@ -111,8 +114,23 @@ CASES: dict[str, Any] = {
     "false: a witness that there is nothing": of(
         None, 3, [X_ALONE, X_AND_Y], [NOTHING_ELSE], [at(4, 0), at(4, 1), at(5, 0)], **F
     ),
+    "false: a witness that is nearer than the claim": of(
+        "10", 2, [X_ALONE], [FOUR, NOT_X_ALONE], [at(4, 0), at(4, 1)], **F
+    ),
+    "false: a witness of two that there is nothing": of(
+        None, 2, [X_ALONE, X_AND_Y], [NOTHING_ELSE], [at(4, 0), at(4, 1)], **F
+    ),
+    "false: a number for a witness": of("8", 2, [], [FOUR], 2),
+    "a witness that is farther than the claim": of("8", 2, [], [FOUR], [at(4, 0), at(5, 0)]),
+    "a witness of three": of("12", 3, [], [FOUR], [at(4, 0), at(5, 0), at(4, 1)]),
+    "nearer than they may be, the largest change included": of("18", 2, [BLOCK], TWICE, apart="4", distance=LARGEST),
+    "false: nearer by the largest change alone": of("18", 2, [BLOCK], TWICE, apart="3", distance=LARGEST),
     "false: an empty region": of("8", 2, [{"box": [[1, 0], [0, 10]]}], [FOUR]),
     "false: true for a count": of("4", True, [], [FOUR]),
+    "false: true for the form": {**of("8", 2, [], [FOUR]), "mace_set": True},
+    "false: a list for the statement": {**of("8", 2, [], [FOUR]), "statement": []},
+    "false: no model": of("8", 2, [], [FOUR], model=None),
+    "words for people": {**of("8", 2, [], [FOUR]), "about": "two points"},
     "false: another number for the form": {**of("8", 2, [], [FOUR]), "mace_set": 2},
     "false: a field too many": {**of("8", 2, [], [FOUR]), "cuts": [3]},
     "a linear model": of(
@@ -122,6 +140,18 @@ CASES: dict[str, Any] = {
         ], model=network([[[1.0], [0.0]]], [[-3.5]]), goal=AT_LEAST_0, **F,
     ),
 }  # fmt: skip
+SOUND = of("8", 2, [], [FOUR])
+CASES |= {
+    f"false: no {field}": {k: v for k, v in SOUND.items() if k != field} for field in SOUND if field != "mace_set"
+}
+CASES |= {
+    f"false: a fact without {field}": {**SOUND, "facts": [{k: v for k, v in FOUR.items() if k != field}]}
+    for field in FOUR
+}
+CASES |= {
+    f"false: a set without {field}": {**SOUND, "set": {k: v for k, v in SOUND["set"].items() if k != field}}
+    for field in SOUND["set"]
+}
 
 
 def goes(statement: Any, asked: Any, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -138,12 +168,13 @@ def true(data: Any) -> bool:
     statement, asked = data["statement"], data["set"]
     start = tuple(feature["start"] for feature in statement["features"])
     good = [p for p in points(statement) if allowed(statement, p) and has_goal(statement, p)]
-    good.sort(key=lambda p: distance(statement, p, start))
+    far = {p: distance(statement, p, start) for p in good}
     limit = None if "anywhere" in statement["claim"] else Fraction(statement["claim"]["closer_than"])
+    near = sorted((p for p in good if limit is None or far[p] < limit), key=far.__getitem__)
     return not any(
-        (limit is None or sum(distance(statement, p, start) for p in chosen) < limit)
+        (limit is None or sum(map(far.__getitem__, chosen)) < limit)
         and all(goes(statement, asked, p, q) for p, q in itertools.combinations(chosen, 2))
-        for chosen in itertools.combinations(good[:40], asked["count"])
+        for chosen in itertools.combinations(near[:40], asked["count"])
     )
 
 
@@ -154,6 +185,19 @@ def test_what_is_accepted_is_true(name: str) -> None:
     assert "unforeseen" not in verdict.reason
     if verdict.accepted:
         assert true(CASES[name])
+
+
+def test_what_takes_too_many_steps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = next(n for n in range(100) if accepted_within(n, monkeypatch))
+    assert steps == 3  # either region, and both
+
+
+def accepted_within(steps: int, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether so many steps are enough where two regions go together, and three points do not."""
+    monkeypatch.setattr(sets, "STEPS", steps)
+    verdict = check(CASES["three sets of features, of which there are two"])
+    assert verdict.accepted or verdict.reason == "set: there are too many choices"
+    return verdict.accepted
 
 
 def edited(data: Any, rng: np.random.Generator) -> Any:

@@ -11,10 +11,12 @@ import numpy as np
 from mace.explain.level import Level
 from mace.explain.levels import by_priority
 from mace.explain.search import Search, Searched
+from mace.problem.distance import NearestRow, norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.objectives import Objective, Priority, Shortfall, read_objectives, value_of
 from mace.problem.question import Question
 from mace.solve.protocol import Limits
+from mace.space.axes import LevelAxis
 from mace.space.space import Space
 from tests.reference import points, random_question
 
@@ -51,6 +53,27 @@ def random_levels(seed: int, space: Space) -> tuple[Priority, ...]:
     rng = np.random.default_rng(seed)
     names = rng.permutation(NAMES)[: int(rng.integers(2, 4))]
     return read_objectives([spec(str(name), space, rng) for name in names], space)
+
+
+def random_rows(seed: int, question: Question) -> tuple[Priority, ...]:
+    """Two or three objectives, of which one is the distance to the nearest of a few rows, allowed or not."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(int(rng.integers(1, 6))):
+        row = []
+        for axis in question.axes:
+            if isinstance(axis, LevelAxis):
+                row.append(int(rng.integers(axis.count)))
+            else:
+                row.append(int(rng.integers(axis.lower - 2, axis.last + 3)))
+        rows.append(tuple(row))
+    weights = tuple(Fraction(int(rng.integers(0, 4)), 2) for _ in question.axes)
+    near = NearestRow(replace(norm("l1", len(question.axes)), weights=weights), tuple(rows))
+    priorities = list(random_levels(seed, question.space))
+    place = int(rng.integers(len(priorities)))
+    share = Fraction(int(rng.integers(0, 2)), 5)
+    priorities[place] = Priority(near, "plausibility", relative=share)
+    return tuple(priorities)
 
 
 def plain(seed: int, kind: str | None = None) -> Question:

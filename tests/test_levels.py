@@ -19,7 +19,7 @@ from mace.errors import MaceError
 from mace.problem.objectives import Objective, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
-from tests.levels import certified, compared, plain, random_levels
+from tests.levels import certified, compared, plain, random_levels, random_rows
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -166,9 +166,38 @@ def test_closeness_is_the_l1_norm_of_a_change_made_uncorrelated(forest: RandomFo
     assert answer.levels[1].value == pytest.approx(expected, rel=1e-4)
 
 
-def test_closeness_needs_background_rows(forest: RandomForestClassifier) -> None:
+@pytest.mark.parametrize("name", ["closeness", "plausibility"])
+def test_some_objectives_need_background_rows(forest: RandomForestClassifier, name: str) -> None:
     with pytest.raises(MaceError, match="measured by background rows"):
-        mace.explain(forest, SPACE, FRAME.iloc[0], objectives=["closeness"])
+        mace.explain(forest, SPACE, FRAME.iloc[0], objectives=[name])
+
+
+@pytest.mark.parametrize("seed", [3, 5, 6, 11])
+def test_the_nearest_of_several_rows_is_that_of_enumeration(seed: int) -> None:
+    question = plain(seed)
+    certified(compared(question, random_rows(seed, question)))
+
+
+def test_plausibility_is_the_distance_to_the_nearest_row_with_the_goal(forest: RandomForestClassifier) -> None:
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"age": rng.integers(18, 79, 40), "income": rng.integers(0, 41, 40) * 100.0})
+    rows = rows.assign(job=rng.choice(["a", "b", "c"], 40))
+    row = FRAME.iloc[0]
+    there = rows[forest.predict(SPACE.encode(rows)) == 1]
+    answer = mace.explain(forest, SPACE, row, goal=1, objectives=["l1 within 20%", "plausibility"], background=rows)
+
+    def apart(one: Any, other: Any) -> float:
+        changes = [abs(one.age - other.age) / 60, abs(one.income - other.income) / 4000, float(one.job != other.job)]
+        return sum(changes) / 3
+
+    point = answer.counterfactuals[0].point
+    assert answer.levels[1].status == "optimal"
+    assert answer.levels[1].value == pytest.approx(min(apart(point, there.loc[k]) for k in there.index))
+    assert answer.levels[1].certificate.check().accepted
+    first = mace.explain(forest, SPACE, row, goal=1, objectives=["plausibility", "l1"], background=rows)
+    assert first.levels[0].value == 0  # some row itself may be reached
+    with pytest.raises(MaceError, match="no background row has the goal"):
+        mace.explain(forest, SPACE, row, goal=1, objectives=["plausibility"], background=rows.drop(index=there.index))
 
 
 def test_objectives_take_the_place_of_a_distance(forest: RandomForestClassifier) -> None:

@@ -24,6 +24,13 @@ ZERO, ONE = ["c", "0"], ["c", "1"]
 
 def expression_of(budget: Budget, axes: Sequence[Axis]) -> Expression:
     """A budget as a condition."""
+    kept = [_sum(budget, counted) for counted in budget.counted(axes)]
+    least = kept[0] if len(kept) == 1 else ["min", *kept]
+    return ["<" if budget.strict else "<=", least, ["c", text(budget.most)]]
+
+
+def _sum(budget: Budget, axes: Sequence[Axis]) -> Expression:
+    """What the change from the start of the axes costs."""
     sums: list[Expression] = [ZERO]
     tops: list[Expression] = [ZERO]
     for j, (axis, charge) in enumerate(zip(axes, budget.norm.charges, strict=True)):
@@ -35,7 +42,7 @@ def expression_of(budget: Budget, axes: Sequence[Axis]) -> Expression:
         sums += [_times(charge.once, _changed(axis, j)), _times(charge.slope, delta)]
         tops.append(_times(charge.peak, delta))
     sums.append(["max", *tops])
-    return ["<" if budget.strict else "<=", ["+", *sums], ["c", text(budget.most)]]
+    return ["+", *sums]
 
 
 def _times(factor: Fraction, part: Expression) -> Expression:

@@ -75,6 +75,10 @@ def by_priority(
 ) -> Searched:
     """One answer by objectives in order of priority; the caller settles its point with `asking`."""
     run, levels, first = _Run(search, asking, limits, question, []), list[Level](), None
+    priorities = [
+        one if isinstance(one.of, Shortfall) else one._replace(of=search.located(question, one.of))
+        for one in priorities
+    ]
     for priority in priorities:
         began = time.perf_counter()
         if isinstance(priority.of, Shortfall):
@@ -189,7 +193,7 @@ def _inside(run: _Run, held: Held, priority: Priority) -> Searched | None:
     for _ in range(ROUNDS):
         assert bracket.upper is not None and bracket.point is not None
         if bracket.upper <= 0:
-            bracket.status, bracket.proof = "optimal", [Leaf("distance")]
+            bracket.status, bracket.proof = "optimal", [Leaf("distance")] if isinstance(own, Norm) else None
             return Searched(bracket, replace(question, distance=own), "none (nothing is less than 0)", "")
         below = bracket.upper - _margin(question, own, bracket.upper)
         asked = bounded(question, own, below, strict=True)

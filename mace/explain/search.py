@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,17 +18,20 @@ from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
 from mace.explain.judge import Judge
 from mace.explain.level import Level
+from mace.problem.distance import Distance, DistanceError, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goals import Classes, Margin, Wanted
-from mace.problem.proof import Leaf
+from mace.problem.plausibility import from_row, least_of
+from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, bracket_optimum, pull_back
+from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
 
 HEAD_START = 0.3  # of the time allowed, for a first upper bound
+NO_CERTIFICATE = "no certificate: it rests on one proof for each background row"
 
 
 class Searched(NamedTuple):
@@ -71,6 +74,28 @@ class Search:
         if self.callback is not None:
             self.callback(bracket)
 
+    def located(self, question: Question, distance: Distance) -> Distance:
+        """A distance; that to the nearest background row with the question's goal with these rows.
+
+        Raises DistanceError where there is none.
+        """
+        if not isinstance(distance, NearestRow) or distance.rows:
+            return distance
+        goal = question.goal.wanted
+        rough = _by_decision(goal)
+        known = None if rough is None else self.rows(rough)
+        if known is None or rough is None:
+            raise DistanceError("plausibility is measured by what a trained model says of background rows")
+        points = known.read().points(question, lambda said: self.judge.met(rough, said))
+        if rough is not goal:
+            points = [point for point in points if self.judge.meets(question, point)]
+        if not points:
+            raise DistanceError(
+                f"no background row has the goal `{question.goal.text}`, so that none can be near",
+                hint="Give more background rows, or leave out plausibility.",
+            )
+        return replace(distance, rows=tuple(points))
+
     def one(self, question: Question, asking: Asking, limits: Limits, best: Point | None = None) -> Searched:
         """One answer of an oracle; the caller settles its point with `asking`.
 
@@ -82,8 +107,11 @@ class Search:
 
         free = question.obeys(question.start) and question.distance_of(question.start) <= 0
         if free and confirm(question.start):
-            done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=[Leaf("distance")])
+            proof: Proof | None = [Leaf("distance")] if isinstance(question.distance, Norm) else None
+            done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=proof)
             return Searched(done, question, "none (the row has the goal already)", "")
+        if isinstance(question.distance, NearestRow):
+            return self._by_rows(question, question.distance, asking, limits, best)
         oracle, note = choose(question, self.oracle)
         gap = _gap(self.gap, self.rgap, oracle)
         try:
@@ -105,11 +133,63 @@ class Search:
         recheck(bracket, answered, limits.deadline)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 
+    def _by_rows(
+        self, question: Question, distance: NearestRow, asking: Asking, limits: Limits, best: Point | None
+    ) -> Searched:
+        """The point that is nearest to any of the rows: each is asked about, the nearest to what is allowed first.
+
+        Only where there is no point with the goal at all does one proof speak of all rows.
+        """
+        bracket = Bracket(point=best, upper=None if best is None else question.distance_of(best))
+        searched: Searched | None = None
+        left: list[Fraction] = []  # bounds of rows that were not closed
+        for least, row in least_of(question, distance):
+            if bracket.why or bracket.upper is not None and least >= bracket.upper:
+                left.append(least)
+                break
+            asked = from_row(question, distance, row)
+            found = self._nearer(asked, asking, limits, bracket)
+            searched = found if searched is None else found._replace(note=searched.note or found.note)
+            if found.bracket.status == "infeasible":
+                return found
+            left.append(max(least, found.bracket.lower))
+        assert searched is not None or bracket.upper is not None
+        bracket.lower = min(left, default=Fraction(0))
+        if bracket.upper is not None:
+            bracket.lower = min(bracket.lower, bracket.upper)
+        gap = searched.gap if searched is not None else Gap()
+        conclude(bracket, gap)
+        notes = [] if searched is None or not searched.note else [searched.note]
+        notes += [NO_CERTIFICATE] if bracket.lower else []
+        oracle = "none" if searched is None else f"{searched.oracle}, for each background row"
+        return Searched(bracket, question, oracle, "; ".join(notes), gap=gap)
+
+    def _nearer(self, question: Question, asking: Asking, limits: Limits, best: Bracket) -> Searched:
+        """One row: a point nearer to it than the best one known, which it takes the place of, or a bound."""
+
+        def confirm(point: Point) -> bool:
+            return asking.confirms(question, point)
+
+        oracle, note = choose(question, self.oracle)
+        gap, radius = _gap(self.gap, self.rgap, oracle), best.upper
+        try:
+            if radius is None or not oracle.optimises:
+                found = bracket_optimum(question, oracle, confirm, gap=gap, limits=limits, watch=self.watch)
+            else:
+                found = bracket_within(question, oracle, confirm, radius, gap=gap, limits=limits)
+        finally:
+            oracle.close()
+        best.trace += found.trace
+        best.why = found.why
+        best.refused = tuple(dict.fromkeys((*best.refused, *found.refused)))
+        if found.point is not None and found.upper is not None and (best.upper is None or found.upper < best.upper):
+            best.point, best.upper = found.point, found.upper
+        self.watch(best)
+        return Searched(found, question, oracle.name, note, gap=gap)
+
     def _first(self, question: Question, oracle: Oracle, asking: Asking, deadline: Deadline) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
-        goal = question.goal.wanted
-        # A margin in score is judged by scores, which rows do not carry: the class leads there, at least.
-        rough = Classes(frozenset([goal.label])) if isinstance(goal, Margin) and goal.in_score else goal
+        rough = _by_decision(question.goal.wanted)
         known = None if rough is None else self.rows(rough)
         if known is None or rough is None:
             return None
@@ -127,6 +207,11 @@ class Search:
             if confirm(point) or asking.ask(question, point):
                 return point if oracle.optimises else pull_back(question, point, confirm, deadline)
         return None
+
+
+def _by_decision(goal: Wanted | None) -> Wanted | None:
+    """A goal as background rows tell it: a margin in score is judged by scores, but the class leads there at least."""
+    return Classes(frozenset([goal.label])) if isinstance(goal, Margin) and goal.in_score else goal
 
 
 def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:

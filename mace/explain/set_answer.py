@@ -34,6 +34,7 @@ def set_answer(
     """
     if count > MOST_TOGETHER:
         raise MaceError(f"at most {MOST_TOGETHER} answers are found together, asked were {count:,}")
+    question = replace(question, distance=search.located(question, question.distance))
     asked: list[Searched] = []
 
     def nearest(one: Question, known: Sequence[Point]) -> Nearest:

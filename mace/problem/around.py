@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import exact
-from mace.problem.budget import Budget
-from mace.problem.distance import Distance, DistanceProgram, Norm
+from mace.problem.budget import Budget, started
+from mace.problem.distance import Distance, DistanceProgram, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
 from mace.space.axes import Axis, Point, holds
@@ -45,19 +45,21 @@ class Around:
         return [axis.delta(index) for axis, index in zip(self.axes, point, strict=True)]
 
     def distance_of(self, point: Point) -> Fraction:
-        """The exact distance of a point from the start."""
-        if isinstance(self.distance, Norm):
-            return self.distance.of(self.deltas(point))
-        return program_distance(self.distance, self.axes, point)
+        """The exact distance of a point from the start, or from the nearest of the rows that count."""
+        match self.distance:
+            case Norm():
+                return self.distance.of(self.deltas(point))
+            case NearestRow(rows=rows):
+                return min(self.distance_between(row, point) for row in rows)
+            case DistanceProgram():
+                return program_distance(self.distance, self.axes, point)
 
     def distance_between(self, one: Point, other: Point) -> Fraction:
         """The exact distance between two points, scaled and weighted as the distance from the start."""
         if isinstance(self.distance, DistanceProgram):
-            return program_distance(
-                self.distance, tuple(_moved(a, i) for a, i in zip(self.axes, one, strict=True)), other
-            )
-        deltas = [_moved(axis, i).delta(j) for axis, i, j in zip(self.axes, one, other, strict=True)]
-        return self.distance.of(deltas)
+            return program_distance(self.distance, started(self.axes, one), other)
+        norm = self.distance.norm if isinstance(self.distance, NearestRow) else self.distance
+        return norm.of([axis.delta(index) for axis, index in zip(started(self.axes, one), other, strict=True)])
 
     def changed(self, point: Point) -> tuple[int, ...]:
         """The features whose value differs from the start's."""
@@ -104,10 +106,6 @@ class Place(Around):
     def away(self, avoid: Avoid) -> Place:
         """The same place with one more exclusion."""
         return replace(self, avoid=(*self.avoid, avoid))
-
-
-def _moved(axis: Axis, start: int) -> Axis:
-    return replace(axis, start=start)
 
 
 def program_inputs(program: Program, axes: Sequence[Axis], point: Point) -> dict[str, Fraction | bool]:

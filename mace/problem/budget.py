@@ -1,6 +1,6 @@
 """A norm that must not exceed a number: what an earlier objective leaves to the later ones, as a condition on points.
 
-In:  a Norm, a bound, and whether the bound itself is too much.
+In:  a Norm, a bound, whether the bound itself is too much, and the points from which changes are counted.
 Out: `Budget`, which stands among the rules of a question: whether a point, or any point of a box, keeps to it.
 Promise: exact on a point. On a box it closes what a checker closes that evaluates the same sum by intervals
 (`mace.certify.budgets` writes it): exact on grids, and on levels that all lie on one side of the start.
@@ -9,7 +9,7 @@ Promise: exact on a point. On a box it closes what a checker closes that evaluat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from mace.problem.distance import Norm
@@ -18,17 +18,23 @@ from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point, Side
 
 @dataclass(frozen=True)
 class Budget:
-    """norm <= most, or norm < most if `strict`; `reads` maps the name of each feature that counts to its index."""
+    """norm <= most, or norm < most if `strict`; `reads` maps the name of each feature that counts to its index.
+
+    starts: changes count from the nearest of these points; where there are none, from the start of the axes.
+    """
 
     norm: Norm
     most: Fraction
     reads: dict[str, int]
     strict: bool = False
+    starts: tuple[Point, ...] = ()
 
     @classmethod
-    def of(cls, norm: Norm, axes: Sequence[Axis], most: Fraction, *, strict: bool = False) -> Budget:
+    def of(
+        cls, norm: Norm, axes: Sequence[Axis], most: Fraction, *, strict: bool = False, starts: tuple[Point, ...] = ()
+    ) -> Budget:
         """The budget of a norm over some axes."""
-        return cls(norm, most, {axis.name: j for j, axis in enumerate(axes) if norm.weights[j]}, strict)
+        return cls(norm, most, {axis.name: j for j, axis in enumerate(axes) if norm.weights[j]}, strict, starts)
 
     @property
     def source(self) -> str:
@@ -39,13 +45,28 @@ class Budget:
         """Whether a value of the norm is within the budget."""
         return distance < self.most if self.strict else distance <= self.most
 
+    def counted(self, axes: Sequence[Axis]) -> list[Sequence[Axis]]:
+        """The axes from which changes are counted, once for each start."""
+        return [started(axes, start) for start in self.starts] or [axes]
+
     def holds(self, axes: Sequence[Axis], point: Point) -> bool:
         """Whether a point is within the budget."""
-        return self.allows(self.norm.of([axis.delta(index) for axis, index in zip(axes, point, strict=True)]))
+        return any(
+            self.allows(self.norm.of([axis.delta(index) for axis, index in zip(counted, point, strict=True)]))
+            for counted in self.counted(axes)
+        )
 
     def can_hold(self, axes: Sequence[Axis], box: Box) -> bool:
         """False only if no point of a box, of which no side is empty, is within the budget."""
-        return self.allows(self.norm.of([_least(axis, side) for axis, side in zip(axes, box, strict=True)]))
+        return any(
+            self.allows(self.norm.of([_least(axis, side) for axis, side in zip(counted, box, strict=True)]))
+            for counted in self.counted(axes)
+        )
+
+
+def started(axes: Sequence[Axis], start: Point) -> tuple[Axis, ...]:
+    """The same axes, with changes counted from another point."""
+    return tuple(replace(axis, start=index) for axis, index in zip(axes, start, strict=True))
 
 
 def _least(axis: Axis, side: Side) -> Fraction:

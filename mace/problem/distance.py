@@ -4,7 +4,8 @@
 
 with alpha, beta, gamma >= 0 and J (alpha + beta) + gamma = 1 for J features, so that d lies in [0, 1] for weights 1:
 "l0" is the share of features changed (alpha = 1/J), "l1" the mean of delta (beta = 1/J), "linf" its maximum.
-A distance may also be a program of the core language over the features (`Age`) and the start (`start_Age`).
+A distance may also be a program of the core language over the features (`Age`) and the start (`start_Age`), or be
+measured from the nearest of several rows in the place of the start.
 Source: Karimi et al. 2020, equation 3; on the side condition see proofs/divergences.md.
 """
 
@@ -21,6 +22,7 @@ from mace.errors import MaceError, NumberError
 
 if TYPE_CHECKING:
     from mace.language import Program
+    from mace.space.axes import Point
 
 
 class DistanceError(MaceError):
@@ -95,7 +97,16 @@ class DistanceProgram:
     name: str = "program"
 
 
-Distance: TypeAlias = Norm | DistanceProgram
+@dataclass(frozen=True, slots=True)
+class NearestRow:
+    """The least norm of a change from any of some rows; none before the goal is known that they all have."""
+
+    norm: Norm
+    rows: tuple[Point, ...] = ()
+    name: str = "plausibility"
+
+
+Distance: TypeAlias = Norm | DistanceProgram | NearestRow
 
 
 def norm(

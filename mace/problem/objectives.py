@@ -11,6 +11,7 @@ Out: `Priority`: a distance that provers and solvers minimise, the unit in which
                          of any other feature
     "gower"              the mean over all features of |x - x'| / range, or 0 and 1 for levels: the same as "l1"
     "closeness"          how unusual the change is beside the background rows (`mace.problem.closeness`)
+    "plausibility"       the l1 distance to the nearest background row that has the goal (`mace.problem.plausibility`)
     "shortfall"          how far the goal is missed, where it cannot be met (`mace.problem.shortfall`)
 """
 
@@ -30,7 +31,8 @@ from mace.errors import MaceError, NumberError
 from mace.language.show import show_name, show_number
 from mace.language.syntax import Apply, Assign, Block, For, If, Number, Op, Return, Skip
 from mace.problem.budget import Budget
-from mace.problem.distance import Distance, DistanceError, DistanceProgram, Norm, norm
+from mace.problem.distance import Distance, DistanceError, DistanceProgram, NearestRow, Norm, norm
+from mace.problem.plausibility import least_of
 from mace.problem.programs import Rule, distance_program
 from mace.problem.question import Question
 from mace.space.axes import Point
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DistanceSpec = str | Mapping[str, object] | Path
-NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "closeness", "shortfall")
+NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "closeness", "plausibility", "shortfall")
 _WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
 
 
@@ -48,9 +50,9 @@ _WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
 class Objective:
     """One objective, where a text alone does not say it.
 
-    of:       "l0", "l1", "linf", "changes", "cost", "gower", "closeness", "shortfall", a Path to a .mace program, or a
-              dict of weights: a weighted sum of these.
-    weights:  feature name -> weight >= 0 of its change, for l0, l1, linf and gower; 1 where absent.
+    of:       "l0", "l1", "linf", "changes", "cost", "gower", "closeness", "plausibility", "shortfall", a Path to a
+              .mace program, or a dict of weights: a weighted sum of norms, changes and cost.
+    weights:  feature name -> weight >= 0 of its change, for l0, l1, linf, gower and plausibility; 1 where absent.
     prices:   feature name -> money, for "cost"; every feature that may change needs one, be it 0.
     absolute, relative: how far later objectives may exceed its optimum: by so much, or by such a share of it; the
               larger of the two counts.
@@ -111,7 +113,7 @@ def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object
 def read_objectives(specs: object, space: Space, background: pd.DataFrame | None = None) -> tuple[Priority, ...]:
     """The objectives over a space, the most important first; raises DistanceError, ProgramError or SpaceError.
 
-    background: the rows that "closeness" is measured by.
+    background: the rows that "closeness" and "plausibility" are measured by.
     """
     if isinstance(specs, (str, Path, Mapping, Objective)):
         specs = [specs]
@@ -160,6 +162,8 @@ def _read(objective: Objective, space: Space, background: pd.DataFrame | None) -
         raise DistanceError(f"a tolerance must be a number: {error.message}", hint=error.hint) from None
     if absolute < 0 or relative < 0:
         raise DistanceError("the tolerance of an objective must be >= 0")
+    if objective.of in ("closeness", "plausibility") and background is None:
+        raise DistanceError(f'the objective "{objective.of}" is measured by background rows', hint="Give background=X.")
     if objective.of == "closeness":
         found = _closeness(space, background)
     elif isinstance(objective.of, Mapping):
@@ -182,6 +186,10 @@ def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
         return Priority(replace(norm("l0", features), name="changes"), "changes", Fraction(features))
     if of == "cost":
         return _cost(objective.prices, space)
+    if of == "plausibility":
+        read = read_distance("l1", space, objective.weights)
+        assert isinstance(read, Norm)
+        return Priority(NearestRow(read), of)
     if not _is_program(of) and of not in NAMES:
         raise DistanceError(
             f"unknown objective {short(of)}", hint=f"Use one of {', '.join(NAMES)}, or the Path of a .mace program."
@@ -193,8 +201,7 @@ def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
 def _closeness(space: Space, background: pd.DataFrame | None) -> Priority:
     from mace.problem.closeness import closeness_program
 
-    if background is None:
-        raise DistanceError('the objective "closeness" is measured by background rows', hint="Give background=X.")
+    assert background is not None
     return Priority(
         DistanceProgram(distance_program(closeness_program(space, background), space), "closeness"), "closeness"
     )
@@ -328,6 +335,11 @@ def bounded(question: Question, distance: Distance, most: Fraction, *, strict: b
             return replace(question, most_changes=min(least, len(question.axes)))
     if isinstance(distance, Norm):
         return replace(question, rules=(*question.rules, Budget.of(distance, question.axes, most, strict=strict)))
+    if isinstance(distance, NearestRow):
+        near = tuple(row for least, row in least_of(question, distance) if least <= most) or distance.rows[:1]
+        norm = replace(distance.norm, name=distance.name)
+        budget = Budget.of(norm, question.axes, most, strict=strict, starts=near)
+        return replace(question, rules=(*question.rules, budget))
     return replace(question, rules=(*question.rules, _limited(distance, question, most, strict=strict)))
 
 

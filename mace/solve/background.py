@@ -93,6 +93,24 @@ class Background:
             if point is not None and question.obeys(point):
                 yield point
 
+    def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> list[Point]:
+        """All different rows read so far that the model gives a wanted decision, be they allowed or not.
+
+        Left out are rows that are no point of the axes: a value off a grid, or one that is missing where none may be.
+        """
+        if self.decisions is None:
+            return []
+        values = np.unique(self.values[np.flatnonzero(wanted(self.decisions))], axis=0)
+        for j, (axis, feature) in enumerate(zip(question.axes, question.space.features, strict=True)):
+            gone = np.isnan(values[:, j])
+            if isinstance(axis, GridAxis):
+                known = ~gone if axis.missing is None else np.ones(len(values), dtype=bool)
+            else:
+                known = gone if feature.numeric else values[:, j] < axis.count
+            values = values[known]
+        found = (self._point(question, row) for row in values)
+        return [point for point in found if point is not None]
+
     @staticmethod
     def _point(question: Question, values: NDArray[np.float64]) -> Point | None:
         """The point of a row; None when a value does not lie on the question's grid."""

@@ -82,7 +82,31 @@ def bracket_optimum(
             bracket.why = limits.deadline.why
         if bracket.why:
             break
-    _conclude(bracket, gap)
+    conclude(bracket, gap)
+    return bracket
+
+
+def bracket_within(
+    question: Question,
+    oracle: Oracle,
+    confirm: Callable[[Point], bool],
+    radius: Fraction,
+    *,
+    gap: Gap,
+    limits: Limits,
+) -> Bracket:
+    """The same where only points nearer than a radius count, for an oracle that optimises.
+
+    Without such a point `lower` is the radius, and the status "bounded" or, for lack of an answer, "unknown".
+    """
+    bracket = Bracket()
+    reply = _ask(bracket, oracle, radius, gap, limits, confirm, question, strict=True)
+    if isinstance(reply, Refuted):
+        bracket.lower, bracket.status = radius, "bounded"
+        return bracket
+    bracket.lower = reply.lower or Fraction(0)
+    bracket.why = reply.why
+    conclude(bracket, gap)
     return bracket
 
 
@@ -192,7 +216,8 @@ def _simple(middle: Fraction, lower: Fraction, upper: Fraction) -> Fraction:
         bits += 8
 
 
-def _conclude(bracket: Bracket, gap: Gap) -> None:
+def conclude(bracket: Bracket, gap: Gap) -> None:
+    """The status of a bracket, once nothing more is asked."""
     if bracket.status == "infeasible":
         return
     if bracket.upper is not None:

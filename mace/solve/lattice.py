@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from mace.problem.distance import Distance, Norm
+from mace.problem.distance import Distance, NearestRow, Norm
 from mace.space.axes import Axis, LevelAxis
 
 Units = tuple[Fraction, ...]
@@ -53,7 +53,8 @@ def _common(norm: Norm, units: tuple[Units | None, ...]) -> int | None:
 
 def denominator(axes: Sequence[Axis], distance: Distance) -> int | None:
     """Every distance is a whole multiple of one over this; None if there is no such number."""
-    return _common(distance, tuple(map(_units, axes))) if isinstance(distance, Norm) else None
+    norm = distance.norm if isinstance(distance, NearestRow) else distance  # rows lie on the same grids
+    return _common(norm, tuple(map(_units, axes))) if isinstance(norm, Norm) else None
 
 
 def attainable(axes: Sequence[Axis], distance: Distance, bound: Fraction, *, beyond: bool) -> Fraction:

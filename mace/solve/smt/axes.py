@@ -325,7 +325,8 @@ class GridTerm(AxisTerm):
             return min(max(axis.start, lower), upper)
         found = Fraction(values[self._symbol.symbol_name()])
         if self._stays is not None and values[self._stays.symbol_name()]:
-            return axis.start
+            assert axis.grid.extra is not None
+            return axis.grid.floor(axis.grid.extra)
         if axis.grid.kind == "step":
             found *= axis.grid.step
         # Towards the start: there is a float of the same cell on that side.

@@ -2,7 +2,8 @@
 
 In:  the axes as terms, a `Budget`, and a number that no other budget of the question has.
 Out: assertions, satisfied by every point within the budget, and by no other point of the axes.
-How: each axis pays at least what its change costs, and the sum of what is paid is within the budget.
+How: each axis pays at least what its change costs, and the sum of what is paid is within the budget; from one of the
+starts, where there are several.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from mace.problem.budget import Budget
 from mace.problem.distance import FREE, Charge
 from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
+from mace.space.axes import Axis, GridAxis, LevelAxis
 
 
 class _Payers(NamedTuple):
@@ -31,27 +33,40 @@ class _Payers(NamedTuple):
 
 def assert_budget(terms: Terms, axes: Sequence[GridTerm | LevelTerm], budget: Budget, number: int) -> None:
     """Assert that a point is within a budget."""
-    make, largest = terms.make, terms.real(f"b{number}_largest")
+    make, most = terms.make, terms.number(budget.most)
+    kept = []
+    for n, counted in enumerate(budget.counted([axis.axis for axis in axes])):
+        total = _total(terms, axes, counted, budget, f"b{number}" if not budget.starts else f"b{number}s{n}")
+        kept.append(make.LT(total, most) if budget.strict else make.LE(total, most))
+    terms.add(terms.any(kept))
+
+
+def _total(
+    terms: Terms, axes: Sequence[GridTerm | LevelTerm], counted: Sequence[Axis], budget: Budget, name: str
+) -> Term:
+    """What a point pays at least for its changes from the start of the axes in `counted`."""
+    largest = terms.real(f"{name}_largest")
     terms.add(terms.at_least(largest, Fraction(0)))
     parts = [(Fraction(1), largest)]
-    for j, axis in enumerate(axes):
+    for j, (axis, source) in enumerate(zip(axes, counted, strict=True)):
         charge = budget.norm.charges[j]
-        if charge == FREE or axis.fixed and axis.axis.allows(axis.axis.start):
+        if charge == FREE or axis.fixed and source.allows(source.start) and not budget.starts:
             continue
-        payers = _Payers(terms.real(f"b{number}_{j}"), largest, charge)
+        payers = _Payers(terms.real(f"{name}_{j}"), largest, charge)
         terms.add(terms.at_least(payers.paid, Fraction(0)))
         parts.append((Fraction(1), payers.paid))
         if isinstance(axis, LevelTerm):
+            assert isinstance(source, LevelAxis)
             for level in axis.levels:
-                payers.at_least(terms, terms.no(axis.differs(level)), axis.axis.delta(level))
+                payers.at_least(terms, terms.no(axis.differs(level)), source.delta(level))
         else:
-            _of_grid(terms, axis, payers)
-    total, most = terms.sum(parts), terms.number(budget.most)
-    terms.add(make.LT(total, most) if budget.strict else make.LE(total, most))
+            assert isinstance(source, GridAxis)
+            _of_grid(terms, axis, source, payers)
+    return terms.sum(parts)
 
 
-def _of_grid(terms: Terms, axis: GridTerm, payers: _Payers) -> None:
-    source, charge = axis.axis, payers.charge
+def _of_grid(terms: Terms, axis: GridTerm, source: GridAxis, payers: _Payers) -> None:
+    charge = payers.charge
     if source.lacks:
         payers.at_least(terms, axis.there, source.missing_cost)
         return

@@ -20,7 +20,7 @@ from typing import Any, assert_never
 from mace.base.deadline import NEVER, Deadline
 from mace.language import Program
 from mace.problem.budget import Budget
-from mace.problem.distance import FREE, Norm
+from mace.problem.distance import FREE, DistanceProgram, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
 from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms, Values, axis_term
@@ -199,6 +199,7 @@ class Encoding:
         """The symbol `distance` is at least the exact distance, and may be equal to it."""
         terms, make, question = self.terms, self.terms.make, self.question
         if not isinstance(question.distance, Norm):
+            assert isinstance(question.distance, DistanceProgram), "each row is a question of its own"
             result = self._program(question.distance.program, "d.")
             if terms.environment.stc.get_type(result).is_int_type():
                 result = make.ToReal(result)
@@ -295,7 +296,7 @@ class Encoding:
         from mace.language.logic import translate
 
         terms, make, question = self.terms, self.terms.make, self.question
-        assert not isinstance(question.distance, Norm)
+        assert isinstance(question.distance, DistanceProgram)
         program = question.distance.program
         inputs, reads = dict[str, Any](), {declared.name for declared in program.inputs}
         for axis, source, index in zip(self.axes, question.axes, point, strict=True):

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
+from mace.certify import elaboration
 from mace.certify.models import model_part
 from mace.certify.writer import Certificate, canonical, certificate, zipped
 from mace.errors import CertificateError
 from mace.proofs.check import known_model
 from mace.proofs.reader import MODEL, SharedModel
-from mace.tables.table import Formula, Table
+from mace.tables.table import Ensemble, Formula, Table
 
 if TYPE_CHECKING:
     from mace.explain.answer import Answer
@@ -68,9 +69,14 @@ class Writer:
         return hashlib.sha256(self._text).hexdigest()
 
     def ready(self) -> float:
-        """Write the model, once and for all answers; the seconds it took. Raises CertificateError."""
+        """Write the model, once and for all answers, and compile what certificates need; the seconds it took.
+
+        Raises CertificateError.
+        """
         began = time.perf_counter()
         _ = self._digest, self._packed, self._known
+        if isinstance(self.table, Ensemble):
+            elaboration.warm()
         return time.perf_counter() - began
 
     def of(self, answer: Answer) -> Certificate:

@@ -12,18 +12,21 @@ takes proofs whose question the prover's arrays do not hold.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.certify.models import WRITING, numbering
 from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Priced, Proof, Split
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
 from mace.solve.ensembles.cuts import Array, tests_of
+from mace.solve.protocol import Found, Limits
+from mace.solve.warm import about_trees
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble
 
@@ -70,6 +73,20 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
         visited[numbers.tree == tree] = True
     node, of_tree, place = found.pruned.T
     return Elaborated(_cuts(question, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]]))
+
+
+@cache
+def warm() -> None:
+    """Compile, or read from disk, what `of_trees` needs, once a process: whoever writes certificates within limits of
+    time does so before (see mace/solve/warm.py).
+    """
+    from mace.solve.ensembles.prover import EnsembleOracle
+
+    question = about_trees()
+    found = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(found, Found)
+    assert found.proof is not None
+    of_trees(question, found.lower, found.proof, NEVER)
 
 
 def all_cuts(question: Question) -> list[int | None] | None:

@@ -49,7 +49,7 @@ def warm(table: Table) -> float:
 def _trees() -> None:
     from mace.solve.ensembles.prover import EnsembleOracle
 
-    question = _question(_ensemble())
+    question = about_trees()
     found = EnsembleOracle(question).ask(None, Limits())
     assert isinstance(found, Found)
     # Again without that point, so that a box has to be split where no tree does.
@@ -64,7 +64,7 @@ def _relaxation() -> None:
     from mace.solve.ensembles.prover import EnsembleOracle
     from mace.solve.ensembles.stalled import relaxed
 
-    question = _question(_ensemble())
+    question = about_trees()
     found = EnsembleOracle(question).ask(None, Limits())
     assert isinstance(found, Found)
     relaxed(Plain(Witnesses(question), ground(question), Bound(), found.point, Gap(), NEVER, 2**30))
@@ -92,8 +92,8 @@ def _question(model: Ensemble | Network) -> Question:
     return Question(space, axes, model, Goal("1", frozenset([1]), decision_for(model, {1})), norm("l1", 3))
 
 
-def _ensemble() -> Ensemble:
-    """Two trees of two tests."""
+def about_trees() -> Question:
+    """A question about two trees of two tests."""
 
     def tree(column: int, threshold: float) -> Tree:
         return Tree(
@@ -104,4 +104,4 @@ def _ensemble() -> Ensemble:
             np.array([[0.0], [0.0], [-1.0], [-0.25], [1.0]]),
         )
 
-    return Ensemble((tree(0, 0.5), tree(1, 1.5)), 4, np.zeros(1), "positive", (0, 1))
+    return _question(Ensemble((tree(0, 0.5), tree(1, 1.5)), 4, np.zeros(1), "positive", (0, 1)))

@@ -47,6 +47,34 @@ assert signatures() == before, [pair for pair in signatures() if pair not in bef
 """
 
 
+ELABORATION = """
+from mace.certify import elaboration
+from mace.certify.writer import certificate
+from mace.solve.ensembles import pruning
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Found, Limits
+from tests.oracles.small_ensembles import random_question
+
+def signatures():
+    return sorted((n, len(f.signatures)) for n, f in vars(pruning).items() if hasattr(f, "signatures"))
+
+elaboration.warm()
+before = signatures()
+assert any(count for _, count in before)
+written = 0
+for seed in range(30):
+    question = random_question(seed)
+    reply = EnsembleOracle(question).ask(None, Limits.of(20.0))
+    if reply.proof is None:
+        continue
+    found = isinstance(reply, Found)
+    certificate(question, reply.lower if found else None, reply.point if found else None, reply.proof)
+    written += 1
+assert written > 10
+assert signatures() == before, [pair for pair in signatures() if pair not in before]
+"""
+
+
 def run(code: str, **environment: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -62,6 +90,11 @@ def run(code: str, **environment: str) -> None:
 @pytest.mark.slow
 def test_after_warming_no_question_compiles_or_loads_anything() -> None:
     run(NOTHING_NEW)
+
+
+@pytest.mark.slow
+def test_after_warming_no_certificate_compiles_or_loads_anything() -> None:
+    run(ELABORATION)
 
 
 def test_the_state_of_the_sources_covers_every_file_that_compiled_code_takes_names_from() -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from mace.base.files import read_bytes
 from mace.compilers.catboost.library import LIBRARY as CATBOOST
 from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values
+from mace.compilers.interpret.library import LIBRARY as INTERPRET
 from mace.compilers.library import FileType, Library, Reader, is_class
 from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
 from mace.compilers.model_file import ModelFile
@@ -25,11 +26,12 @@ from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.library import LIBRARY as SKLEARN
+from mace.compilers.statsmodels.library import LIBRARY as STATSMODELS
 from mace.compilers.xgboost.library import LIBRARY as XGBOOST
 from mace.errors import ModelError
 from mace.space.space import Space
 
-LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, ONNX, OPTBINNING)
+LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, INTERPRET, STATSMODELS, ONNX, OPTBINNING)
 READERS: dict[str, Reader] = {path: reader for library in LIBRARIES for path, reader in library.readers.items()}
 FILE_TYPES: tuple[FileType, ...] = tuple(kind for library in LIBRARIES for kind in library.files)
 

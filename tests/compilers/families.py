@@ -276,12 +276,27 @@ def catboost(name: str = "CatBoostClassifier", **options: Any) -> Callable[[Floa
     return fit
 
 
+def machine(kind: str = "Classifier", **options: Any) -> Callable[[Floats, Rows], Any]:
+    def fit(X: Floats, y: Rows) -> Any:
+        from interpret import glassbox
+
+        small: dict[str, Any] = {"outer_bags": 1, "max_rounds": 40, "max_bins": 24, "max_interaction_bins": 8}
+        return getattr(glassbox, f"ExplainableBoosting{kind}")(n_jobs=1, **{**small, **options}).fit(X, y)
+
+    return fit
+
+
 CATBOOST = (
     Family("CatBoostClassifier-2", catboost(nan_mode="Max"), 2, missing=True),
     Family("CatBoostClassifier-3-grown", catboost(grow_policy="Lossguide"), 3),
     Family("CatBoostRegressor", catboost("CatBoostRegressor"), 0, missing=True),
 )
-EXTRA = {"xgboost": XGBOOST, "lightgbm": LIGHTGBM, "catboost": CATBOOST}
+INTERPRET = (
+    Family("ExplainableBoostingClassifier-2", machine(interactions=2), 2, missing=True),
+    Family("ExplainableBoostingClassifier-3", machine(interactions=0), 3),
+    Family("ExplainableBoostingRegressor", machine("Regressor", interactions=[(0, 1, 2)]), 0, missing=True),
+)
+EXTRA = {"xgboost": XGBOOST, "lightgbm": LIGHTGBM, "catboost": CATBOOST, "interpret": INTERPRET}
 EVERY = (*SKLEARN, *(family for families in EXTRA.values() for family in families))
 
 

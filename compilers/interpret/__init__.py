@@ -1,0 +1,1 @@
+"""The reader of interpret's explainable boosting machines."""

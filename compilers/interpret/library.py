@@ -1,0 +1,41 @@
+"""All that is known of interpret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mace.compilers.deployed import Deployed, Given, as_it_is, as_rows, asked
+from mace.compilers.interpret.categories import made_up, step_of
+from mace.compilers.interpret.reader import read_ebm
+from mace.compilers.library import Categories, Library, Reader
+
+
+def _deployed(model: Any, given: Given) -> Deployed:
+    """It is handed frames if it knows the names of its columns."""
+    names = tuple(map(str, model.feature_names_in_))
+    known = None if all(made_up(name, place) for place, name in enumerate(names)) else names
+    return asked(model, as_it_is if given is as_rows and known is not None else given, known)
+
+
+def _small(frame: Any, labels: Any) -> Any:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    options: dict[str, Any] = {"outer_bags": 1, "max_rounds": 10, "interactions": 0, "n_jobs": 1}
+    return ExplainableBoostingClassifier(**options).fit(frame, labels)
+
+
+_EBM = Reader(read_ebm, "exact", "log links; categories that are neither texts nor whole numbers")
+LIBRARY = Library(
+    name="interpret",
+    package="interpret",
+    distributions={"interpret": ("interpret-core", "interpret")},
+    extra="interpret",
+    deployed=_deployed,
+    readers={
+        f"interpret.glassbox.{private}ExplainableBoosting{kind}": _EBM
+        for private in ("", "DP")
+        for kind in ("Classifier", "Regressor")
+    },
+    categories=Categories(step_of),
+    small=_small,
+)

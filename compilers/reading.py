@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mace.base.meant import closest
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.library import descends
 from mace.compilers.model_file import ModelFile
@@ -86,7 +87,10 @@ def _read_one(model: Any, *inside: Any) -> Table:
 
 def _unsupported(model: object) -> ModelError:
     """The error for a class without a reader."""
-    kind, hint = type(model), "Supported are " + ", ".join(sorted(READERS)) + "."
+    kind = type(model)
+    near = closest(kind.__name__, (path.rpartition(".")[2] for path in READERS), alike=0.8)
+    hint = f"The nearest that is read is {near}. " if near else ""
+    hint += f"compilers/COVERAGE.md lists all {len(READERS)} classes that are read; `mace doctor` the libraries."
     for library in LIBRARIES:
         hint = next((what for path, what in library.unread.items() if descends(model, path)), hint)
     if isinstance(model, type):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mace.audit import Audit, audit
 from mace.base import views
+from mace.base.meant import meant
 from mace.base.versions import MACE
 from mace.explain import explain
 from mace.report import report
@@ -62,6 +63,7 @@ views.register(
         "answer as a plot": "mace.present.answer_plot:AnswerDisplay.from_answer",
         "answer as text": "mace.present.answer_text:as_text",
         "answer for rich": "mace.present.answer_text:as_rich",
+        "audit as a page": "mace.report.make:report",
         "audit as a plot": "mace.report.displays:draw",
         "audit as text": "mace.report.text:as_text",
         "audit for rich": "mace.report.text:as_rich",
@@ -100,7 +102,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import the public name `name` from its module, once."""
     if name not in LAZY:
-        raise AttributeError(f"module 'mace' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+        known = f"module 'mace' has no attribute {name!r}; it has {', '.join(__all__)}"
+        raise AttributeError(meant(name, __all__, known))
     module = import_module(LAZY[name])
     found = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = found

@@ -29,6 +29,11 @@ class Statuses:
     unknown: Share
     certificate_bytes: int
 
+    @property
+    def asked_for(self) -> bool:
+        """Whether any certificate was written: without `certificates=` no share of rows means anything."""
+        return any(self.proofs.get(proof) for proof in ("accepted", "solvers", "refused", "unchecked"))
+
 
 @dataclass(frozen=True, slots=True)
 class NoRecourse:

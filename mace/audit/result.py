@@ -88,6 +88,10 @@ class Audit:
             "extra": {part: [record.to_dict() for record in records] for part, records in self.extra.items()},
         }
 
+    def to_html(self, path: str | Path, person: int | None = None, **settings: Any) -> Path:
+        """Write the report, one HTML file; the arguments are those of `mace.report`."""
+        return Path(view("audit as a page")(self, path, person, **settings))
+
     def plot_status(self, ax: Axes | None = None) -> Plot:
         """Draw how the rows ended.
 

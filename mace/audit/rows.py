@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mace.base.meant import meant
 from mace.base.values import for_json
 from mace.errors import RowError
 from mace.explain.explainer import Explainer
@@ -24,7 +25,10 @@ def choose(
     chosen: list[tuple[int, dict[str, Any]]] = []
     missing = [name for name in explainer.space.names if name not in frame.columns]
     if missing:
-        raise RowError(f"the frame has no column `{missing[0]}`", hint=f"It has {', '.join(map(str, frame))}.")
+        raise RowError(
+            f"the frame has no column `{missing[0]}`",
+            hint=meant(missing[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
+        )
     for begin in range(0, len(frame), CHUNK):
         part = frame.iloc[begin : begin + CHUNK]
         values = part[explainer.space.names].to_dict("records")
@@ -39,18 +43,21 @@ def choose(
 
 
 def groups_of(
-    groups: Iterable[str] | Mapping[str, Sequence[object]] | None, frame: pd.DataFrame, places: list[int]
+    groups: Iterable[str] | Mapping[str, Sequence[Any]] | None, frame: pd.DataFrame, places: list[int]
 ) -> dict[str, list[str]]:
     """Name -> the group of each of these rows, as text; raises RowError for a column that the frame has not."""
     if groups is None:
         return {}
     if isinstance(groups, str):
         groups = [groups]
+    if hasattr(groups, "iloc") and getattr(groups, "ndim", 0) == 1:  # a Series: the group of each row, in its order
+        groups = {str(getattr(groups, "name", None) or "group"): list(groups)}
     if not isinstance(groups, Mapping):
         absent = [name for name in groups if name not in frame.columns]
         if absent:
             raise RowError(
-                f"groups: the frame has no column `{absent[0]}`", hint=f"It has {', '.join(map(str, frame))}."
+                f"groups: the frame has no column `{absent[0]}`",
+                hint=meant(absent[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
             )
         groups = {name: frame[name].tolist() for name in groups}
     out: dict[str, list[str]] = {}

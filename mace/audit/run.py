@@ -38,7 +38,7 @@ def audit(
 
     model, space, goal, distance, weights, rules, gap, rgap, oracle: as in `mace.explain`.
     frame:      the rows, in the space's own columns; further columns may serve as groups.
-    groups:     names of columns of `frame`, or name -> the group of each row of `frame`.
+    groups:     names of columns of `frame`, or name -> the group of each row of `frame`, or one Series of these.
     rows:       "rejected": the rows that do not have the goal (which must then be given); "all": every row.
     limit:      only the first so many of them.
     n_jobs:     how many queries at once on this machine; None or -1: one a core.

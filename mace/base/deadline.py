@@ -9,8 +9,11 @@ with what is known, or raises `TimeOverError`; the driver turns that into `unkno
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from mace.base.escape import short
@@ -22,6 +25,44 @@ Clock = Callable[[], float]
 
 class TimeOverError(Exception):
     """The time allowed is over; the message says how much it was. No error of the user: it ends as an answer."""
+
+
+class _Stoppable:
+    """A clock that jumps to the end of time once it is stopped, so that every deadline that reads it is over."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def __call__(self) -> float:
+        return math.inf if self.stopped else time.monotonic()
+
+
+_clocks: list[_Stoppable] = []  # that of the outermost `interruptible`
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within it Ctrl-C ends the deadlines that begin there, so that what is known by then is answered.
+
+    A second Ctrl-C interrupts as ever. Where somebody else handles Ctrl-C, and in other threads, nothing changes.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    if _clocks or not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    clock = _Stoppable()
+
+    def stop(number: int, frame: object) -> None:  # noqa: ARG001
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        clock.stopped = True
+
+    _clocks.append(clock)
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        _clocks.clear()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +80,7 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float | None, clock: Clock | None = None) -> Deadline:
         """The deadline so many seconds from now (None: never)."""
-        read = clock or time.monotonic
+        read = clock or (_clocks[0] if _clocks else time.monotonic)
         return cls(seconds, math.inf if seconds is None else read() + seconds, read)
 
     @classmethod
@@ -80,6 +121,8 @@ class Deadline:
     @property
     def why(self) -> str:
         """What an answer says that this limit has stopped."""
+        if getattr(self.clock, "stopped", False):
+            return "interrupted"
         return "time limit" if self.seconds is None else f"time limit ({self.seconds:g} s)"
 
     def look(self, doing: str = "") -> None:

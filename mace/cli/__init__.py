@@ -10,9 +10,11 @@ import logging
 import os
 import signal
 import sys
+from typing import Annotated
 
 import typer
 
+from mace.base.versions import MACE
 from mace.cli.about import demo, doctor
 from mace.cli.audit import audit
 from mace.cli.check import check
@@ -30,6 +32,14 @@ EXIT_CODES = (
     "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
     "130 interrupted."
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"mace {MACE}")
+        raise typer.Exit(0)
+
+
 app = typer.Typer(
     name="mace",
     help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
@@ -37,8 +47,18 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    add_completion=False,
 )
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version, and end.")
+    ] = False,
+) -> None:
+    """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
+
+
 for command in (explain, front, audit, report, verify, check, export, compile, inspect, demo, doctor):
     app.command()(flat(command))
 

@@ -25,6 +25,7 @@ from mace.cli.options import (
     say,
     terminal,
 )
+from mace.cli.progress import Lines
 
 NARROWEST = 80  # columns of a terminal in which the tables fit
 
@@ -107,6 +108,8 @@ def audit(
             frame, space = given.read_table()
             asked = population.settings(given) | measured.settings | common
             model = given.read_model()
+            if not sys.stderr.isatty():
+                asked["callback"] = Lines()
             shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
             plain = shown.to_dict()
     _print(shown, plain, format)

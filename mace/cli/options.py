@@ -21,6 +21,7 @@ import typer
 from mace.base.console import console
 from mace.base.escape import json_text, lines
 from mace.base.files import reason
+from mace.base.meant import meant
 from mace.cli.faults import explained
 from mace.errors import FileError, MaceError, RowError
 
@@ -86,12 +87,14 @@ class Trained:
             return path
         import warnings
 
-        from mace.compilers.load import load_model
+        from mace.compilers.load import PickleWarning, load_model
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             loaded = load_model(path, self.trust_pickle, self.dump if path == self.model else None)
         for warning in caught:
+            if issubclass(warning.category, PickleWarning):
+                continue  # --trust-pickle says that this is known
             say(f"mace: warning: {warning.message}", err=True)
         return loaded
 
@@ -105,6 +108,11 @@ class Given(Trained):
         str | None,
         typer.Option("--data", help="A CSV file, or adult, credit, compas, german (read from $MACE_DATA), loans."),
     ] = None
+
+    target: Annotated[
+        str | None, typer.Option("--target", help="The column of a CSV file that the model predicts: left out.")
+    ] = None
+    drop: Annotated[str | None, typer.Option("--drop", help="Columns of a CSV file to leave out: Id,Date.")] = None
 
     def read_table(self) -> tuple[pd.DataFrame, Space]:
         """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr)."""
@@ -121,7 +129,15 @@ class Given(Trained):
         try:
             frame = pd.read_csv(self.data)
         except (OSError, ValueError, pd.errors.ParserError) as error:
-            raise FileError(f"{self.data}: cannot be read as CSV ({reason(error)})") from None
+            known = f"Data sets by name: {', '.join(datasets.NAMES)}."
+            hint = meant(self.data, datasets.NAMES, known) if "." not in self.data else ""
+            raise FileError(f"{self.data}: cannot be read as CSV ({reason(error)})", hint=hint) from None
+        if self.target is not None and self.target not in frame.columns:
+            raise RowError(
+                f"--target {self.target}: the data has no such column",
+                hint=meant(self.target, frame.columns, f"It has {', '.join(map(str, frame.columns))}."),
+            )
+        frame = frame.drop(columns=[name for name in (self.target, *names_of(self.drop)) if name in frame.columns])
         if self.space:
             return frame, read_space(self.space)
         inferred = Space.from_frame(frame)

@@ -18,8 +18,18 @@ from mace.tables.table import Formula, Label
 IN_DOUBT = "rounding leaves in doubt"
 
 
-def answer_of(question: Question, decision: Label, found: Sequence[Searched], count: int, judge: Judge) -> Answer:
-    """The answer to a question of `count` answers, as far as they were found."""
+def answer_of(
+    question: Question,
+    decision: Label,
+    found: Sequence[Searched],
+    count: int,
+    judge: Judge,
+    assumed: Sequence[str] = (),
+) -> Answer:
+    """The answer to a question of `count` answers, as far as they were found.
+
+    assumed: what was taken for granted of the space, for the answer's notes.
+    """
     first = found[0].bracket
     shown = [counterfactual_of(question, one) for one in found if one.bracket.point is not None]
     start, unit = question.values(question.start), found[0].unit
@@ -37,7 +47,7 @@ def answer_of(question: Question, decision: Label, found: Sequence[Searched], co
         trace=[asked for one in found for asked in one.bracket.trace],
         space=question.space,
         decision=decision,
-        notes=_notes(question, found, count, judge),
+        notes=[*_notes(question, found, count, judge), *assumed],
         question=found[0].question,
         proof=first.proof,
         witness=first.point,

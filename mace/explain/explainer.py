@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, overload
 
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, interruptible
 from mace.base.escape import short
 from mace.base.kept import Kept
 from mace.errors import MaceError, ModelError, RowError
@@ -29,6 +29,7 @@ from mace.explain.answer import Answer
 from mace.explain.asked import AskedRow
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
+from mace.explain.inferred import inferred
 from mace.explain.judge import Judge, of_probability
 from mace.explain.levels import by_priority
 from mace.explain.reading import read_model
@@ -78,7 +79,7 @@ class Explainer:
     def __init__(
         self,
         model: object,
-        space: Space,
+        space: Space | pd.DataFrame | NDArray[Any],
         *,
         background: pd.DataFrame | None = None,
         rules: Sequence[str | Path] = (),
@@ -86,11 +87,16 @@ class Explainer:
         weights: Mapping[str, object] | None = None,
         objectives: Sequence[ObjectiveSpec] | None = None,
     ) -> None:
+        self.assumed: list[str] = []
         if not isinstance(space, Space):
-            raise ModelError(
-                f"the second argument must be a mace.Space, got {type(space).__name__}",
-                hint="For instance mace.Space.from_frame(X).",
-            )
+            if not hasattr(space, "shape"):
+                raise ModelError(
+                    f"the second argument must be a mace.Space, or a frame that it is inferred from; "
+                    f"got {type(space).__name__}",
+                    hint="For instance mace.Space.from_frame(X).",
+                )
+            frame, space, self.assumed = inferred(model, space)
+            background = frame if background is None else background
         self.model = model
         self._read(space)
         if isinstance(rules, (str, Path)):
@@ -236,12 +242,15 @@ class Explainer:
                     break
                 asked = asked.away(exclusion(asked, bracket.point, diversity))
             asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)])
-            made = answer_of(question, asking.decided(question.start), found, count, self.judge)
+            made = answer_of(question, asking.decided(question.start), found, count, self.judge, self.assumed)
             again = partial(self._missed, row, goal=question.goal.wanted, gap=gap, rgap=rgap, oracle=oracle,
                             most_changes=most_changes, timeout=deadline.seconds, memory_mb=memory_mb)  # fmt: skip
             return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again)
 
-        return self._each(x, answer) if _is_frame(x) else answer(x)
+        if _is_frame(x):
+            return self._each(x, answer)
+        with interruptible():
+            return answer(x)
 
     def asked(
         self, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from mace.explain.answer import Answer
     from mace.explain.explainer import GoalSpec
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: object, space: Space, x: object, *,
+    model: object, space: Space | pd.DataFrame | NDArray[Any], x: object, *,
     goal: GoalSpec = None, distance: DistanceSpec = "l1", weights: Mapping[str, object] | None = None,
     gap: object = None, rgap: object = None,
     count: int = 1, together: bool = False, diversity: object = "features", most_changes: int | None = None,
@@ -31,7 +32,8 @@ def explain(
     model:      a fitted estimator of a supported class, a scikit-learn Pipeline or a booster with categories over the
                 raw columns, or a program of the core language (text, or a Path to a .mace file) over the features
                 that returns the class number.
-    space:      what may change, and how; rules of the space hold too.
+    space:      what may change, and how; rules of the space hold too. A frame (or an array) in its place stands for
+                the space that is inferred from it, and for the background; notes say what was taken for granted.
     x:          the row to explain: a Series, a dict or a list, in the space's own columns and types. Many rows of a
                 frame: `Explainer(..).explain(frame)`.
     goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
@@ -55,24 +57,25 @@ def explain(
     callback:   called with the bracket after every question.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
-    from mace.base.deadline import Deadline
+    from mace.base.deadline import Deadline, interruptible
     from mace.explain.explainer import Explainer
 
-    deadline = Deadline.asked(timeout) if count == 1 or together else timeout  # else of each answer by itself
-    explainer = Explainer(
-        model, space, background=background, rules=rules, distance=distance, weights=weights, objectives=objectives
-    )
-    return explainer.explain(
-        explainer.space.row(x),
-        goal=goal,
-        gap=gap,
-        rgap=rgap,
-        count=count,
-        together=together,
-        diversity=diversity,
-        most_changes=most_changes,
-        oracle=oracle,
-        timeout=deadline,
-        memory_mb=memory_mb,
-        callback=callback,
-    )
+    with interruptible():
+        deadline = Deadline.asked(timeout) if count == 1 or together else timeout  # else of each answer by itself
+        explainer = Explainer(
+            model, space, background=background, rules=rules, distance=distance, weights=weights, objectives=objectives
+        )
+        return explainer.explain(
+            explainer.space.row(x),
+            goal=goal,
+            gap=gap,
+            rgap=rgap,
+            count=count,
+            together=together,
+            diversity=diversity,
+            most_changes=most_changes,
+            oracle=oracle,
+            timeout=deadline,
+            memory_mb=memory_mb,
+            callback=callback,
+        )

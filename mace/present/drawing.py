@@ -72,8 +72,8 @@ class Display:
         if ax is None:
             import matplotlib.pyplot as pyplot
 
-            _, ax = pyplot.subplots(figsize=(1.4 * WIDTH, 1.2 * self.height), layout="constrained")
-            ax.set_title(plain(self.title, 80))
+            figure, ax = pyplot.subplots(figsize=(1.4 * WIDTH, 1.2 * self.height), layout="constrained")
+            figure.suptitle(plain(self.title, 80))  # above a legend, which may stand above the axes
         self.ax_ = ax
         self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]
         self._draw(ax)
@@ -81,6 +81,9 @@ class Display:
 
     def _draw(self, ax: Axes) -> None:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({one_line(self.title)}: {one_line(self.alt)})"
 
 
 def need_matplotlib() -> None:

@@ -128,6 +128,7 @@ def norm(
     if len(weight) != features or any(w < 0 for w in weight):
         raise DistanceError(f"expected {features} weights, none negative; got {[str(w) for w in weight]}")
     if isinstance(spec, str):
+        spec = spec.strip().lower()  # as papers write it: L1
         if spec not in ("l0", "l1", "linf"):
             raise DistanceError(
                 f"unknown distance {spec!r}",

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
+from mace.base.meant import meant
 from mace.base.values import plain
 from mace.errors import GoalError
 from mace.problem.goals import Between, Classes, Margin, Probability, Value, Wanted
@@ -191,7 +192,8 @@ def known(labels: Iterable[Label], classes: Sequence[Label]) -> frozenset[Label]
 def _no_class(name: object, classes: Sequence[Label]) -> GoalError:
     return GoalError(
         f"the goal {short(name)} is not a class of this model",
-        hint=f"Its classes are {listed(classes)}. Goals may also be `not {classes[0]}`, `p({classes[-1]}) >= 0.7` "
+        hint=meant(name, classes)
+        + f" Its classes are {listed(classes)}. Goals may also be `not {classes[0]}`, `p({classes[-1]}) >= 0.7` "
         f"or `{classes[-1]} by 0.1`.",
     )
 

@@ -100,7 +100,9 @@ def proved(audit: Audit, findings: Findings) -> Section:
         )
     words = [
         f"Proved, that is optimal or infeasible: {share_words(statuses.proved)}.",
-        f"Certified, that is with a certificate that the checker accepted: {share_words(statuses.certified)}.",
+        f"Certified, that is with a certificate that the checker accepted: {share_words(statuses.certified)}."
+        if statuses.asked_for
+        else "No certificates were asked for: the verdicts rest on the provers alone.",
         f"Unknown, that is without any verdict: {share_words(statuses.unknown)}.",
         "Intervals are at 95%. A row that ran into a limit is never counted as proved.",
     ]

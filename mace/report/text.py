@@ -97,7 +97,10 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
         row(made, name, count, FAILURES.get(name, ""))
     row(made, "proved", statuses.proved, "optimal or infeasible")
     size = f", {statuses.certificate_bytes / 1e6:.1f} MB" if statuses.certificate_bytes else ""
-    row(made, "certified", statuses.certified, f"the checker accepted a certificate{size}")
+    if statuses.asked_for:
+        row(made, "certified", statuses.certified, f"the checker accepted a certificate{size}")
+    else:
+        row(made, "certified", "", "no certificates were asked for")
     row(made, "unknown", statuses.unknown, "no verdict")
     for name, count in statuses.proofs.items():
         row(made, f"proof {name}", count, PROOFS[name])

@@ -13,11 +13,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.escape import short
+from mace.base.meant import meant
 from mace.errors import SpaceError
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def as_frame(given: Any) -> pd.DataFrame:
+    """A frame as it is; an array of shape (rows, columns) with the names x0, x1, ..; raises SpaceError."""
+    import pandas as pd
+
+    if isinstance(given, pd.DataFrame):
+        return given
+    array = np.asarray(given)
+    if array.ndim != 2:
+        raise SpaceError(
+            f"expected a frame, or an array of shape (rows, columns); got {type(given).__name__} "
+            f"of shape {array.shape}",
+            hint="For instance pandas.DataFrame(X, columns=names).",
+        )
+    return pd.DataFrame(array, columns=pd.Index([f"x{place}" for place in range(array.shape[1])])).infer_objects()
 
 
 def infer(
@@ -55,7 +72,8 @@ def infer(
         for column in given:
             if column not in frame.columns:
                 raise SpaceError(
-                    f"{what}: there is no column `{column}`", hint=f"Columns: {', '.join(map(str, frame))}."
+                    f"{what}: there is no column `{column}`",
+                    hint=meant(column, frame.columns, f"Columns: {', '.join(map(str, frame))}."),
                 )
     features: list[Feature] = []
     notes: list[str] = []

@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 
 from mace.base.escape import short
 from mace.base.exact import nearest
+from mace.base.meant import meant
 from mace.base.values import plain
 from mace.errors import RowError, SpaceError
 from mace.space.axes import Axis, Point, index_of
+from mace.space.assumed import questions
 from mace.space.columns import Column
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
 from mace.space.file import load, save
-from mace.space.infer import infer
+from mace.space.infer import as_frame, infer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +61,9 @@ class Space:
         for feature in self.features:
             if feature.name == name:
                 return feature
-        raise SpaceError(f"there is no feature `{name}`", hint=f"Features: {', '.join(self.names)}.")
+        raise SpaceError(
+            f"there is no feature `{name}`", hint=meant(name, self.names, f"Features: {', '.join(self.names)}.")
+        )
 
     @property
     def names(self) -> list[str]:
@@ -116,7 +120,10 @@ class Space:
             raise RowError(f"expected a row (Series, dict or list of values), got {type(x).__name__}")
         missing = [name for name in self.names if name not in x]  # type: ignore[operator]
         if missing:
-            raise RowError(f"the row has no column `{missing[0]}`", hint=f"The space has {', '.join(self.names)}.")
+            raise RowError(
+                f"the row has no column `{missing[0]}`",
+                hint=meant(missing[0], map(str, x.keys()), f"The space has {', '.join(self.names)}."),
+            )
         return {name: plain(x[name]) for name in self.names}  # type: ignore[index]
 
     def axes(self, x: object) -> tuple[Axis, ...]:
@@ -160,7 +167,10 @@ class Space:
         """Per feature what `Feature.read` makes of its column; raises RowError naming column and row."""
         missing = [name for name in self.names if name not in frame.columns]
         if missing:
-            raise RowError(f"the frame has no column `{missing[0]}`", hint=f"It has {', '.join(map(str, frame))}.")
+            raise RowError(
+                f"the frame has no column `{missing[0]}`",
+                hint=meant(missing[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
+            )
         out: list[list[Fraction | int | None]] = []
         for feature in self.features:
             values = [None if isinstance(v, float) and v != v else v for v in frame[feature.name].tolist()]
@@ -214,37 +224,54 @@ class Space:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: pd.DataFrame | NDArray[Any],
         *,
-        fixed: Iterable[str] = (),
-        increase: Iterable[str] = (),
-        decrease: Iterable[str] = (),
+        fixed: str | Iterable[str] = (),
+        increase: str | Iterable[str] = (),
+        decrease: str | Iterable[str] = (),
         step: Mapping[str, Any] | None = None,
         ordinal: Mapping[str, Sequence[Level]] | None = None,
-        categorical: Iterable[str] = (),
+        categorical: str | Iterable[str] = (),
         encoding: Mapping[str, Encoding] | None = None,
         unit: Mapping[str, str] | None = None,
         rules: Sequence[str] = (),
         name: str = "space",
         missing: bool | Missing | Mapping[str, bool | Missing] = "keep",
     ) -> Space:
-        """Infer a space from a frame; `space.notes` says what was inferred, one line a feature.
+        """Infer a space from a frame; `space.notes` says what was inferred, a line a feature, and what to check.
 
+        frame:   columns of numbers, texts, truths and categories; those of an array are called x0, x1, ..
+        fixed, increase, decrease: columns that may not change, may only grow, may only shrink. All others may change.
+        step:    column -> the distance of the values that a number may take, in its unit: {"Income": 100}. Others may
+                 be any whole number where all observed ones are whole, else any float64.
+        ordinal: column -> its levels from the lowest to the highest: a change is then counted in ranks.
+        categorical: columns of numbers that are names of levels, without an order.
+        encoding: column -> how its levels become the model's columns, see `Feature`; a pipeline encodes by itself.
+        unit:    column -> the unit that answers show: {"Income": "EUR a year"}.
+        rules:   conditions between features, as texts in the core language: `Age >= start_Age`.
+        name:    of the space, for reports.
         missing: what may happen to missing values, see `Feature`: one word for all columns that lack values in the
                  frame, or column -> word for any of them (the others: "keep" where they lack values).
         Raises SpaceError for a name that is no column and for columns that cannot be a feature (no values at all).
         """
+        frame = as_frame(frame)
+        directions = {
+            "fixed": _names(fixed), "increase": _names(increase), "decrease": _names(decrease)
+        }  # fmt: skip
+        nominal = _names(categorical)
         features, notes = infer(
             frame,
-            {"fixed": tuple(fixed), "increase": tuple(increase), "decrease": tuple(decrease)},
+            directions,
             step or {},
             ordinal or {},
-            tuple(categorical),
+            nominal,
             encoding or {},
             unit or {},
             missing,
         )
-        return cls(features, rules, name, notes)
+        told = {*nominal, *(ordinal or {}), *(name for names in directions.values() for name in names)}
+        asked = questions(frame, frozenset(told))
+        return cls(features, rules, name, [*notes, *(f"please check: {question}" for question in asked)])
 
     @classmethod
     def load(cls, path: str | Path) -> Space:
@@ -254,3 +281,8 @@ class Space:
     def save(self, path: str | Path) -> None:
         """Write the space as a TOML file that `load` reads back."""
         save(self, Path(path))
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of columns; a text is one name."""
+    return (given,) if isinstance(given, str) else tuple(given)

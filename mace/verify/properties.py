@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.base.files import read_text
+from mace.base.meant import meant
 from mace.base.values import plain
 from mace.errors import MaceError, NumberError
 
@@ -231,7 +232,8 @@ def read(text: str) -> Property:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise MaceError(f"the property {shown} cannot be read", hint=hint) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in READY:
-        raise MaceError(f"the property {shown} is none that mace knows", hint=hint)
+        word = text.partition("(")[0].strip()
+        raise MaceError(f"the property {shown} is none that mace knows", hint=meant(word, READY, hint))
     try:
         given = [_literal(part) for part in call.args]
         named = {part.arg: _literal(part.value) for part in call.keywords if part.arg is not None}

@@ -1,0 +1,65 @@
+"""A space where none was given: what the model takes, over the frame that stands in its place.
+
+In:  a fitted model, and a frame (or an array) of rows like those that it was fitted on.
+Out: the frame with the model's own columns, and the space that is inferred from it.
+Promise: columns that the model does not take (a target that was left in, an index) are left out, and that is said;
+everything that was taken for granted stands in `space.notes`, and in short in the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mace.base.escape import one_line
+from mace.base.meant import meant
+from mace.errors import ModelError
+from mace.space.infer import as_frame
+from mace.space.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INFERRED = "inferred"  # the name of such a space
+
+
+class Inferred(NamedTuple):
+    """The rows with the model's columns, their space, and what an answer must say about it."""
+
+    frame: pd.DataFrame
+    space: Space
+    notes: list[str]
+
+
+def inferred(model: object, given: Any) -> Inferred:
+    """The space of a frame for a model; raises ModelError where the frame lacks a column that the model takes."""
+    frame = as_frame(given)
+    taken = _columns(model)
+    left = [str(name) for name in frame.columns if str(name) not in taken] if taken else []
+    if taken and len(left) < len(frame.columns):  # an array has names of its own
+        absent = [name for name in taken if name not in frame.columns]
+        if absent and left:
+            raise ModelError(
+                f"the model takes a column `{absent[0]}`, which the frame has not",
+                hint=meant(absent[0], frame.columns, f"It has {', '.join(map(str, frame.columns))}."),
+            )
+        frame = frame[[name for name in taken if name in frame.columns]]
+    else:
+        left = []
+    space = Space.from_frame(frame, name=INFERRED)
+    notes = [
+        "no space was given: kinds, ranges and levels are those of the frame, and everything may change; "
+        "print(answer.space.notes) shows each. To say otherwise: mace.Space.from_frame(X, fixed=[..])"
+    ]
+    if left:
+        notes.append(f"left out, since the model does not take them: {one_line(', '.join(left))}")
+    notes += [note for note in space.notes if note.startswith("please check")]
+    return Inferred(frame, space, notes)
+
+
+def _columns(model: object) -> list[str]:
+    """The names of the columns that a model was fitted on; none where it does not say."""
+    for name in ("feature_names_in_", "feature_name_"):
+        found = getattr(model, name, None)
+        if found is not None:
+            return [str(column) for column in found]
+    return []

@@ -1,0 +1,67 @@
+"""What a space that is inferred from a frame takes for granted, as questions to whoever knows the table.
+
+In:  a frame.    Out: a question for each column that may not be what it looks like: a date, an identifier, a number
+that can only grow.
+Promise: nothing here changes a space; the questions say which parameter of `Space.from_frame` would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from mace.base.escape import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MANY = 50  # levels, above which a column of texts may be an identifier
+MOSTLY = 0.9  # of the rows, in which an identifier has a value of its own
+_GROWS = re.compile(r"(^|[^a-z])(age|tenure|seniority|experience|education|years?|months? since)([^a-z]|$)", re.I)
+_NAMED_ID = re.compile(r"(^|[^a-z])(id|uuid|guid|key|number|nr)$", re.I)
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+
+
+def questions(frame: pd.DataFrame, told: frozenset[str] = frozenset()) -> list[str]:
+    """The questions about a frame; columns of which something was `told` are not asked about."""
+    return [
+        f"{one_line(column)}: {question}"
+        for column in frame.columns
+        if column not in told
+        for question in _about(str(column), frame[column])
+    ]
+
+
+def _about(column: str, values: pd.Series[Any]) -> Iterator[str]:
+    import pandas as pd
+
+    present = values.dropna()
+    if present.empty:
+        return
+    words = _words(column)
+    if pd.api.types.is_datetime64_any_dtype(values.dtype) or _dates(present):
+        yield "is it a date? Each one counts as a level of its own. A number of days would have an order"
+        return
+    numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    distinct = present.nunique() if numeric or present.map(_simple).all() else 0
+    own = distinct >= MOSTLY * len(present) and distinct > MANY
+    if (not numeric and distinct > MANY) or (own and _NAMED_ID.search(words)):
+        found = f"{distinct:,} values in {len(present):,} rows"
+        yield f"is it an identifier? It has {found}. Leave it out, or name it in `fixed`"
+    elif numeric and _GROWS.search(words):
+        yield f"can it fall? If it only grows with time, say increase=[{column!r}]"
+
+
+def _words(column: str) -> str:
+    """`YearsOfService` as `years of service`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_\-]+", " ", column).lower()
+
+
+def _simple(value: object) -> bool:
+    return value.__hash__ is not None
+
+
+def _dates(present: pd.Series[Any]) -> bool:
+    """Whether the first texts of a column are all written as dates."""
+    return all(isinstance(value, str) and _DATE.fullmatch(value.strip()) for value in present.head(20))

@@ -1,0 +1,173 @@
+"""What somebody sees who uses the tool for the first time: spaces that are inferred, words that are nearly right."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.audit.rows import groups_of
+from mace.base.deadline import Deadline, interruptible
+from mace.base.meant import meant
+from mace.compilers import read
+from mace.errors import GoalError, MaceError, ModelError, RowError, SpaceError
+from mace.problem.goal_text import parse
+from mace.report.text import as_text
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    ages = np.arange(20, 60)
+    return pd.DataFrame(
+        {
+            "Age": ages,
+            "Income": ages * 1000.0 + 0.5,
+            "CustomerId": [f"c{place:04}" for place in range(40)],
+            "Since": [f"2020-01-{1 + place % 28:02}" for place in range(40)],
+            "Good": (ages >= 40).astype(int),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def tree(table: pd.DataFrame) -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(random_state=0).fit(table[["Age", "Income"]], table["Good"])
+
+
+def test_without_a_space_one_is_inferred_of_the_models_own_columns(tree, table):
+    answer = mace.explain(tree, table, table.iloc[0])
+    assert answer.status == "optimal" and answer.space.names == ["Age", "Income"]
+    notes = " ".join(answer.notes)
+    assert (
+        "no space was given" in notes
+        and "left out, since the model does not take them: CustomerId, Since, Good" in notes
+    )
+    assert "Age: can it fall?" in notes
+
+
+def test_an_array_is_a_frame_whose_columns_are_numbered(tree, table):
+    X = table[["Age", "Income"]].to_numpy()
+    fitted = DecisionTreeClassifier(random_state=0).fit(X, table["Good"])
+    by_array, by_frame = mace.explain(fitted, X, X[0]), mace.explain(tree, table, table.iloc[0])
+    assert by_array.space.names == ["x0", "x1"]
+    # The columns of an array have one type, so that a whole number may become any float.
+    assert by_array.status == "optimal" and by_array.distance == pytest.approx(by_frame.distance, rel=0.2)
+    with pytest.raises(SpaceError, match=r"shape \(rows, columns\)"):
+        mace.Space.from_frame(X[0])
+
+
+def test_a_frame_that_lacks_a_column_of_the_model_says_which(tree, table):
+    with pytest.raises(ModelError, match="the model takes a column `Income`") as caught:
+        mace.explain(tree, table.rename(columns={"Income": "income"}), table.iloc[0])
+    assert "Did you mean 'income'?" in caught.value.hint
+
+
+def test_an_inferred_space_asks_about_dates_identifiers_and_what_only_grows(table):
+    more = pd.concat([table] * 3, ignore_index=True)
+    more["CustomerId"] = [f"c{place:04}" for place in range(120)]
+    asked = [note for note in mace.Space.from_frame(more).notes if note.startswith("please check")]
+    assert [note.split(":")[1].strip() for note in asked] == ["Age", "CustomerId", "Since"]
+    told = mace.Space.from_frame(more, increase="Age", categorical="Since", fixed=["CustomerId"])
+    assert not [note for note in told.notes if note.startswith("please check")]
+    assert told["Age"].change == "increase" and told["CustomerId"].change == "fixed"
+
+
+def test_words_that_are_nearly_right_are_named(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    assert meant("incme", ["Age", "Income"]) == "Did you mean 'Income'?" and meant("xyz", ["Age"]) == ""
+    for wrong, error, hint in (
+        (lambda: space["Incom"], SpaceError, "Income"),
+        (lambda: mace.Space.from_frame(table, fixed=["age"]), SpaceError, "Age"),
+        (lambda: space.row({"age": 30, "Income": 1.0}), RowError, "age"),
+        (lambda: mace.explain(tree, space, table.iloc[0], oracle="ensemble"), MaceError, "ensembles"),
+        (lambda: parse("god", ["good", "bad"]), GoalError, "good"),
+        (lambda: mace.verify(tree, space, "monotne(Age, increasing)"), MaceError, "monotone"),
+    ):
+        with pytest.raises(error) as caught:
+            wrong()
+        assert f"Did you mean '{hint}'?" in caught.value.hint
+    with pytest.raises(AttributeError, match="Did you mean 'explain'"):
+        _ = mace.explian
+
+
+def test_a_refused_model_names_the_nearest_class_that_is_read():
+    class ExtraTreesClassifyer:
+        def predict(self, X):
+            return X
+
+    with pytest.raises(ModelError) as caught:
+        read(ExtraTreesClassifyer())
+    assert "The nearest that is read is ExtraTreesClassifier" in caught.value.hint and len(caught.value.hint) < 200
+
+
+def test_a_distance_may_be_written_as_in_papers(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    assert mace.explain(tree, space, table.iloc[0], distance="L1").distance_name == "l1"
+
+
+def test_groups_may_be_a_series():
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    assert groups_of(pd.Series(["x", "y", "x"], name="Team", index=[7, 8, 9]), frame, [0, 2]) == {"Team": ["x", "x"]}
+    assert groups_of(pd.Series(["x", "y", "x"]), frame, [1]) == {"group": ["y"]}
+
+
+def test_an_audit_without_certificates_shows_no_share_of_them(tree, table, tmp_path):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    audit = mace.audit(tree, space, table, goal=1, n_jobs=1, limit=2)
+    assert "no certificates were asked for" in as_text(audit) and "certified 0" not in as_text(audit)
+    page = audit.to_html(tmp_path / "audit.html")
+    assert "No certificates were asked for" in page.read_text()
+
+
+def test_a_display_prints_as_itself(tree, table):
+    pytest.importorskip("matplotlib").use("agg")
+    answer = mace.explain(tree, mace.Space.from_frame(table[["Age", "Income"]]), table.iloc[0])
+    assert repr(answer.plot()).startswith("AnswerDisplay(") and " at 0x" not in repr(answer.plot())
+
+
+def test_ctrl_c_ends_the_deadlines_that_began_within_and_a_second_one_interrupts():
+    assert threading.current_thread() is threading.main_thread()
+    with interruptible():
+        deadline = Deadline.after(1000)
+        part = deadline.share(0.5)
+        with interruptible():
+            signal.raise_signal(signal.SIGINT)
+        assert deadline.over and part.over and deadline.why == "interrupted" and deadline.left() == 0
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert not Deadline.after(1000).over and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupted_answer_is_the_bracket_so_far(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+
+    def stop(_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    answer = mace.explain(
+        tree, space, table.iloc[0], background=table, oracle="z3", callback=stop, gap=1e-12, distance="l1"
+    )
+    assert answer.status in ("bounded", "optimal") and answer.counterfactuals
+    assert answer.status == "optimal" or answer.why == "interrupted"
+
+
+def test_the_command_line_says_its_version():
+    done = subprocess.run([sys.executable, "-m", "mace", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"mace {mace.__version__}\n"
+
+
+def test_an_audit_off_a_terminal_says_how_far_it_is(capsys):
+    from mace.cli.progress import Lines, _duration
+
+    lines = Lines()
+    lines(None, 1, 2)
+    lines(None, 2, 2)
+    assert capsys.readouterr().err.startswith("mace: 2 of 2 answered, ")
+    assert [_duration(seconds) for seconds in (5, 65, 3600, 7890)] == ["5 s", "1 min 5 s", "1 h 0 min", "2 h 11 min"]

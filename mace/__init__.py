@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mace.explain.explainer import Explainer as Explainer
     from mace.explain.front import Front as Front
     from mace.explain.front import front as front
+    from mace.explain.menu import Menu as Menu
     from mace.metrics.comparison import Comparison as Comparison
     from mace.metrics.comparison import compare as compare
     from mace.problem.objectives import Objective as Objective
@@ -48,6 +49,7 @@ LAZY = {
     "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.feature",
     "Front": "mace.explain.front",
+    "Menu": "mace.explain.menu",
     "Objective": "mace.problem.objectives",
     "Space": "mace.space.space",
     "compare": "mace.metrics.comparison",
@@ -61,8 +63,11 @@ views.register(
     {
         "answer as HTML": "mace.present.answer_text:as_html",
         "answer as a plot": "mace.present.answer_plot:AnswerDisplay.from_answer",
+        "answer as sentences": "mace.present.words:sentences",
         "answer as text": "mace.present.answer_text:as_text",
+        "answer in short": "mace.present.words:short",
         "answer for rich": "mace.present.answer_text:as_rich",
+        "as HTML": "mace.present.words:preformatted",
         "audit as a page": "mace.report.make:report",
         "audit as a plot": "mace.report.displays:draw",
         "audit as text": "mace.report.text:as_text",
@@ -73,6 +78,10 @@ views.register(
         "front as HTML": "mace.present.front_views:as_html",
         "front as a plot": "mace.present.front_views:FrontDisplay.from_front",
         "front as text": "mace.present.front_views:as_text",
+        "menu as HTML": "mace.present.menu_views:as_html",
+        "menu as sentences": "mace.present.menu_views:sentences",
+        "menu as text": "mace.present.menu_views:as_text",
+        "space as HTML": "mace.present.words:space_html",
     }
 )
 
@@ -83,6 +92,7 @@ __all__ = [
     "Explainer",
     "Feature",
     "Front",
+    "Menu",
     "Objective",
     "Space",
     "Verdict",

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from mace.audit.record import Record
+from mace.explain.subsets import spared
 
 if TYPE_CHECKING:
     from mace.audit.task import Query, Task
@@ -73,15 +74,8 @@ def minimal(blank: Record, names: list[str], ask: Callable[[set[str]], Reply]) -
     if first != "blocked":
         why = "it has recourse" if first == "open" else "whether it has recourse is not known"
         return replace(blank, status="unknown", why=why)
-    kept, certain = set(everything), True
-    # Invariant: the row is proved to be blocked under `kept`.
-    for name in names:
-        reply = ask(kept - {name})
-        if reply == "blocked":
-            kept -= {name}
-        elif reply == "unknown":
-            certain = False
-    core = [name for name in names if name in kept]
+    said = {"blocked": True, "open": False, "unknown": None}
+    core, certain = spared(names, lambda kept: said[ask(kept)])
     # A constraint whose removal alone opens a way lies in every core, so only these few need the question.
     opens = [name for name in core if ask(everything - {name}) == "open"]
     return replace(blank, status="infeasible", core=core, opens=opens, core_minimal=certain)

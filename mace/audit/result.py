@@ -122,5 +122,12 @@ class Audit:
     def __str__(self) -> str:
         return str(view("audit as text")(self))
 
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.findings.statuses.counts.items())
+        return f"Audit({len(self.records):,} rows: {counts or 'none'})"
+
+    def _repr_html_(self) -> str:
+        return str(view("as HTML")(str(self)))
+
     def __rich__(self) -> Any:
         return view("audit for rich")(self)

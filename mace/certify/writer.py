@@ -70,6 +70,9 @@ class Certificate:
         """SHA-256 of the statement: two certificates with one digest speak of the same question and claim."""
         return hashlib.sha256(canonical(self.data["statement"])).hexdigest()
 
+    def __repr__(self) -> str:
+        return f"Certificate({self.digest[:12]}, {self.size / 1e3:,.1f} kB; .check() asks the checker)"
+
     @property
     def length(self) -> int:
         """Characters of the whole certificate."""

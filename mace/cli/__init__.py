@@ -21,6 +21,7 @@ from mace.cli.check import check
 from mace.cli.explain import explain
 from mace.cli.faults import explained
 from mace.cli.front import front
+from mace.cli.menu import menu
 from mace.cli.options import INTERNAL, flat, say
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
@@ -59,7 +60,7 @@ def options(
     """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
 
 
-for command in (explain, front, audit, report, verify, check, export, compile, inspect, demo, doctor):
+for command in (explain, menu, front, audit, report, verify, check, export, compile, inspect, demo, doctor):
     app.command()(flat(command))
 
 

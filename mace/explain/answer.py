@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import above, below, nearest, text
 from mace.base.values import for_json
 from mace.base.views import Plot, view
+from mace.errors import MaceError
 from mace.explain.level import Level
 from mace.explain.proved import Proved
+from mace.problem.goals import Classes
 from mace.solve.driver import Asked, Status
 from mace.space.space import Space
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from mace.explain.judge import Outcomes
+    from mace.explain.menu import Menu
     from mace.explain.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
@@ -60,6 +65,10 @@ class Counterfactual:
     exact_lower_bound: Fraction
     status: Status
     objectives: dict[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        changes = ", ".join(f"{name}: {before!r} -> {after!r}" for name, (before, after) in self.changes.items())
+        return f"Counterfactual({changes or 'nothing changes'}, distance {self.distance:.6g})"
 
     @property
     def point(self) -> pd.Series[Any]:
@@ -109,6 +118,8 @@ class Answer(Proved):
     unit: Fraction = field(default=Fraction(1), repr=False, compare=False)
     missed: Callable[[], Answer] | None = field(default=None, repr=False, compare=False)
     together: Together | None = field(default=None, repr=False, compare=False)
+    judged: Callable[[], Outcomes | None] | None = field(default=None, repr=False, compare=False)
+    menus: Callable[..., Menu] | None = field(default=None, repr=False, compare=False)
 
     @property
     def claim(self) -> Fraction | None:
@@ -135,7 +146,32 @@ class Answer(Proved):
         return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "missed": None}  # what would ask again holds the model
+        _ = self.outcomes  # what asks holds the model, what was said does not
+        return {**self.__dict__, "missed": None, "judged": None, "menus": None}
+
+    @cached_property
+    def outcomes(self) -> Outcomes | None:
+        """What the model says of the row and of each counterfactual in numbers, the row first; asked when first wanted.
+
+        The probability of what is wanted, or the predicted number; None for a model that has neither.
+        """
+        try:
+            return None if self.judged is None else self.judged()
+        except MaceError:  # a model whose `predict_proba` fails decides all the same
+            return None
+
+    @property
+    def wanted(self) -> str:
+        """What was wanted, with the names that people have for classes."""
+        wanted = None if self.question is None else self.question.goal.wanted
+        if not isinstance(wanted, Classes):
+            return self.goal
+        return " or ".join(sorted(self.space.called(label) for label in wanted.labels))
+
+    def sentences(self, which: int = 0) -> list[str]:
+        """One sentence for each change of counterfactual number `which`: `Income from 25,300 to 30,000 EUR a year`."""
+        found: list[str] = view("answer as sentences")(self, which)
+        return found
 
     def nearest_miss(self) -> Answer:
         """How near the goal can be reached: by the least shortfall, then by this answer's own objectives.
@@ -147,6 +183,16 @@ class Answer(Proved):
             return self
         return self.missed()
 
+    def menu(self, timeout: float | None = 60.0, *, safe: bool = True) -> Menu:
+        """All minimal sets of features that suffice, each with its nearest change, and all maximal ones that do not.
+
+        timeout: seconds for all of it; safe: whether to prove how far each new value may move as well.
+        Raises MaceError for an answer that does not hold its model any more: one that was pickled, or a set.
+        """
+        if self.menus is None:
+            raise MaceError("this answer does not hold its model any more", hint="Use mace.Explainer(..).menu(row).")
+        return self.menus(timeout=timeout, safe=safe)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; exact rationals stand beside the floats as text."""
         return {
@@ -155,6 +201,8 @@ class Answer(Proved):
             "why": self.why,
             "goal": self.goal,
             "decision": for_json(self.decision),
+            "wanted": self.wanted,
+            "outcomes": None if self.outcomes is None else self.outcomes._asdict(),
             "distance_name": self.distance_name,
             "distance": self.distance,
             "lower_bound": None if self.status == "infeasible" else self.lower_bound,
@@ -168,11 +216,12 @@ class Answer(Proved):
                 {
                     "point": {name: for_json(value) for name, value in c.values.items()},
                     "changes": {name: [for_json(a), for_json(b)] for name, (a, b) in c.changes.items()},
+                    "sentences": self.sentences(place),
                     "distance": c.distance,
                     "status": c.status,
                     "objectives": c.objectives,
                 }
-                for c in self.counterfactuals
+                for place, c in enumerate(self.counterfactuals)
             ],
             "trace": [
                 {
@@ -207,6 +256,9 @@ class Answer(Proved):
 
     def __str__(self) -> str:
         return str(view("answer as text")(self))
+
+    def __repr__(self) -> str:
+        return str(view("answer in short")(self))
 
     def __rich__(self) -> Any:
         return view("answer for rich")(self)

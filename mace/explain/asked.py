@@ -29,6 +29,10 @@ class AskedRow:
         """One answer, by objectives in order of priority; `settle` its point before it is shown."""
         return by_priority(self.search, question, priorities, self.asking, self.limits)
 
+    def solve_within(self, question: Question, priorities: Sequence[Priority], limits: Limits) -> Searched:
+        """The same, within limits of its own."""
+        return by_priority(self.search, question, priorities, self.asking, limits)
+
     def shown(self, found: Searched) -> Counterfactual:
         """The point that was found."""
         return counterfactual_of(self.question, found)

@@ -33,6 +33,7 @@ def answer_of(
     first = found[0].bracket
     shown = [counterfactual_of(question, one) for one in found if one.bracket.point is not None]
     start, unit = question.values(question.start), found[0].unit
+    points = [question.start, *(one.bracket.point for one in found if one.bracket.point is not None)]
     return Answer(
         status=first.status,
         counterfactuals=shown,
@@ -53,6 +54,7 @@ def answer_of(
         witness=first.point,
         levels=list(found[0].levels),
         unit=unit,
+        judged=lambda: judge.outcomes(question, points),
     )
 
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from mace.explain.menu import Menu
     from mace.explain.proposing import Proposed
 
 MOST_ANSWERS = 1_000_000
@@ -245,7 +246,11 @@ class Explainer:
             made = answer_of(question, asking.decided(question.start), found, count, self.judge, self.assumed)
             again = partial(self._missed, row, goal=question.goal.wanted, gap=gap, rgap=rgap, oracle=oracle,
                             most_changes=most_changes, timeout=deadline.seconds, memory_mb=memory_mb)  # fmt: skip
-            return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again)
+            ways = partial(self.menu, row, goal=question.goal.wanted, most_changes=most_changes, oracle=oracle,
+                           memory_mb=memory_mb)  # fmt: skip
+            return replace(
+                made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again, menus=ways
+            )
 
         if _is_frame(x):
             return self._each(x, answer)
@@ -291,6 +296,12 @@ class Explainer:
     def numbers(self) -> NDArray[np.float64] | None:
         """The background rows as numbers, shape (rows, features); None without any."""
         return None if self._frame is None else numbers_of(self.space, self._frame)
+
+    def menu(self, x: object, **settings: Any) -> Menu:
+        """All minimal sets of features that suffice, and all maximal ones that do not; see `mace.explain.menu`."""
+        from mace.explain.menu import menu
+
+        return menu(self, x, **settings)
 
     def _missed(self, row: object, **settings: Unpack[Settings]) -> Answer:
         """The answer whose first objective is the shortfall of the goal."""

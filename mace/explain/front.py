@@ -131,6 +131,9 @@ class Front:
     def __str__(self) -> str:
         return str(view("front as text")(self))
 
+    def __repr__(self) -> str:
+        return f"Front({self.status}: {len(self.points)} points, {', '.join(self.names)})"
+
     def _repr_html_(self) -> str:
         return str(view("front as HTML")(self))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
     from mace.compilers import Deployed
     from mace.compilers.pipeline.reader import CompiledPipeline
+
+
+class Outcomes(NamedTuple):
+    """Numbers that the model gives several points, and what they are: `p(approved)`, or the name of a target."""
+
+    name: str
+    values: list[float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +143,25 @@ class Judge:
         """Which of several rows have a goal, by what `says` returned for them."""
         assert not isinstance(self.table, Formula)
         return wanted.met(said, self.table.classes)
+
+    def outcomes(self, question: Question, points: Sequence[Point]) -> Outcomes | None:
+        """What the model says of points in numbers: the probability of what is wanted, or the predicted number.
+
+        None for a model that has neither.
+        """
+        wanted = question.goal.wanted
+        if isinstance(self.table, Formula) or wanted is None:
+            return None
+        rows = self._rows(question, points)
+        if isinstance(wanted, Value):
+            return Outcomes(wanted.name, [float(number) for number in self.says(rows)])
+        labels = wanted.labels if isinstance(wanted, Classes) else {wanted.label}
+        if self.deployed.probabilities is None or len(labels) == len(self.table.classes):
+            return None
+        places = [place for place, label in enumerate(self.table.classes) if label in labels]
+        name = " or ".join(self.space.called(self.table.classes[place]) for place in places)
+        found = self.says(rows, probabilities=True)[:, places].sum(axis=1)
+        return Outcomes(f"p({name})", [float(number) for number in found])
 
     def _rows(self, question: Question, points: Sequence[Point]) -> pd.DataFrame:
         """Points as the frame that the model is given."""

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
+from mace.present.words import chance, decision
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -103,22 +104,34 @@ def _distances(answer: Answer) -> list[str] | None:
     return ["distance", "0", *(f"{c.distance:.6g} ({c.status})" for c in answer.counterfactuals)]
 
 
+def _outcomes(answer: Answer) -> list[str] | None:
+    """The row of what the model says in numbers, before and after; None for a model that has none."""
+    found = answer.outcomes
+    if found is None or len(found.values) != len(answer.counterfactuals) + 1:
+        return None
+    return [one_line(found.name), *(chance(value, found.name) for value in found.values)]
+
+
+def _last_rows(answer: Answer) -> list[list[str]]:
+    """What stands below the changes."""
+    return [row for row in (_outcomes(answer), _distances(answer)) if row]
+
+
 def as_rich(answer: Answer) -> RenderableType:
     """For a rich console."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(f"goal: {one_line(answer.goal)}", style="bold")]
+    parts: list[RenderableType] = [Text(decision(answer), style="bold")]
     if answer.counterfactuals and _rows(answer):
         table = Table(box=None, pad_edge=False)
         for number, name in enumerate(_head(answer)):
             table.add_column(name, style="bold" if number == 0 else "", overflow="fold")
         for row in _rows(answer):
             table.add_row(*(Text(cell) for cell in row))
-        distances = _distances(answer)
-        if distances:
-            table.add_row(*(Text(cell, style="dim") for cell in distances))
+        for row in _last_rows(answer):
+            table.add_row(*(Text(cell, style="dim") for cell in row))
         parts.append(table)
     color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[answer.status]
     parts.append(Text(bounds(answer), style=color))
@@ -130,10 +143,9 @@ def as_rich(answer: Answer) -> RenderableType:
 
 def as_text(answer: Answer) -> str:
     """Plain text, the same words."""
-    lines = [f"goal: {one_line(answer.goal)}"]
+    lines = [decision(answer)]
     rows = [_head(answer), *_rows(answer)]
-    distances = _distances(answer)
-    rows += [distances] if distances else []
+    rows += _last_rows(answer)
     if answer.counterfactuals and len(rows) > 1:
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines += [
@@ -149,10 +161,9 @@ def as_html(answer: Answer) -> str:
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in _head(answer))
     body = "".join(
         f"<tr><th scope='row'>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
-        for row in [*_rows(answer), *([_distances(answer)] if _distances(answer) else [])]
-        if row
+        for row in [*_rows(answer), *_last_rows(answer)]
     )
     notes = "".join(f"<br>{escape(line)}" for line in levels(answer))
     notes += "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if answer.counterfactuals else ""
-    return f"<div><p>goal: {escape(one_line(answer.goal))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"
+    return f"<div><p>{escape(decision(answer))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"

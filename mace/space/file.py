@@ -1,4 +1,4 @@
-"""A space as a TOML file: `mace_space = 1`, `name`, `rules`, and a `[[feature]]` table per feature.
+"""A space as a TOML file: `mace_space = 1`, `name`, `rules`, `decisions`, and a `[[feature]]` table per feature.
 
 Promise: load(save(space)) == space; a wrong file names the file, the feature and the line of its table.
 """
@@ -6,7 +6,7 @@ Promise: load(save(space)) == space; a wrong file names the file, the feature an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -40,9 +40,15 @@ class Declared(Protocol):
         """Of the space."""
         ...
 
+    @property
+    def decisions(self) -> Mapping[str, str]:
+        """What people call the model's classes."""
+        ...
+
 
 Made = TypeVar("Made")
-Make: TypeAlias = Callable[[Sequence[Feature], Sequence[str], str], Made]  # features, rules, name -> the space
+# features, rules, name, notes, decisions -> the space
+Make: TypeAlias = Callable[[Sequence[Feature], Sequence[str], str, Sequence[str], Mapping[str, str]], Made]
 
 
 def load(path: Path, make: Make[Made]) -> Made:
@@ -62,22 +68,25 @@ def loads(text: str, make: Make[Made], file: str = "<space>") -> Made:
         raise SpaceError(
             f"{file}: expected `mace_space = {VERSION}`, found {short(found)}", hint="Add it as the first line."
         )
-    unknown = set(data) - {"mace_space", "name", "rules", "feature"}
+    unknown = set(data) - {"mace_space", "name", "rules", "feature", "decisions"}
     if unknown:
-        raise SpaceError(f"{file}: unknown key `{min(unknown)}`", hint="Known: name, rules, [[feature]].")
+        raise SpaceError(f"{file}: unknown key `{min(unknown)}`", hint="Known: name, rules, decisions, [[feature]].")
     tables = data.get("feature")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise SpaceError(f"{file}: a space needs [[feature]] tables")
     rules = data.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise SpaceError(f"{file}: `rules` must be a list of texts")
+    decisions = data.get("decisions", {})
+    if not isinstance(decisions, dict) or not all(isinstance(name, str) for name in decisions.values()):
+        raise SpaceError(f"{file}: `decisions` must be a table of texts", hint='For instance { 0 = "refused" }.')
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip() == "[[feature]]"]
     features = []
     for place, table in enumerate(tables):
         where = f"{file}:{lines[place]}" if place < len(lines) else file
         features.append(_feature(table, where))
     try:
-        return make(features, rules, str(data.get("name", "space")))
+        return make(features, rules, str(data.get("name", "space")), (), decisions)
     except SpaceError as error:
         raise SpaceError(f"{file}: {error.message}", shown=error.shown, hint=error.hint) from None
 
@@ -106,6 +115,9 @@ def dumps(space: Declared) -> str:
         out.append("rules = [")
         out += [f"    {_toml(rule)}," for rule in space.rules]
         out.append("]")
+    if space.decisions:
+        names = ", ".join(f"{_toml(label)} = {_toml(name)}" for label, name in space.decisions.items())
+        out.append(f"decisions = {{ {names} }}")
     for feature in space.features:
         out += ["", "[[feature]]"]
         plain = Feature(**{key: getattr(feature, key) for key in KEYS if key not in ("columns", "encoding")})

@@ -22,9 +22,10 @@ from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.meant import meant
 from mace.base.values import plain
+from mace.base.views import view
 from mace.errors import RowError, SpaceError
-from mace.space.axes import Axis, Point, index_of
 from mace.space.assumed import questions
+from mace.space.axes import Axis, Point, index_of
 from mace.space.columns import Column
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
 from mace.space.file import load, save
@@ -36,17 +37,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Space:
-    """All features in order, and the rules between them (core-language texts, one condition each)."""
+    """All features in order, and the rules between them (core-language texts, one condition each).
+
+    decisions: what people call the model's classes, by their text: {"0": "refused", "1": "approved"}.
+    """
 
     features: Sequence[Feature]
     rules: Sequence[str] = ()
     name: str = "space"
     notes: Sequence[str] = field(default=(), compare=False)
+    decisions: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
         object.__setattr__(self, "rules", (self.rules,) if isinstance(self.rules, str) else tuple(self.rules))
         object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "decisions", {str(label): str(name) for label, name in self.decisions.items()})
         if not self.features:
             raise SpaceError("a space needs at least one feature")
         for what, names in (
@@ -69,6 +75,18 @@ class Space:
     def names(self) -> list[str]:
         """The features' names, in order."""
         return [feature.name for feature in self.features]
+
+    def called(self, label: object) -> str:
+        """What people call a class of the model."""
+        return self.decisions.get(str(label), str(label))
+
+    def __repr__(self) -> str:
+        free = sum(feature.change != "fixed" for feature in self.features)
+        rules = f", {len(self.rules)} rules" if self.rules else ""
+        return f"Space({self.name!r}, {len(self.features)} features, {free} may change{rules})"
+
+    def _repr_html_(self) -> str:
+        return str(view("space as HTML")(self))
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -237,6 +255,7 @@ class Space:
         rules: Sequence[str] = (),
         name: str = "space",
         missing: bool | Missing | Mapping[str, bool | Missing] = "keep",
+        decisions: Mapping[Any, str] | None = None,
     ) -> Space:
         """Infer a space from a frame; `space.notes` says what was inferred, a line a feature, and what to check.
 
@@ -250,6 +269,7 @@ class Space:
         unit:    column -> the unit that answers show: {"Income": "EUR a year"}.
         rules:   conditions between features, as texts in the core language: `Age >= start_Age`.
         name:    of the space, for reports.
+        decisions: what people call the model's classes: {0: "refused", 1: "approved"}.
         missing: what may happen to missing values, see `Feature`: one word for all columns that lack values in the
                  frame, or column -> word for any of them (the others: "keep" where they lack values).
         Raises SpaceError for a name that is no column and for columns that cannot be a feature (no values at all).
@@ -271,7 +291,9 @@ class Space:
         )
         told = {*nominal, *(ordinal or {}), *(name for names in directions.values() for name in names)}
         asked = questions(frame, frozenset(told))
-        return cls(features, rules, name, [*notes, *(f"please check: {question}" for question in asked)])
+        return cls(
+            features, rules, name, [*notes, *(f"please check: {question}" for question in asked)], decisions or {}
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Space:

@@ -1,0 +1,205 @@
+"""How far the values of a counterfactual may move without the decision being lost: a proved interval, a proved box.
+
+In:  a point with the goal, and which features it changed.
+Out: a `Safe`: for each of these features a range of values (of levels, a set) around the new one, and the answer to
+     "is there any point in this box without the goal?", which is a proof that there is none.
+Promise: every allowed value of the box keeps what was wanted, whatever rules say, with all other features at the
+point's own values. The box is `largest` where no side of it can be moved on its own: one more step meets a point at
+which the deployed model was asked and had something else.
+How: the same refutation, asked of a box about the opposite goal. First the largest cube around the point, then each
+side as far as it goes; a side ends right before the nearest value at which the goal is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from mace.base.exact import farthest_holding
+from mace.errors import GoalError
+from mace.explain.answer import Answer
+from mace.explain.asking import Asking
+from mace.explain.assemble import answer_of
+from mace.explain.search import Search, Searched
+from mace.problem.distance import Norm
+from mace.problem.goal_decision import lower
+from mace.problem.goals import Between, Classes, Probability, Value, Wanted
+from mace.problem.question import Question
+from mace.solve.protocol import Limits
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point
+
+Range = tuple[Any, Any] | tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Safe:
+    """A box of values around a counterfactual in which the decision stays.
+
+    ranges:  feature -> (lowest, highest) of a number, or the levels of any other feature, in the space's own types.
+    largest: whether no side of it can be moved any further.
+    proved:  the refutations that it rests on, each with its certificate: nothing in the box lacks the goal.
+    """
+
+    ranges: dict[str, Range]
+    largest: bool
+    proved: list[Answer]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "ranges": {name: list(values) for name, values in self.ranges.items()},
+            "largest": self.largest,
+            "certificates": len(self.proved),
+        }
+
+
+def opposites(wanted: Wanted | None, classes: Sequence[Any]) -> list[Wanted]:
+    """What a point without a goal has, one of several; raises GoalError where no goal says so."""
+    match wanted:
+        case Classes(labels=labels):
+            return [Classes(frozenset(label for label in classes if label not in labels))]
+        case Value(between=between, name=name):
+            return [Value(side, name) for side in _outside(between)]
+        case Probability(label=label, between=between):
+            return [Probability(label, side) for side in _outside(between)]
+    raise GoalError(f"of the goal `{wanted}` no goal is the opposite, so that no box is proved to keep it")
+
+
+def _outside(between: Between) -> list[Between]:
+    found = []
+    if between.low is not None:
+        found.append(Between(high=between.low, high_strict=not between.low_strict))
+    if between.high is not None:
+        found.append(Between(low=between.high, low_strict=not between.high_strict))
+    return found
+
+
+class Around:
+    """The questions about boxes around one point with the goal."""
+
+    def __init__(self, question: Question, point: Point, search: Search, limits: Limits) -> None:
+        """question: whose goal the point has; its rules and exclusions do not count in a box."""
+        self.search, self.limits, self.point = search, limits, point
+        table = search.judge.table
+        self.axes = tuple(replace(axis, start=index) for axis, index in zip(question.axes, point, strict=True))
+        self.questions = []
+        for other in opposites(question.goal.wanted, table.classes):
+            goal, moved = lower(other, table)
+            self.questions.append(
+                replace(question, axes=self.axes, goal=goal, model=moved, rules=(), avoid=(), most_changes=None)
+            )
+
+    def box(self, features: Sequence[int]) -> Safe | None:
+        """The box over these features; None if not even its proof ended in time."""
+        sides: dict[int, Axis] = {j: _alone(self.axes[j], self.point[j]) for j in features}
+        if len(features) > 1:
+            sides = self._cube(sides)
+        largest = True
+        for j in features:
+            ends = (-1, 1) if isinstance(self.axes[j], GridAxis) else (0,)
+            for way in ends:
+                sides[j], certain = self._moved(sides, j, way)
+                largest = largest and certain
+        proved = [self._ask(question, sides, "l1") for question in self.questions]
+        if any(one.bracket.status != "infeasible" for one in proved):
+            return None
+        answers = [self._answer(question, one) for question, one in zip(self.questions, proved, strict=True)]
+        names = [feature.name for feature in self.questions[0].space.features]
+        return Safe({names[j]: self._values(j, side) for j, side in sides.items()}, largest, answers)
+
+    def _cube(self, sides: dict[int, Axis]) -> dict[int, Axis]:
+        """The sides of the largest cube of numbers, in shares of their ranges, that is proved to keep the goal."""
+        whole = {j: _present(self.axes[j]) if isinstance(self.axes[j], GridAxis) else sides[j] for j in sides}
+        radius: Fraction | None = None
+        for question in self.questions:
+            found = self._ask(question, whole, "linf").bracket
+            if found.status == "infeasible":
+                continue
+            least = found.lower
+            radius = least if radius is None else min(radius, least)
+        return {j: _within(axis, self.axes[j].start, radius) for j, axis in whole.items()}
+
+    def _moved(self, sides: dict[int, Axis], j: int, way: int) -> tuple[Axis, bool]:
+        """One side of the box moved outwards as far as it goes, and whether it goes no further."""
+        axis, side = self.axes[j], sides[j]
+        if isinstance(axis, LevelAxis):
+            return self._levels(sides, j)
+        assert isinstance(axis, GridAxis) and isinstance(side, GridAxis)
+        end = axis.lower if way < 0 else axis.last
+        if axis.lacks or end == (side.lower if way < 0 else side.upper):
+            return side, True
+        wide = replace(side, lower=end) if way < 0 else replace(side, upper=end)
+        for question in self.questions:
+            # Only what lies beyond this side is new.
+            beyond = replace(wide, upper=side.lower - 1) if way < 0 else replace(wide, lower=side.upper + 1)
+            asked = {**sides, j: replace(beyond, start=beyond.upper if way < 0 else beyond.lower)}
+            found = self._ask(question, asked, "l1", along=j).bracket
+            if found.status == "infeasible":
+                continue
+            if found.point is None or found.status != "optimal":
+                return side, False
+            near = found.point[j] - way
+            wide = replace(wide, lower=max(wide.lower, near)) if way < 0 else replace(wide, upper=min(wide.upper, near))
+        return wide, True
+
+    def _levels(self, sides: dict[int, Axis], j: int) -> tuple[Axis, bool]:
+        """The levels of a feature that can be added one after the other."""
+        axis, side = self.axes[j], sides[j]
+        assert isinstance(axis, LevelAxis) and isinstance(side, LevelAxis)
+        certain = True
+        for level in _present(axis).levels():  # type: ignore[union-attr]
+            if side.allows(level):
+                continue
+            alone = {**sides, j: replace(axis, start=level, allowed=1 << level)}
+            found = [self._ask(question, alone, "l1").bracket for question in self.questions]
+            if all(one.status == "infeasible" for one in found):
+                side = replace(side, allowed=side.allowed | 1 << level)
+                sides = {**sides, j: side}
+            elif all(one.status == "infeasible" or one.point is not None for one in found):
+                continue
+            else:
+                certain = False
+        return side, certain
+
+    def _ask(self, question: Question, sides: dict[int, Axis], norm: str, along: int | None = None) -> Searched:
+        """The nearest point of a box that lacks the goal; everything outside of the box's features stays."""
+        axes = tuple(sides.get(j, _alone(axis, axis.start)) for j, axis in enumerate(self.axes))
+        one, zero = Fraction(1), Fraction(0)
+        weights = tuple(one if along is None or j == along else zero for j in range(len(axes)))
+        shape = Norm(zero, one, zero, weights, "l1") if norm == "l1" else Norm(zero, zero, one, weights, "linf")
+        asked = replace(question, axes=axes, distance=shape)
+        return self.search.one(asked, Asking(self.search.judge), self.limits)
+
+    def _answer(self, question: Question, found: Searched) -> Answer:
+        decided = self.search.judge.decide(question, self.point)
+        return answer_of(found.question, decided, [found], 1, self.search.judge)
+
+    def _values(self, j: int, side: Axis) -> Range:
+        feature = self.questions[0].space.features[j]
+        if isinstance(side, GridAxis):
+            return feature.show(side, side.lower), feature.show(side, side.upper)
+        return tuple(feature.show(side, level) for level in side.levels())
+
+
+def _alone(axis: Axis, index: int) -> Axis:
+    """An axis that holds one value."""
+    if isinstance(axis, GridAxis):
+        return replace(axis, lower=index, upper=index)
+    return replace(axis, allowed=1 << index)
+
+
+def _present(axis: Axis) -> Axis:
+    """An axis without "missing", which is no value that a range holds."""
+    return axis if axis.lacks else axis.present
+
+
+def _within(axis: Axis, start: int, radius: Fraction | None) -> Axis:
+    """The values nearer than a radius to the start; all of them without one."""
+    if radius is None or isinstance(axis, LevelAxis):
+        return axis
+    limit = radius
+    low = farthest_holding(lambda index: axis.delta(index) < limit, start, axis.lower)
+    high = farthest_holding(lambda index: axis.delta(index) < limit, start, axis.upper)
+    return replace(axis, lower=low, upper=high)

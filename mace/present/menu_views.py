@@ -1,0 +1,151 @@
+"""A menu as text, as HTML and in sentences.
+
+In:  a `Menu`.    Out: texts; of HTML every value is escaped.
+Promise: "proved" stands only where a refutation does; what was not decided is said to be open, and what is left out of
+a long list is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from mace.base.escape import one_line
+from mace.present.drawing import cell
+from mace.present.words import sentences as changes_of
+
+if TYPE_CHECKING:
+    from mace.explain.menu import Menu, Way
+    from mace.explain.safe import Safe
+    from mace.space.space import Space
+
+MOST = 10  # ways of several features, and sets that cannot, that a text shows
+
+
+def sentences(menu: Menu) -> list[str]:
+    """What each feature can do alone, the ways of several features, and what is left open."""
+    if menu.ways and not menu.ways[0].features:
+        return [f"Nothing has to change: the decision is {one_line(menu.wanted)} already."]
+    said = [_of_one(menu, name) for name in menu.free]
+    for way in menu.ways:
+        if len(way.features) > 1:
+            said.append(f"{_names(way.features)} together: {'; '.join(_moves(way))}.{_keeps(menu.space, way)}")
+    if not menu.ways and menu.complete:
+        said.append("Whatever changes of what may change, the decision stays: proved.")
+    elif menu.complete:
+        said.append("Nothing else is enough: proved.")
+    else:
+        said.append(f"For {len(menu.undecided)} other choices it is not known whether they are enough.")
+    return said
+
+
+def _of_one(menu: Menu, name: str) -> str:
+    """What one feature can do alone."""
+    found = menu.alone(name)
+    if found is None:
+        return f"{one_line(name)} alone: not known."
+    if found in menu.ways:
+        return f"{one_line(name)} alone: {'; '.join(_moves(found))}.{_keeps(menu.space, found)}"  # type: ignore[arg-type]
+    return f"{one_line(name)} alone: proved impossible."
+
+
+def _names(features: tuple[str, ...]) -> str:
+    names = [one_line(name) for name in features]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def _moves(way: Way) -> list[str]:
+    moved = changes_of(way.answer)
+    if len(way.features) == 1:
+        moved = [text.removeprefix(one_line(way.features[0])).strip() for text in moved]
+    if way.answer.status != "optimal":
+        moved.append("perhaps less is enough" if moved else "enough, but the nearest change is not known")
+    return moved
+
+
+def _keeps(space: Space, way: Way) -> str:
+    """How far the new values may move, in words."""
+    if way.box is None:
+        return ""
+    if len(way.box.ranges) == 1:
+        (name,) = way.box.ranges
+        return f" Proved for {range_words(space, way.box, name)}."
+    return f" Proved for every mixture of {_mixture(space, way.box)}."
+
+
+def _mixture(space: Space, box: Safe) -> str:
+    return ", ".join(f"{one_line(name)} {range_words(space, box, name)}" for name in box.ranges)
+
+
+def range_words(space: Space, box: Safe, name: str) -> str:
+    """A range of one feature: `29,900 to 33,000 EUR a year`, or its levels."""
+    feature, values = space[name], box.ranges[name]
+    if not feature.numeric:
+        return " or ".join(cell(level) for level in values)
+    if values[0] == values[1]:
+        return f"exactly {cell(values[0], feature.unit)}"
+    return f"{cell(values[0])} to {cell(values[1], feature.unit)}"
+
+
+def _head(menu: Menu) -> str:
+    now = "" if menu.decision is None else f"decision: {one_line(menu.space.called(menu.decision))}, "
+    return f"{now}wanted: {one_line(menu.wanted)}"
+
+
+def _ending(menu: Menu) -> str:
+    counts = f"{len(menu.ways)} minimal choices are enough, {len(menu.cannot)} maximal ones are not"
+    if menu.complete:
+        return f"{counts}; proved: every other choice holds one of the first or lies in one of the second"
+    return f"{counts}; {len(menu.undecided)} are undecided ({one_line(menu.why) or 'no answer'})"
+
+
+def _rest(found: Sequence[object]) -> list[str]:
+    return [f"  .. and {len(found) - MOST} more"] if len(found) > MOST else []
+
+
+def as_text(menu: Menu) -> str:
+    """Plain text: what each feature can do alone, what several can, what cannot, and whether these are all."""
+    if menu.ways and not menu.ways[0].features:
+        return "\n".join([_head(menu), *sentences(menu)])
+    lines = [_head(menu), "alone:"]
+    alone = [_of_one(menu, name).replace(" alone: ", "\t", 1) for name in menu.free]
+    width = max((len(line.partition("\t")[0]) for line in alone), default=0)
+    lines += [f"  {name:{width}}  {said}" for name, _, said in (line.partition("\t") for line in alone)]
+    several = [way for way in menu.ways if len(way.features) > 1]
+    if several:
+        lines.append("together:")
+    for way in several[:MOST]:
+        lines.append(f"  {'; '.join(_moves(way))}")
+        if way.box is not None:
+            lines.append(f"      proved for {_mixture(menu.space, way.box)}")
+    lines += _rest(several)
+    if menu.cannot:
+        lines.append("not enough, whatever becomes of all of these, proved:")
+        lines += [f"  {', '.join(map(one_line, one.features)) or 'no change'}" for one in menu.cannot[:MOST]]
+        lines += _rest(menu.cannot)
+    if menu.held:
+        lines.append(f"may not change: {', '.join(map(one_line, menu.held))}")
+    lines.append(_ending(menu))
+    return "\n".join([*lines, *(f"note: {one_line(note)}" for note in menu.notes)])
+
+
+def as_html(menu: Menu) -> str:
+    """For a notebook and for the page."""
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(_names(way.features))}</th>"
+        f"<td>{escape('; '.join(_moves(way)))}</td><td>{escape(_range(menu.space, way))}</td></tr>"
+        for way in menu.ways
+    )
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("Enough", "Nearest change", "Proved for"))
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+    cannot = "".join(f"<li>{escape(', '.join(map(one_line, one.features)) or 'no change')}</li>" for one in menu.cannot)
+    below = f"<p>Not enough, whatever becomes of all of these, proved:</p><ul>{cannot}</ul>" if cannot else ""
+    return f"<div><p>{escape(_head(menu))}</p>{table}{below}<p>{escape(_ending(menu))}</p></div>"
+
+
+def _range(space: Space, way: Way) -> str:
+    if way.box is None:
+        return ""
+    several = len(way.box.ranges) > 1
+    return _mixture(space, way.box) if several else range_words(space, way.box, next(iter(way.box.ranges)))

@@ -110,8 +110,8 @@ class Menu:
 
     def proofs(self) -> Iterator[Answer]:
         """Every answer that the menu rests on; each has a `certificate`."""
-        for one in (*self.ways, *self.cannot):
-            yield one.answer
+        yield from (way.answer for way in self.ways)
+        yield from (one.answer for one in self.cannot)
         for way in self.ways:
             for box in (way.box, *way.ranges.values()):
                 yield from () if box is None else box.proved

@@ -12,11 +12,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
+from mace.explain.menu import Way
 from mace.present.drawing import cell
 from mace.present.words import sentences as changes_of
 
 if TYPE_CHECKING:
-    from mace.explain.menu import Menu, Way
+    from mace.explain.menu import Menu
     from mace.explain.safe import Safe
     from mace.space.space import Space
 
@@ -45,8 +46,8 @@ def _of_one(menu: Menu, name: str) -> str:
     found = menu.alone(name)
     if found is None:
         return f"{one_line(name)} alone: not known."
-    if found in menu.ways:
-        return f"{one_line(name)} alone: {'; '.join(_moves(found))}.{_keeps(menu.space, found)}"  # type: ignore[arg-type]
+    if isinstance(found, Way):
+        return f"{one_line(name)} alone: {'; '.join(_moves(found))}.{_keeps(menu.space, found)}"
     return f"{one_line(name)} alone: proved impossible."
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.judge import Outcomes
-    from mace.explain.menu import Menu
     from mace.explain.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
@@ -119,7 +118,7 @@ class Answer(Proved):
     missed: Callable[[], Answer] | None = field(default=None, repr=False, compare=False)
     together: Together | None = field(default=None, repr=False, compare=False)
     judged: Callable[[], Outcomes | None] | None = field(default=None, repr=False, compare=False)
-    menus: Callable[..., Menu] | None = field(default=None, repr=False, compare=False)
+    menus: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def claim(self) -> Fraction | None:
@@ -183,8 +182,8 @@ class Answer(Proved):
             return self
         return self.missed()
 
-    def menu(self, timeout: float | None = 60.0, *, safe: bool = True) -> Menu:
-        """All minimal sets of features that suffice, each with its nearest change, and all maximal ones that do not.
+    def menu(self, timeout: float | None = 60.0, *, safe: bool = True) -> Any:
+        """A `mace.Menu`: the minimal sets of features that suffice, with nearest changes, and the maximal that do not.
 
         timeout: seconds for all of it; safe: whether to prove how far each new value may move as well.
         Raises MaceError for an answer that does not hold its model any more: one that was pickled, or a set.

@@ -297,11 +297,22 @@ class Explainer:
         """The background rows as numbers, shape (rows, features); None without any."""
         return None if self._frame is None else numbers_of(self.space, self._frame)
 
-    def menu(self, x: object, **settings: Any) -> Menu:
-        """All minimal sets of features that suffice, and all maximal ones that do not; see `mace.explain.menu`."""
+    def menu(
+        self, x: object, *,
+        goal: GoalSpec = None, most_changes: int | None = None, oracle: str = "auto",
+        timeout: float | Deadline | None = 60.0, memory_mb: int | None = 4096, safe: bool = True,
+    ) -> Menu:  # fmt: skip
+        """All minimal sets of features that suffice, each with its nearest change, and all maximal ones that do not.
+
+        timeout: seconds for all of it; what is not decided by then is `undecided`.
+        safe:    whether to prove how far the new values may move, too.
+        The other arguments are those of `explain`, and so is what it raises.
+        """
         from mace.explain.menu import menu
 
-        return menu(self, x, **settings)
+        with interruptible():
+            asked = self.asked(x, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
+            return menu(asked, self.priorities, self.assumed, safe=safe)
 
     def _missed(self, row: object, **settings: Unpack[Settings]) -> Answer:
         """The answer whose first objective is the shortfall of the goal."""

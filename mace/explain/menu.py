@@ -11,12 +11,11 @@ How: `mace.explain.subsets`; the question about a set is the question itself wit
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mace.base.deadline import Deadline, interruptible
 from mace.base.views import view
 from mace.errors import GoalError
 from mace.explain.answer import Answer
@@ -25,14 +24,12 @@ from mace.explain.assemble import answer_of
 from mace.explain.safe import Around, Safe
 from mace.explain.search import Searched
 from mace.explain.subsets import Reply, all_subsets, members
+from mace.problem.objectives import Priority
 from mace.problem.question import Question
 from mace.solve.driver import pull_back
 from mace.solve.protocol import Limits
 from mace.space.axes import GridAxis, Point
 from mace.space.space import Space
-
-if TYPE_CHECKING:
-    from mace.explain.explainer import Explainer, GoalSpec
 
 FOR_SETS, FOR_WAYS = 0.6, 0.7  # of the time that is left: for which sets there are, then for the nearest change of each
 
@@ -148,28 +145,23 @@ class Menu:
         return str(view("menu as HTML")(self))
 
 
-def menu(
-    explainer: Explainer, x: object, *, goal: GoalSpec = None, most_changes: int | None = None, oracle: str = "auto",
-    timeout: float | Deadline | None = 60.0, memory_mb: int | None = 4096, safe: bool = True,
-) -> Menu:  # fmt: skip
-    """The menu of a row.
+def menu(asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str] = (), *, safe: bool = True) -> Menu:
+    """The menu of a row, within the limits of what was asked.
 
-    timeout: seconds for all of it; what is not decided by then is `undecided`.
-    safe:    whether to look for the ranges and boxes in which the decision stays.
-    The other arguments are those of `Explainer.explain`. Raises a MaceError as `mace.explain`.
+    priorities: by which the nearest change of each set is found.
+    assumed:    what was taken for granted of the space.
+    safe:       whether to look for the ranges and boxes in which the decision stays.
     """
     began = time.perf_counter()
-    with interruptible():
-        asked = explainer.asked(x, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
-        made = _Menus(explainer, asked).made(safe=safe)
+    made = _Menus(asked, priorities, assumed).made(safe=safe)
     return replace(made, seconds=time.perf_counter() - began)
 
 
 class _Menus:
     """One menu on its way."""
 
-    def __init__(self, explainer: Explainer, asked: AskedRow) -> None:
-        self.explainer, self.asked = explainer, asked
+    def __init__(self, asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str]) -> None:
+        self.asked, self.priorities, self.assumed = asked, priorities, assumed
         question = asked.question
         # A value that the row lacks and must be given always changes; it is in no set.
         self.free = [j for j, axis in enumerate(question.axes) if not axis.fixed and axis.allows(axis.start)]
@@ -204,7 +196,7 @@ class _Menus:
             space=question.space,
             seconds=0.0,
             why=self.why if sets.undecided else "",
-            notes=[*dict.fromkeys(notes), *self.explainer.assumed],
+            notes=[*dict.fromkeys(notes), *self.assumed],
         )
 
     def _called(self, mask: int) -> tuple[str, ...]:
@@ -242,7 +234,7 @@ class _Menus:
     def _way(self, mask: int, limits: Limits) -> Way:
         """The nearest change of these features alone."""
         began = time.perf_counter()
-        found = self.asked.solve_within(self._held(mask), self.explainer.priorities, limits)
+        found = self.asked.solve_within(self._held(mask), self.priorities, limits)
         if found.bracket.point is not None:
             self.points.append(found.bracket.point)
         answer = self._answer(found)
@@ -251,7 +243,7 @@ class _Menus:
     def _answer(self, found: Searched) -> Answer:
         question, asking = self.asked.question, self.asked.asking
         decided = asking.decision(question, question.start)
-        return answer_of(question, decided, [found], 1, self.explainer.judge)
+        return answer_of(question, decided, [found], 1, self.asked.search.judge)
 
     def _with_boxes(self, way: Way, limits: Limits, notes: list[str]) -> Way:
         point = way.answer.witness

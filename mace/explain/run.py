@@ -66,16 +66,6 @@ def explain(
             model, space, background=background, rules=rules, distance=distance, weights=weights, objectives=objectives
         )
         return explainer.explain(
-            explainer.space.row(x),
-            goal=goal,
-            gap=gap,
-            rgap=rgap,
-            count=count,
-            together=together,
-            diversity=diversity,
-            most_changes=most_changes,
-            oracle=oracle,
-            timeout=deadline,
-            memory_mb=memory_mb,
-            callback=callback,
-        )
+            explainer.space.row(x), goal=goal, gap=gap, rgap=rgap, count=count, together=together, diversity=diversity,
+            most_changes=most_changes, oracle=oracle, timeout=deadline, memory_mb=memory_mb, callback=callback,
+        )  # fmt: skip

@@ -22,6 +22,7 @@ from mace.verify import Verdict, verify
 if TYPE_CHECKING:
     from mace import datasets as datasets
     from mace import metrics as metrics
+    from mace import reproduce as reproduce
     from mace import rules as rules
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
@@ -56,6 +57,7 @@ LAZY = {
     "datasets": "mace.datasets",
     "front": "mace.explain.front",
     "metrics": "mace.metrics",
+    "reproduce": "mace.reproduce",
     "rules": "mace.rules",
 }
 
@@ -104,6 +106,7 @@ __all__ = [
     "front",
     "metrics",
     "report",
+    "reproduce",
     "rules",
     "verify",
 ]

@@ -34,6 +34,7 @@ ROOMS = {
     "mace": Room(9, "the public names: `explain`, `audit`, `verify`, `report`, `Space`, `Feature`, .."),
     "mace.cli": Room(9, "the command line: arguments in, exit codes and printed text out", ("mace.__main__",)),
     "mace.report": Room(8, "what people see of an audit (text, plots, one HTML file) and of a comparison"),
+    "mace.reproduce": Room(8, "tables and figures of the papers, each by one command, beside what they print"),
     "mace.verify": Room(7, "properties of a model on its whole space: proved, violated, unknown"),
     "mace.audit": Room(7, "the same question for every row of a table, in parallel, and what the answers say together"),
     "mace.metrics": Room(7, "measures of anybody's counterfactuals, and methods beside the proved optimum"),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.audit.paper import Line
     from mace.audit.result import Audit
     from mace.space.space import Space
 
@@ -26,11 +25,3 @@ def run_audit(model: object, space: Space, frame: pd.DataFrame, out: Path | None
     if out is not None:
         done.save(out)
     return done, DONE if done.settled else UNDECIDED
-
-
-def run_paper_tables(**settings: Any) -> tuple[list[Line], int]:
-    """The lines of the paper's two tables, and the exit code."""
-    from mace.audit.paper import paper_tables
-
-    lines = paper_tables(**settings)
-    return lines, DONE if all(line.settled for line in lines) else UNDECIDED

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mace.audit.digest import digest, frame_digest
-from mace.audit.record import MAIN
+from mace.audit.record import MAIN, Record
+from mace.base.deadline import Deadline
 from mace.base.exact import as_written, text
 from mace.errors import MaceError
 from mace.explain.explainer import DistanceSpec, Explainer
@@ -31,6 +32,8 @@ class Query:
     alone:    if given, only these features may change, in any direction and without rules.
     any_goal: ask for any other decision instead of the goal.
     core:     ask which rules and restrictions block the row, instead of the nearest counterfactual.
+    gap:      when to stop, where that differs from the task's.
+    by:       who answers instead of the provers.
     """
 
     key: str
@@ -42,6 +45,16 @@ class Query:
     alone: tuple[str, ...] = ()
     any_goal: bool = False
     core: bool = False
+    gap: object = None
+    by: Method | None = None
+
+
+class Method(Protocol):
+    """Whoever answers a query: an object that can be pickled, whose class other processes can import."""
+
+    def __call__(self, explainer: Explainer, query: Query, task: Task, blank: Record, deadline: Deadline) -> Record:
+        """The record of a query; `blank` is one without an answer. A MaceError is recorded as a failure."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,9 @@ class Worker:
         deadline = Deadline.after(self.task.timeout)
         blank = Record(query.row, query.label, query.part, query.key)
         try:
-            if query.core:
+            if query.by is not None:
+                record = query.by(self.explainer, query, self.task, blank, deadline)
+            elif query.core:
                 record = core_of(self.explainer, query, self.task, blank, deadline)
             else:
                 record = self._explain(query, blank, deadline)
@@ -82,7 +84,7 @@ class Worker:
         answer = self._variant(query).explain(
             query.values,
             goal=None if query.any_goal else task.goal,
-            gap=task.gap,
+            gap=task.gap if query.gap is None else query.gap,
             rgap=task.rgap,
             oracle=task.oracle,
             timeout=deadline.share(SEARCHING) if checked else deadline,

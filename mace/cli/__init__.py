@@ -25,6 +25,7 @@ from mace.cli.menu import menu
 from mace.cli.options import INTERNAL, flat, say
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
+from mace.cli.reproduce import reproduce
 from mace.cli.verify import verify
 from mace.errors import MaceError
 
@@ -60,7 +61,7 @@ def options(
     """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
 
 
-for command in (explain, menu, front, audit, report, verify, check, export, compile, inspect, demo, doctor):
+for command in (explain, menu, front, audit, report, verify, reproduce, check, export, compile, inspect, demo, doctor):
     app.command()(flat(command))
 
 

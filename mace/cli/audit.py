@@ -88,31 +88,20 @@ def audit(
         Path | None, typer.Option("--certificates", help="A folder for a checked certificate of each row.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write .parquet, .csv, .jsonl or .json.")] = None,
-    paper_tables: Annotated[
-        bool, typer.Option("--paper-tables", help="Tables 4 and 7 of Karimi et al. 2020 on Adult; needs no --model.")
-    ] = False,
     format: FormatOption = Format.text,
 ) -> None:
     """Explain every rejected row in parallel, and say by group who has no way out, who a longer one, and why."""
-    from mace.audit.command import run_audit, run_paper_tables
-    from mace.report.paper import as_rich
+    from mace.audit.command import run_audit
 
     common = limits.settings | work.settings
-    shown: Any
-    plain: Any
     with _stoppable(work.checkpoint):
-        if paper_tables:
-            lines, code = run_paper_tables(limit=500 if population.limit is None else population.limit, **common)
-            shown, plain = as_rich(lines), [line.to_dict() for line in lines]
-        else:
-            frame, space = given.read_table()
-            asked = population.settings(given) | measured.settings | common
-            model = given.read_model()
-            if not sys.stderr.isatty():
-                asked["callback"] = Lines()
-            shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
-            plain = shown.to_dict()
-    _print(shown, plain, format)
+        frame, space = given.read_table()
+        asked = population.settings(given) | measured.settings | common
+        model = given.read_model()
+        if not sys.stderr.isatty():
+            asked["callback"] = Lines()
+        shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
+    _print(shown, shown.to_dict(), format)
     raise typer.Exit(code)
 
 

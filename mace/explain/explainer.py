@@ -112,6 +112,7 @@ class Explainer:
             self.priorities = read_objectives(objectives, space, background)
         self.distance = next(one.of for one in self.priorities if not isinstance(one.of, Shortfall))
         self._frame = background
+        self._over: dict[int, Explainer] = {}
 
     def _read(self, space: Space) -> None:
         """Read the model over a space."""
@@ -313,6 +314,16 @@ class Explainer:
         with interruptible():
             asked = self.asked(x, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
             return menu(asked, self.priorities, self.assumed, safe=safe)
+
+    def over(self, rows: int) -> Explainer:
+        """The same with the first so many of the background rows."""
+        if rows not in self._over:
+            made = copy.copy(self)
+            for read in ("background", "probable", "numbers"):
+                made.__dict__.pop(read, None)
+            made._frame = None if self._frame is None else self._frame.iloc[:rows]
+            self._over[rows] = made
+        return self._over[rows]
 
     def _missed(self, row: object, **settings: Unpack[Settings]) -> Answer:
         """The answer whose first objective is the shortfall of the goal."""

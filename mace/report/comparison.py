@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mace.errors import MaceError
 from mace.present.drawing import BLUE, GREY, PALE, Display, number, percent, plain
-from mace.report.text import as_text as written
-from mace.report.text import row, stacked, table
+from mace.present.tables import as_text as written
+from mace.present.tables import row, stacked, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

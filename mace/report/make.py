@@ -13,10 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.escape import one_line
 from mace.base.files import write_whole
-from mace.errors import MaceError
 from mace.present.drawing import need_matplotlib
+from mace.present.html import template
 
 if TYPE_CHECKING:
     from mace.audit.result import Audit
@@ -62,28 +61,16 @@ def to_html(
 ) -> str:
     """The report as text; arguments as in `report`."""
     need_matplotlib()
-    template = _template()
     from mace.report.page import page_of
     from mace.report.person import person_of
 
     someone = None if person is None else person_of(audit, person, space, certificates)
-    return template.render(page=page_of(audit, title, date), person=someone, style=_shipped("report.css"))  # type: ignore[no-any-return]
+    return _template().render(page=page_of(audit, title, date), person=someone, style=_shipped("report.css"))  # type: ignore[no-any-return]
 
 
 @cache
 def _template() -> Any:
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise MaceError("a report needs Jinja2", hint="pip install 'mace-smt[report]'.") from None
-
-    def shown(value: object) -> object:
-        # Before it is escaped; what is Markup was made here, not read.
-        return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    env = Environment(autoescape=True, undefined=StrictUndefined, finalize=shown, trim_blocks=True, lstrip_blocks=True)
-    return env.from_string(_shipped("report.html.jinja"))
+    return template(_shipped("report.html.jinja"), "a report")
 
 
 def _shipped(name: str) -> Any:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
-from mace.base.console import console
-from mace.base.escape import one_line
+from mace.present.tables import as_text, row, stacked, table
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
@@ -18,14 +15,8 @@ if TYPE_CHECKING:
 MOST_FEATURES = 12
 MOST_CORES = 5
 MOST_NOTES = 12
-WIDTH = 150
 
-
-def as_text(shown: Any) -> str:
-    """An audit, or anything that rich can show, as plain text of a width at which the tables need not wrap."""
-    out = io.StringIO()
-    console(file=out, width=WIDTH, color_system=None).print(shown)
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
+__all__ = ["as_rich", "as_text", "percent"]
 
 
 def as_rich(audit: Audit) -> Any:
@@ -45,45 +36,6 @@ def as_rich(audit: Audit) -> Any:
     if audit.undecided:
         parts.append(_undecided(audit))
     return stacked(parts)
-
-
-def stacked(parts: Iterable[Any]) -> Any:
-    """Tables one below the other. A title stands above its table, since inside it would wrap at the table's width."""
-    from rich.console import Group
-    from rich.text import Text
-
-    out: list[Any] = []
-    for part in parts:
-        for column in getattr(part, "columns", ()):
-            # No number is broken in two where the terminal is narrow.
-            column.min_width = max(
-                (len(word) for text in (column.header, *column.cells) for word in str(text).split()), default=0
-            )
-        title = getattr(part, "title", None)
-        if title is not None:
-            out.append(Text(one_line(title), style="bold"))
-            part.title = None
-        out += [part, Text("")]
-    return Group(*out[:-1])
-
-
-def table(title: str, *columns: str) -> Any:
-    """A plain table; all columns but the first and those of words are to the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    made = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(columns):
-        words = place == 0 or name in ("", "why", "for instance")
-        made.add_column(name, justify="left" if words else "right", overflow="fold")
-    return made
-
-
-def row(made: Any, *cells: object) -> None:
-    """Add a row; values are shown as they are, never read as markup, each in one line."""
-    from rich.text import Text
-
-    made.add_row(*(Text(one_line(cell)) for cell in cells))
 
 
 def _statuses(audit: Audit, findings: Findings) -> Any:

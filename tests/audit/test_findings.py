@@ -204,19 +204,3 @@ def test_the_command_prints_writes_and_ends_with_a_code(tmp_path: Path):
     said = json.loads(again.stdout[again.stdout.index("{") :])
     assert said["findings"]["statuses"]["certified"]["share"] == 1.0
     assert len(list((tmp_path / "certificates").iterdir())) == 5 + 1  # and the model
-
-
-@pytest.mark.slow
-@pytest.mark.data
-def test_the_papers_tables_by_one_command():
-    run = CliRunner().invoke(app, ["audit", "--paper-tables", "--limit", "4", "--format", "json", "--n-jobs", "2"])
-    lines = json.loads(run.stdout)
-    assert run.exit_code == 0
-    assert [line["distance"] for line in lines] == ["l0", "l1", "linf"]
-    for line in lines:
-        assert line["rows"] == 4
-        for side in (line["fixed"], line["not_lowered"]):
-            assert side["proved"]["must"]["count"] <= side["found"]["count"]
-            assert side["proved"]["increase"]["of"] <= side["farther"]["of"] <= side["found"]["count"]
-        assert line["not_lowered"]["found"]["count"] <= line["fixed"]["found"]["count"]
-    assert [line["fixed"]["paper"]["found"] for line in lines] == [0.132, 0.204, 0.844]

@@ -1,0 +1,63 @@
+"""Tables for a terminal and as plain text: what every page of figures shares.
+
+In:  titles, heads and cells.    Out: what rich can show; `as_text` writes it as plain text.
+Promise: a value is shown as it is, never read as markup, each in one line; no number is broken in two.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from mace.base.console import console
+from mace.base.escape import one_line
+
+WIDTH = 150
+WORDS = ("", "why", "for instance")  # columns that hold words
+
+
+def as_text(shown: Any, width: int = WIDTH) -> str:
+    """Anything that rich can show, as plain text of a width at which the tables need not wrap."""
+    out = io.StringIO()
+    console(file=out, width=width, color_system=None).print(shown)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
+
+
+def stacked(parts: Iterable[Any]) -> Any:
+    """Tables one below the other. A title stands above its table, since inside it would wrap at the table's width."""
+    from rich.console import Group
+    from rich.text import Text
+
+    out: list[Any] = []
+    for part in parts:
+        for column in getattr(part, "columns", ()):
+            # No number is broken in two where the terminal is narrow.
+            column.min_width = max(
+                (len(word) for text in (column.header, *column.cells) for word in str(text).split()), default=0
+            )
+        title = getattr(part, "title", None)
+        if title is not None:
+            out.append(Text(one_line(title), style="bold"))
+            part.title = None
+        out += [part, Text("")]
+    return Group(*out[:-1])
+
+
+def table(title: str, *columns: str, words: Collection[str] = WORDS) -> Any:
+    """A plain table; all columns but the first and those that hold words are to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    for place, name in enumerate(columns):
+        left = place == 0 or name in words
+        made.add_column(name, justify="left" if left else "right", overflow="fold")
+    return made
+
+
+def row(made: Any, *cells: object) -> None:
+    """Add a row; values are shown as they are, never read as markup, each in one line."""
+    from rich.text import Text
+
+    made.add_row(*(Text(one_line(cell)) for cell in cells))

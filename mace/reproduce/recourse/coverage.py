@@ -25,7 +25,7 @@ def run(work: Work) -> Reproduced:
         rows, settled = rows + len(ours), settled + proved(ours)
         for method, answered in {"MACE": ours, **found}.items():
             share = 100 * sum(record.distance is not None for record in answered) / max(len(answered), 1)
-            paper = COVERAGE[cell.model, method.partition(",")[0]].get((cell.data, cell.norm))
+            paper = COVERAGE.get((cell.model, method), {}).get((cell.data, cell.norm))
             # The direction of a coverage: whether the method leaves rows without an answer.
             alike = None if paper is None else (share < 100) == (paper < 100)
             row = (MODEL_NAMES[cell.model], "ours" if method == "MACE" else method)

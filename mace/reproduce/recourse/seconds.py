@@ -36,7 +36,7 @@ def run(work: Work) -> Reproduced:
     for (model, method), means in spans.items():
         low, high = SECONDS_OF_OTHERS[model, method.partition(",")[0]]
         lines.append((MODEL_NAMES[model], method, f"{min(means):.3f} to {max(means):.3f}", f"{low:g} to {high:g}"))
-    parts = [
+    parts: list[Grid | Listing] = [
         Grid(f"{TITLE} (in brackets: the paper's MACE; ! where it was faster)", ("model", "gap"), figures, "s", 3),
         Listing(
             "Mean seconds of the other methods, from setting to setting", ("model", "method", "here", "paper"), lines

@@ -88,8 +88,8 @@ def trained(data: str, kind: str) -> Trained:
     balanced = pd.concat(drawn).sample(frac=1.0, random_state=SEED)
     train, test = train_test_split(balanced, train_size=0.7, random_state=SEED)
     model = _fit(kind, space.encode(train), train[dataset.target])
-    frames = (test, pd.concat([test, train]))
-    return Trained(*(frame.drop(columns=dataset.target) for frame in frames), space, model)
+    held = test.drop(columns=dataset.target)
+    return Trained(held, pd.concat([held, train.drop(columns=dataset.target)]), space, model)
 
 
 def _fit(kind: str, matrix: Any, target: Any) -> Any:

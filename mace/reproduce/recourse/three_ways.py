@@ -6,7 +6,7 @@ changed. The applicant of the paper has a latest bill of 370, a latest payment o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mace.errors import MaceError
 from mace.explain.answer import Answer
@@ -48,7 +48,7 @@ def run(work: Work) -> Reproduced:
     return Reproduced("mace-table-5", TITLE, f"{SOURCE}, table 5", [ours, paper], SETTING[:1], notes, (), 3, final)
 
 
-def _person(explainer: Explainer, table: pd.DataFrame) -> tuple[pd.Series[object], str]:
+def _person(explainer: Explainer, table: pd.DataFrame) -> tuple[pd.Series[Any], str]:
     """A rejected applicant with the paper's figures; else the rejected one of that education who is nearest to them."""
     refused = table[explainer.decisions(table) == 0]
     some = refused[refused[EDUCATION] == "university"]
@@ -56,7 +56,7 @@ def _person(explainer: Explainer, table: pd.DataFrame) -> tuple[pd.Series[object
         raise MaceError("no rejected applicant of the table has some university")
     off = (some[BILL] - 370).abs() + (some[PAYMENT] - 40).abs()
     place = int(off.to_numpy().argmin())
-    found: pd.Series[object] = some.iloc[place]
+    found: pd.Series[Any] = some.iloc[place]
     if off.iloc[place] == 0:
         return found, f"The first of {int((off == 0).sum())} rejected applicants with the paper's three figures."
     return found, "No rejected applicant has the paper's three figures; this one is the nearest to them."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -43,12 +43,13 @@ RESTS_ON = (
 
 
 def check(
-    file: Annotated[
-        Path, typer.Argument(metavar="CERTIFICATE", help="A certificate (JSON, or gzip of it), or a folder of them.")
-    ],
     given: Given,
     asked: Asked,
     measured: Measured,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="CERTIFICATE", help="A certificate (JSON, or gzip of it), or a folder of them."),
+    ] = None,
     timeout: Annotated[
         float,
         typer.Option(
@@ -62,6 +63,14 @@ def check(
             "--verified", help="Ask the checker that is extracted from the mechanised theory too (`make proofs`)."
         ),
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", help="Write a page instead, in which a browser checks certificates without a network."),
+    ] = None,
+    pyodide: Annotated[
+        Path | None,
+        typer.Option("--pyodide", help="The unpacked npm package `pyodide` for --page; else ./node_modules/pyodide."),
+    ] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Check a certificate; with --model and --data also that it speaks of this model and this row.
@@ -71,7 +80,14 @@ def check(
 
     With --verified a certificate is accepted only where the extracted checker accepts it as well, and what it read of
     the file, printed back, is what the file says; what it does not cover is undecided.
+
+    With --page one HTML file is written that holds the checker and a Python: it checks what is dropped on it, and may
+    open no connection.
     """
+    if page is not None:
+        _write_page(page, pyodide, file)
+    if file is None:
+        raise MaceError("no certificate is given", hint="Give a file that --certificate wrote, or a folder of them.")
     if file.is_dir():
         if given.model is not None:
             raise MaceError("a model is compared with one certificate at a time", hint=f"Give a file of {file}.")
@@ -87,6 +103,16 @@ def check(
 
     differences = None if given.model is None else _differences(data, (given, measured, asked))
     _tell(verdict_on(data), differences, _extracted(file, data) if verified else None, format)
+
+
+def _write_page(path: Path, pyodide: Path | None, file: Path | None) -> NoReturn:
+    """Write the page that checks; ends the command."""
+    from mace.certify.page import write_page
+
+    if file is not None:
+        raise MaceError("--page takes no certificate", hint="Drop the certificates on the page.")
+    say(f"wrote {write_page(path, pyodide)}: open it in a browser, and drop certificates on it")
+    raise typer.Exit(DONE)
 
 
 def _tell(verdict: Verdict, differences: list[str] | None, extracted: Verified | None, format: Format) -> None:

@@ -53,18 +53,20 @@ class Hangs(BaseException):
 
 
 class Change(NamedTuple):
-    """One mutant: the function that it is in, the line, and what stands there before and after."""
+    """One mutant: the function that it is in, the line, what stands there before and after, and around it."""
 
     function: str
     line: int
     old: ast.AST
     new: ast.AST
+    around: ast.AST
 
     @property
     def key(self) -> str:
-        """As survivors are recorded."""
+        """As survivors are recorded; a constant says where it stands."""
         before, after = (" ".join(ast.unparse(node).split()) for node in (self.old, self.new))
-        return f"{self.function}: {before} -> {after}"
+        place = " ".join(ast.unparse(self.around).split())[:70] if isinstance(self.old, ast.Constant) else ""
+        return f"{self.function}: {before} -> {after}{place and f' in {place}'}".removeprefix(": ")
 
 
 def stricter(node: ast.AST) -> Iterator[ast.AST]:
@@ -111,16 +113,16 @@ def all_changes(tree: ast.Module) -> list[Change]:
     raises = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Raise)}
     skipped = set(words(tree)) | set(decides_nothing(tree)) - raises
 
-    def walk(node: ast.AST, function: str) -> None:
+    def walk(node: ast.AST, function: str, around: ast.AST) -> None:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             function = f"{function}.{node.name}".lstrip(".")
         if id(node) not in skipped:
             for new in (*changes(node), *stricter(node)):
-                found.append(Change(function, getattr(node, "lineno", 0), node, new))
+                found.append(Change(function, getattr(node, "lineno", 0), node, new, around))
         for inner in ast.iter_child_nodes(node):
-            walk(inner, function)
+            walk(inner, function, node)
 
-    walk(tree, "")
+    walk(tree, "", tree)
     return found
 
 

@@ -89,11 +89,7 @@ def check(
     if file is None:
         raise MaceError("no certificate is given", hint="Give a file that --certificate wrote, or a folder of them.")
     if file.is_dir():
-        if given.model is not None:
-            raise MaceError("a model is compared with one certificate at a time", hint=f"Give a file of {file}.")
-        if verified:
-            raise MaceError("--verified checks one certificate at a time", hint=f"Give a file of {file}.")
-        _check_folder(file, format)
+        _check_folder(file, format, alone=("--model",) * (given.model is not None) + ("--verified",) * verified)
     data = _loaded(file, {})
     if _by_solvers(data):
         from mace.certify.record import from_dict
@@ -221,11 +217,16 @@ def _verdict_in(file: Path, models: dict[str, Any]) -> tuple[str, str]:
     return "accepted" if verdict.accepted else "refused", str(verdict)
 
 
-def _check_folder(folder: Path, format: Format) -> None:
-    """Check every certificate in a folder; what rests on solvers is counted apart."""
+def _check_folder(folder: Path, format: Format, alone: tuple[str, ...]) -> None:
+    """Check every certificate in a folder; what rests on solvers is counted apart.
+
+    alone: what was given that is about one certificate.
+    """
     from mace.certify.record import SUFFIX
     from mace.proofs.check import files_of
 
+    if alone:
+        raise MaceError(f"{alone[0]} is about one certificate at a time", hint=f"Give a file of {folder}.")
     files = [path for path in files_of(folder) if path != folder] + sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
         raise FileError(f"{folder}: no certificate is in this folder")

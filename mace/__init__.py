@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from mace.explain.menu import Menu as Menu
     from mace.metrics.comparison import Comparison as Comparison
     from mace.metrics.comparison import compare as compare
+    from mace.plans.result import Plan as Plan
+    from mace.plans.run import Planner as Planner
+    from mace.plans.run import plan as plan
     from mace.problem.objectives import Objective as Objective
     from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
+    from mace.worlds.world import World as World
 
 __version__ = MACE
 
@@ -52,11 +56,15 @@ LAZY = {
     "Front": "mace.explain.front",
     "Menu": "mace.explain.menu",
     "Objective": "mace.problem.objectives",
+    "Plan": "mace.plans.result",
+    "Planner": "mace.plans.run",
     "Space": "mace.space.space",
+    "World": "mace.worlds.world",
     "compare": "mace.metrics.comparison",
     "datasets": "mace.datasets",
     "front": "mace.explain.front",
     "metrics": "mace.metrics",
+    "plan": "mace.plans.run",
     "reproduce": "mace.reproduce",
     "rules": "mace.rules",
 }
@@ -84,6 +92,10 @@ views.register(
         "menu as sentences": "mace.present.menu_views:sentences",
         "menu as text": "mace.present.menu_views:as_text",
         "space as HTML": "mace.present.words:space_html",
+        "plan as HTML": "mace.report.plans:as_html",
+        "plan as a plot": "mace.report.plans:PlanDisplay.from_plan",
+        "plan as text": "mace.report.plans:as_text",
+        "plan for rich": "mace.report.plans:as_rich",
     }
 )
 
@@ -96,8 +108,11 @@ __all__ = [
     "Front",
     "Menu",
     "Objective",
+    "Plan",
+    "Planner",
     "Space",
     "Verdict",
+    "World",
     "__version__",
     "audit",
     "compare",
@@ -105,6 +120,7 @@ __all__ = [
     "explain",
     "front",
     "metrics",
+    "plan",
     "report",
     "reproduce",
     "rules",

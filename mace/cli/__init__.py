@@ -23,6 +23,7 @@ from mace.cli.faults import explained
 from mace.cli.front import front
 from mace.cli.menu import menu
 from mace.cli.options import INTERNAL, flat, say
+from mace.cli.plan import plan
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
 from mace.cli.reproduce import reproduce
@@ -61,7 +62,22 @@ def options(
     """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
 
 
-for command in (explain, menu, front, audit, report, verify, reproduce, check, export, compile, inspect, demo, doctor):
+for command in (
+    explain,
+    menu,
+    front,
+    plan,
+    audit,
+    report,
+    verify,
+    reproduce,
+    check,
+    export,
+    compile,
+    inspect,
+    demo,
+    doctor,
+):
     app.command()(flat(command))
 
 

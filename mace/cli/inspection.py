@@ -126,6 +126,8 @@ def render(report: dict[str, Any]) -> RenderableType:
         parts.append(grid)
         parts += [Text(f"rule: {one_line(rule)}") for rule in space["rules"]]
         parts += [Text(f"inferred: {one_line(note)}", "dim") for note in space["notes"]]
+    if "world" in report:
+        parts += [Text(one_line(line), "bold" if head else "") for head, line in _world(report["world"])]
     if "model" in report:
         parts.append(Text("model", "bold"))
         parts += [
@@ -133,3 +135,19 @@ def render(report: dict[str, Any]) -> RenderableType:
             for name, value in report["model"].items()
         ]
     return Group(*parts)
+
+
+def _world(world: dict[str, Any]) -> list[tuple[bool, str]]:
+    """The lines of a world, and which of them are heads."""
+    lines = [
+        (True, f"world {world['name']}: {len(world['actions'])} actions, {len(world['consequences'])} consequences")
+    ]
+    for action in world["actions"]:
+        lines.append((True, f"  {action['name']}"))
+        lines += [(False, f"    {name}: {values}") for name, values in action["parameters"].items()]
+        lines += [(False, f"    before: {test}") for test in action["before"]]
+        lines.append((False, f"    changes: {', '.join(action['changes'])}"))
+        lines += [(False, f"    after: {test}") for test in action["after"]]
+        lines.append((False, f"    cost: {action['cost']}"))
+    lines += [(False, f"  {e['from']} -> {e['to']}: {e['factor']}") for e in world["consequences"]]
+    return lines

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_type_hints
 
 import typer
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mace.explain.explainer import Explainer
     from mace.problem.question import Question
     from mace.space.space import Space
+    from mace.worlds.world import World
 
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
 
@@ -294,6 +295,48 @@ def read_space(name: str) -> Space:
     from mace.space.space import Space
 
     return Space.load(Path(datasets.__file__).parent / f"{name}.toml" if name in datasets.NAMES else name)
+
+
+class Planned(NamedTuple):
+    """What a plan is asked for."""
+
+    model: object
+    space: Space
+    world: World | str | Path
+    row: pd.Series[Any]
+    goal: object
+
+
+def planned_of(given: Given, world: str | None, row: int, goal: object) -> Planned:
+    """The model, the space, the world and the row that a plan is asked for; of a benchmark what is not given."""
+    from mace import datasets
+
+    if given.data in datasets.PERSONS:
+        persons = datasets.load(given.data)
+        assert isinstance(persons, datasets.Persons)
+        model = persons.model if given.model is None else given.read_model()
+        space, frame = read_space(given.space) if given.space else persons.space, persons.X
+        world, goal = world or persons.name.removeprefix("cscf-"), persons.goal if goal is None else goal
+    else:
+        frame, space = given.read_table()
+        model = given.read_model()
+        goal = given.favourable if goal is None else goal
+    if world is None:
+        raise MaceError("no world given", hint="--world actions.mace, or the name of one that comes with mace: loans.")
+    if not 0 <= row < len(frame):
+        raise RowError(f"--row {row}: the data has the rows 0..{len(frame) - 1}")
+    return Planned(model, space, world, frame.iloc[row], goal)
+
+
+def space_of(given: Given) -> Space:
+    """The space that is given, or that of the data."""
+    from mace import datasets
+
+    if given.space is not None:
+        return read_space(given.space)
+    if given.data in datasets.PERSONS:
+        return datasets.load(given.data).space
+    return given.read_table()[1]
 
 
 def names_of(text: str | None) -> list[str]:

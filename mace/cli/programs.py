@@ -21,6 +21,7 @@ from mace.cli.options import (
     question_of,
     read_space,
     say,
+    space_of,
     terminal,
 )
 from mace.errors import MaceError
@@ -87,19 +88,31 @@ def compile(
         say(to_smtlib(formula_of(straight)), nl=False)
 
 
-def inspect(given: Given, format: FormatOption = Format.text) -> None:
-    """Show the space and the model as understood."""
+def inspect(
+    given: Given,
+    world: Annotated[
+        str | None, typer.Option("--world", help="A world (.mace) over the space, or the name of one that is known.")
+    ] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Show the space, the model and the world as understood."""
     from mace.cli.inspection import describe_model, describe_space, render
 
     report: dict[str, Any] = {}
     space = None
     if given.space is not None or given.data is not None:
-        space = read_space(given.space) if given.space is not None else given.read_table()[1]
+        space = space_of(given)
         report["space"] = describe_space(space)
+    if world is not None:
+        from mace.worlds.world import World
+
+        if space is None:
+            raise MaceError("a world stands over a space", hint="Give --space or --data beside --world.")
+        report["world"] = World.load(world, space).describe()
     if given.model is not None:
         report["model"] = describe_model(given.read_model(), space)
     if not report:
-        raise MaceError("nothing to inspect", hint="Give --model, --space or --data.")
+        raise MaceError("nothing to inspect", hint="Give --model, --space, --data or --world.")
     if format is Format.json:
         print_json(report)
     else:

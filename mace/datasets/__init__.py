@@ -6,7 +6,8 @@ Promise: what `load` returns is exactly the table that mace's tests and figures 
 
 from __future__ import annotations
 
+from mace.datasets.cscf import PERSONS, Persons
 from mace.datasets.dataset import Dataset
 from mace.datasets.source import NAMES, load
 
-__all__ = ["NAMES", "Dataset", "load"]
+__all__ = ["NAMES", "PERSONS", "Dataset", "Persons", "load"]

@@ -14,8 +14,9 @@ import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
+from mace.datasets.cscf import PERSONS, Persons, persons
 from mace.datasets.dataset import Dataset
 from mace.errors import FileError
 
@@ -65,17 +66,30 @@ KNOWN = {
 NAMES = ("loans", *KNOWN)
 
 
-def load(name: str, path: str | Path | None = None, *, verify: bool = True) -> Dataset:
+@overload
+def load(  # type: ignore[overload-overlap]
+    name: Literal["cscf-adult", "cscf-german"], path: str | Path | None = None
+) -> Persons: ...
+
+
+@overload
+def load(name: str, path: str | Path | None = None, *, verify: bool = True) -> Dataset: ...
+
+
+def load(name: str, path: str | Path | None = None, *, verify: bool = True) -> Dataset | Persons:
     """Load a data set by name.
 
-    name:   "loans" (generated, needs nothing), "adult", "credit", "compas" or "german".
+    name:   "loans" (generated, needs nothing), "adult", "credit", "compas" or "german"; "cscf-adult" and "cscf-german"
+            are the 100 persons of the benchmark of sequences, with network and world (`mace.datasets.cscf`).
     path:   the folder with `<name>.csv.gz`, or that file. Without it: the folder that the environment variable
             MACE_DATA names, else a download through scikit-learn's `fetch_openml`, which keeps a copy.
     verify: refuse a table that differs from the known one.
     Raises  FileError if the table is not found, not readable, or not the known one.
     """
+    if name in PERSONS:
+        return persons(name, path)
     if name not in NAMES:
-        raise FileError(f"there is no data set {name!r}", hint=f"Data sets: {', '.join(NAMES)}.")
+        raise FileError(f"there is no data set {name!r}", hint=f"Data sets: {', '.join((*NAMES, *PERSONS))}.")
     if name == "loans":
         from mace.datasets.loans import loans
 

@@ -65,14 +65,16 @@ class Frame:
     holds: bool = True
 
 
-def check(program: Program, known: Sequence[str] = ()) -> Sort:
+def check(program: Program, known: Sequence[str] = (), *, linear: bool = True) -> Sort:
     """Accept a program, or say what is wrong with it.
 
-    known: more names that could have been meant, for suggestions only.
+    known:  more names that could have been meant, for suggestions only.
+    linear: whether a product of variables and a division by one are refused. Where they are allowed, whoever runs the
+            program answers for divisors that are 0.
     Returns the sort of its result: Bool() or Real().
     Raises  ProgramError with the place in `program.source`, where the nodes know theirs.
     """
-    return _Check(program, known).result()
+    return _Check(program, known, linear).result()
 
 
 def check_rule(program: Program, known: Sequence[str] = ()) -> None:
@@ -86,7 +88,7 @@ def check_rule(program: Program, known: Sequence[str] = ()) -> None:
 
 
 class _Check:
-    def __init__(self, program: Program, known: Sequence[str] = ()) -> None:
+    def __init__(self, program: Program, known: Sequence[str] = (), linear: bool = True) -> None:
         self.program = program
         self.known = known
         self.scope: Scope[Kind] = Scope()
@@ -96,7 +98,7 @@ class _Check:
         self.rounds = 1  # how often the statement at hand is unrolled
         self.unrolled = 0
         self.returns: str | None = None
-        self.kinds = Kinds(self.scope.values, levels_of(program.inputs), program.source)
+        self.kinds = Kinds(self.scope.values, levels_of(program.inputs), program.source, linear)
 
     def result(self) -> Sort:
         for declared in self.program.inputs:

@@ -248,8 +248,10 @@ def _abs(a: Span) -> Span:
 
 
 def _divide(a: Span, b: Span) -> Span:
-    # The divisor is a constant other than zero.
-    return _times(a, Span(1 / b.lower, 1 / b.lower))
+    # In a linear program the divisor is a constant other than zero.
+    if b.lower <= 0 <= b.upper:
+        raise ZeroDivisionError
+    return _times(a, Span(1 / b.upper, 1 / b.lower))
 
 
 def _less(a: Span, b: Span) -> Bools:

@@ -50,9 +50,10 @@ class Kind:
 
 
 class Kinds:
-    """Finds kinds. `names` is what may be read here, `source` serves messages."""
+    """Finds kinds. `names` is what may be read here, `source` serves messages, `linear` see `check`."""
 
-    def __init__(self, names: Mapping[str, Kind], levels: Levels, source: str) -> None:
+    def __init__(self, names: Mapping[str, Kind], levels: Levels, source: str, linear: bool = True) -> None:
+        self.linear = linear
         self.names = names
         self.levels = levels
         self.source = source
@@ -113,7 +114,7 @@ class Kinds:
         else:
             for arg, part in zip(node.args, parts, strict=True):
                 self._expect(signature.takes, arg, part, f"`{op.value}`")
-        if op is Op.TIMES and sum(not part.constant for part in parts) > 1:
+        if self.linear and op is Op.TIMES and sum(not part.constant for part in parts) > 1:
             raise self.wrong(
                 "this is a product of two variables", node.span,
                 "The language is linear: at most one factor may be other than a constant (`const`).",
@@ -133,7 +134,7 @@ class Kinds:
             raise error.at(node.span, self.source) from None
 
     def _divisor(self, arg: Expr, part: Kind) -> None:
-        if not part.constant or part.index:
+        if self.linear and (not part.constant or part.index):
             raise self.wrong(
                 f"division by `{show(arg)}`, which is not a constant", arg.span,
                 "Divide by a number or a `const`, or multiply both sides out.",

@@ -92,6 +92,20 @@ def parse_rule(text: str, inputs: Mapping[str, Sort | Input], name: str = "<rule
     return program
 
 
+def parse_block(text: str, name: str) -> list[Input | Const | Stmt]:
+    """The declarations and statements of a text that is a part of something larger; nothing is checked yet."""
+    items = _parse(text, name, "program")
+    assert isinstance(items, list)
+    return items
+
+
+def parse_expression(text: str, name: str) -> Expr:
+    """An expression that is a part of something larger; nothing is checked yet."""
+    value = _parse(text, name, "rule")
+    assert not isinstance(value, list)
+    return value
+
+
 def _used(inputs: Mapping[str, Sort | Input], body: list[Stmt]) -> list[Input]:
     """Declarations of the inputs that a body reads or assigns to, in the caller's order."""
     names: set[str] = set()

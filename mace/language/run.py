@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from mace.base import exact
 from mace.errors import RowError
@@ -45,6 +45,13 @@ from mace.language.syntax import (
 )
 
 
+class Ran(NamedTuple):
+    """What a program returned, and the value of every name then."""
+
+    result: Result
+    names: Mapping[str, Value]
+
+
 def run(program: Program, values: Mapping[str, Value]) -> Result:
     """What the program returns.
 
@@ -53,11 +60,16 @@ def run(program: Program, values: Mapping[str, Value]) -> Result:
     Raises  RowError if a value is missing, of another sort, or outside the declared range;
             ProgramError where a number grows beyond MAX_BITS.
     """
+    return ran(program, values).result
+
+
+def ran(program: Program, values: Mapping[str, Value]) -> Ran:
+    """As `run`, with the value that every name has when the program returns."""
     levels = levels_of(program.inputs)
     names = {declared.name: admitted(declared, values) for declared in program.inputs}
     for const in program.consts:
         names[const.name] = evaluate(const.value, names, source=program.source)
-    return _returned(program.body, names, levels, program.source)
+    return Ran(_returned(program.body, names, levels, program.source), names)
 
 
 def run_straight(straight: Straight, values: Mapping[str, Value]) -> Result:

@@ -40,6 +40,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SOURCES = (
     "ensembles/ascent.py",
     "compatible.py",
+    "ensembles/boxes.py",
     "ensembles/cells.py",
     "ensembles/cuts.py",
     "ensembles/greedy.py",

@@ -1,0 +1,162 @@
+"""What `plan` returns: both bounds, the steps, and how to show them.
+
+Promise: `exact_lower_bound <= least cost <= exact_cost`. The floats are these rationals rounded outwards, so that no
+display claims more than was proved; where the two are equal, both are the float nearest to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from mace.base.exact import above, below, nearest, text
+from mace.base.values import for_json
+from mace.base.views import Plot, view
+from mace.solve.driver import Status
+from mace.space.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+MEANING = {
+    "optimal": "proved: no plan of this length costs less",
+    "bounded": "a limit was reached: the least cost lies between the two bounds",
+    "infeasible": "proved: no plan of this length reaches the goal",
+    "unknown": "no plan was found and none was ruled out",
+}
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One action that is taken.
+
+    action:   its name.
+    values:   parameter -> value, as people see it.
+    state:    feature -> value after the step, in the space's own types.
+    changes:  feature -> (before, after) of this step.
+    effort, discount, cost: cost = effort * discount, exact.
+    sources:  (from, to, factor) of every consequence that made the step cheaper.
+    """
+
+    action: str
+    values: Mapping[str, Any]
+    state: dict[str, Any]
+    changes: dict[str, tuple[Any, Any]]
+    effort: Fraction
+    discount: Fraction
+    cost: Fraction
+    sources: tuple[tuple[str, str, Fraction], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "action": self.action,
+            "values": {name: for_json(value) for name, value in self.values.items()},
+            "changes": {name: [for_json(a), for_json(b)] for name, (a, b) in self.changes.items()},
+            "effort": nearest(self.effort),
+            "discount": nearest(self.discount),
+            "cost": nearest(self.cost),
+            "exact_cost": text(self.cost),
+            "consequences": [{"from": a, "to": b, "factor": nearest(factor)} for a, b, factor in self.sources],
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan for one person; printing it shows a table of its steps.
+
+    status:  "optimal", "bounded", "infeasible" or "unknown"; `why` says which limit was reached.
+    steps:   in order; empty if the row has the goal already, or if there is no plan.
+    horizon: the most actions that a plan may have; each is taken at most once.
+    searched: how many sets of actions with boxes of parameters were bounded.
+    """
+
+    status: Status
+    steps: list[PlanStep]
+    exact_cost: Fraction | None
+    exact_lower_bound: Fraction
+    start: dict[str, Any]
+    goal: str
+    decision: Any
+    horizon: int
+    world: str
+    why: str
+    seconds: float
+    space: Space = field(repr=False)
+    notes: list[str] = field(default_factory=list)
+    searched: int = 0
+
+    @property
+    def meaning(self) -> str:
+        """What the status says, for people."""
+        return MEANING[self.status]
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of the plan (rounded up if it must be rounded); None without one."""
+        if self.exact_cost is None:
+            return None
+        return nearest(self.exact_cost) if self.exact_cost == self.exact_lower_bound else above(self.exact_cost)
+
+    @property
+    def lower_bound(self) -> float:
+        """No plan costs less than this (rounded down if it must be rounded)."""
+        equal = self.exact_cost == self.exact_lower_bound
+        return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
+
+    @property
+    def end(self) -> dict[str, Any]:
+        """The state that the plan leads to, in the space's own types."""
+        return self.steps[-1].state if self.steps else self.start
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; exact rationals stand beside the floats as text."""
+        infeasible = self.status == "infeasible"
+        return {
+            "status": self.status,
+            "meaning": self.meaning,
+            "why": self.why,
+            "goal": self.goal,
+            "decision": for_json(self.decision),
+            "world": self.world,
+            "horizon": self.horizon,
+            "cost": self.cost,
+            "lower_bound": None if infeasible else self.lower_bound,
+            "exact_cost": None if self.exact_cost is None else text(self.exact_cost),
+            "exact_lower_bound": None if infeasible else text(self.exact_lower_bound),
+            "seconds": self.seconds,
+            "start": {name: for_json(value) for name, value in self.start.items()},
+            "steps": [step.to_dict() for step in self.steps],
+            "notes": self.notes,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The states as rows of a frame in the space's own columns, with action, discount and cost of each step."""
+        import pandas as pd
+
+        rows = [{"action": "", **self.start, "discount": 1.0, "cost": 0.0}]
+        rows += [
+            {"action": one.action, **one.state, "discount": nearest(one.discount), "cost": nearest(one.cost)}
+            for one in self.steps
+        ]
+        return pd.DataFrame(rows, index=["start", *(f"step {n}" for n in range(1, len(self.steps) + 1))])
+
+    def plot(self, ax: Axes | None = None) -> Plot:
+        """Draw the features that change, step by step; into `ax`, or into a new figure.
+
+        Raises MaceError if there are no steps, or if matplotlib is not installed.
+        """
+        drawn: Plot = view("plan as a plot")(self, ax)
+        return drawn
+
+    def __str__(self) -> str:
+        return str(view("plan as text")(self))
+
+    def __rich__(self) -> Any:
+        return view("plan for rich")(self)
+
+    def _repr_html_(self) -> str:
+        return str(view("plan as HTML")(self))

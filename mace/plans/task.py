@@ -1,0 +1,133 @@
+"""One question about plans: a person, a model with a goal, a world, and how long a plan may be.
+
+In:  what `mace.plan` was given, read.    Out: a `Task`, which replays plans by the interpreter.
+Promise: `replay` is the only way to a plan: every step by `mace.worlds.steps`, the end by the question's own rules and
+by the deployed model. A state may change whatever the world's actions change: what the space says of features that are
+fixed, or go one way only, is about questions without a world.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+from mace.errors import MaceError
+from mace.explain.explainer import Explainer
+from mace.explain.judge import Judge
+from mace.problem.question import Question
+from mace.space.axes import Point
+from mace.space.space import Space
+from mace.tables.table import Label
+from mace.worlds.parts import Action, Parameter
+from mace.worlds.steps import Refused, State, Step, point_of, take
+from mace.worlds.world import World
+
+Indices: TypeAlias = Mapping[str, int]  # variable -> index of its parameter's value
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """An action with its parameters that are levels chosen; `variables` are its numbers: variable -> parameter."""
+
+    number: int
+    action: Action
+    levels: Mapping[str, Fraction]
+    variables: Mapping[str, Parameter]
+
+    def values(self, indices: Indices) -> dict[str, Fraction]:
+        """All parameters' values, by the indices of the numbers among them."""
+        return {**self.levels, **{one.name: one.value(indices[name]) for name, one in self.variables.items()}}
+
+
+class Replayed(NamedTuple):
+    """A plan that the interpreter took to its end."""
+
+    steps: tuple[Step, ...]
+    cost: Fraction
+    end: Point
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """See the module. `decision`: what the model says of the row now."""
+
+    world: World
+    question: Question
+    judge: Judge
+    decision: Label
+    horizon: int
+    discount: bool
+
+    @cached_property
+    def start(self) -> State:
+        """The person's row."""
+        return self.world.start(self.question.axes)
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """Every action with every choice of its levels, in the world's order."""
+        found: list[Variant] = []
+        for action in self.world.actions:
+            chosen = [one for one in action.parameters if one.levels]
+            numbers = {f"{action.name}.{one.name}": one for one in action.parameters if not one.levels}
+            for levels in itertools.product(*(range(one.last + 1) for one in chosen)):
+                fixed = {one.name: Fraction(at) for one, at in zip(chosen, levels, strict=True)}
+                found.append(Variant(len(found), action, fixed, numbers))
+        return tuple(found)
+
+    def later(self, chosen: frozenset[int]) -> Iterator[int]:
+        """The variants of actions that stand behind all chosen ones in the world's order."""
+        order = {action.name: at for at, action in enumerate(self.world.actions)}
+        last = max((order[self.variants[v].action.name] for v in chosen), default=-1)
+        return (v.number for v in self.variants if order[v.action.name] > last)
+
+    def step(self, state: State, variant: Variant, indices: Indices) -> Step | Refused:
+        """Take one action, by the interpreter."""
+        values = variant.values(indices)
+        return take(self.world, self.question.axes, state, variant.action, values, self.discount)
+
+    def replay(self, order: Sequence[int], indices: Indices) -> Replayed | None:
+        """A plan by the interpreter; None where a step cannot be taken, or the end breaks a rule.
+
+        Says nothing about the model.
+        """
+        state, steps = self.start, []
+        for number in order:
+            step = self.step(state, self.variants[number], indices)
+            if isinstance(step, Refused):
+                return None
+            steps.append(step)
+            state = step.after
+        end = point_of(self.question.axes, state)
+        if not self.question.obeys(end):
+            return None
+        return Replayed(tuple(steps), sum((step.cost for step in steps), Fraction(0)), end)
+
+
+def task_of(
+    explainer: Explainer, world: World, x: object, goal: Any, horizon: int | None, discount: bool
+) -> Task:  # fmt: skip
+    """Read a question about plans. Raises MaceError for a horizon that makes no sense, or a world of another space."""
+    most = len(world.actions)
+    if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= most):
+        raise MaceError(
+            f"horizon must be a whole number from 1 to {most}, the number of actions of `{world.name}`, each of which "
+            f"is taken at most once; got {horizon!r}",
+            hint="Leave it out for plans of any length.",
+        )
+    names = [(feature.name, feature.kind) for feature in explainer.space.features]
+    if [(feature.name, feature.kind) for feature in world.space.features] != names:
+        raise MaceError(
+            f"the world `{world.name}` was read for another space", hint="Give the space that it was read with."
+        )
+    question, decision = explainer.question(x, goal)
+    return Task(world, question, explainer.judge, decision, horizon or most, discount)
+
+
+def movable(space: Space) -> Space:
+    """See `Task`: a copy of a space in which every feature may change; its rules stay."""
+    return replace(space, features=[feature.free() for feature in space.features])

@@ -1,0 +1,157 @@
+"""A plan as people see it: a table of steps for a terminal (rich), a notebook (HTML) and plain text, and a plot.
+
+Every name and value is escaped; costs are shown to six digits, bounds as they were proved.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mace.base.escape import one_line
+from mace.base.exact import nearest
+from mace.errors import MaceError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+    from mace.plans.result import Plan, PlanStep
+
+HEAD = ("step", "action", "changes", "effort", "discount", "cost")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.10g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else one_line(value)
+
+
+def _number(value: Fraction) -> str:
+    return f"{nearest(value):.6g}"
+
+
+def _changes(step: PlanStep) -> str:
+    return "; ".join(f"{one_line(name)}: {_value(a)} -> {_value(b)}" for name, (a, b) in step.changes.items())
+
+
+def _discount(step: PlanStep) -> str:
+    """The discount, and where it came from."""
+    if step.discount == 1:
+        return "·"
+    why = ", ".join(f"{one_line(a)} -> {one_line(b)}: {_number(factor)}" for a, b, factor in step.sources)
+    return f"{_number(step.discount)} ({why})"
+
+
+def _rows(plan: Plan) -> list[tuple[str, ...]]:
+    return [
+        (str(n), one_line(s.action), _changes(s), _number(s.effort), _discount(s), _number(s.cost))
+        for n, s in enumerate(plan.steps, 1)
+    ]
+
+
+def bounds(plan: Plan) -> str:
+    """One sentence: status, cost and lower bound."""
+    why = f": {one_line(plan.why)}" if plan.why else ""
+    if plan.status == "infeasible":
+        return f"infeasible ({plan.meaning})"
+    if plan.cost is None:
+        return f"{plan.status} ({plan.meaning}{why}); none costs less than {plan.lower_bound:.9g}"
+    if plan.exact_cost == plan.exact_lower_bound:
+        return f"{plan.status} ({plan.meaning}{why}): cost = lower bound = {plan.cost:.9g}, gap 0"
+    gap = plan.cost - plan.lower_bound
+    return (
+        f"{plan.status} ({plan.meaning}{why}): cost {plan.cost:.9g}, lower bound {plan.lower_bound:.9g}, gap {gap:.2g}"
+    )
+
+
+def _first(plan: Plan) -> str:
+    return f"goal: {one_line(plan.goal)}; at most {plan.horizon} actions of the world {one_line(plan.world)}"
+
+
+def as_text(plan: Plan) -> str:
+    """Plain text."""
+    lines = [_first(plan)]
+    rows = [HEAD, *_rows(plan)]
+    if plan.steps:
+        widths = [max(len(row[k]) for row in rows) for k in range(len(HEAD))]
+        lines += ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    elif plan.exact_cost == 0:
+        lines.append("nothing to do: the row has the goal already")
+    return "\n".join([*lines, bounds(plan), *(f"note: {one_line(note)}" for note in plan.notes)])
+
+
+def as_rich(plan: Plan) -> RenderableType:
+    """For a rich console."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(_first(plan), style="bold")]
+    if plan.steps:
+        table = Table(box=None, pad_edge=False)
+        for name in HEAD:
+            table.add_column(name, overflow="fold")
+        for row in _rows(plan):
+            table.add_row(*(Text(cell) for cell in row))
+        parts.append(table)
+    color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[plan.status]
+    parts.append(Text(bounds(plan), style=color))
+    parts += [Text(f"note: {one_line(note)}", style="dim") for note in plan.notes]
+    parts.append(Text(f"{plan.searched} boxes, {plan.seconds:.3f} s", style="dim"))
+    return Group(*parts)
+
+
+def as_html(plan: Plan) -> str:
+    """For a notebook; every value is escaped."""
+    head = "".join(f"<th scope='col'>{name}</th>" for name in HEAD)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(plan))
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if plan.steps else ""
+    notes = "".join(f"<br>note: {escape(one_line(note))}" for note in plan.notes)
+    return f"<div><p>{escape(_first(plan))}</p>{table}<p>{escape(bounds(plan))}{notes}</p></div>"
+
+
+class PlanDisplay:
+    """Every feature that a plan changes, over its steps, each on its own range. After `plot`: `ax_`, `figure_`."""
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @classmethod
+    def from_plan(cls, plan: Plan, ax: Axes | None = None) -> PlanDisplay:
+        """Plot a plan; raises MaceError if it has no steps, or if matplotlib is not installed."""
+        if not plan.steps:
+            raise MaceError(f"there are no steps to plot: the plan is {plan.status}")
+        return cls(plan).plot(ax)
+
+    @property
+    def alt(self) -> str:
+        """The plot in words."""
+        return "; ".join(f"step {n}, {s.action}: {_changes(s)}" for n, s in enumerate(self.plan.steps, 1))
+
+    def plot(self, ax: Axes | None = None) -> PlanDisplay:
+        """Draw into `ax`, or into a new figure."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MaceError("matplotlib is not installed", hint='pip install "mace-smt[report]"') from None
+        from mace.present.answer_plot import changes_on
+
+        plan = self.plan
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+        states = [plan.start, *(step.state for step in plan.steps)]
+        changed = [name for name in plan.start if any(state[name] != plan.start[name] for state in states)]
+        for name in changed:
+            places = [changes_on(plan.space, {name: (plan.start[name], state[name])})[0].end for state in states]
+            ax.plot(range(len(states)), places, marker="o", label=name)
+        ax.set_xticks(range(len(states)), ["start", *(f"{n} {s.action}" for n, s in enumerate(plan.steps, 1))])
+        ax.set_ylabel("place on the feature's range")
+        ax.set_ylim(-0.03, 1.03)
+        ax.legend(fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

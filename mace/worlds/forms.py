@@ -1,0 +1,369 @@
+"""Enclosures of programs as affine forms: what a world can do on a box of parameters.
+
+In:  a Program that `mace.language.check` accepted (products of variables allowed), a box of variables, and a form for
+     every input.
+Out: a `Form` for every name: for each point of the box the value lies within [low, high] of `coef . point`.
+Promise: run(p, names) lies in what `Enclosing` gives for every point of the box, in exact arithmetic. An affine program
+without undecided tests is enclosed exactly, with low == high; products and quotients up to the second order.
+Source: Stolfi and de Figueiredo, Self-validated numerical methods (1997), chapter 3 (affine arithmetic).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple, TypeAlias, assert_never
+
+from mace.language import Apply, Assign, Block, Expr, For, If, Name, Number, Op, Program, Return, Skip, Text, Truth
+from mace.language.interval import EITHER, NO, YES, Bools
+from mace.language.run import evaluate
+from mace.language.syntax import fold
+
+Ranges: TypeAlias = Mapping[str, tuple[Fraction, Fraction]]
+ZERO = Fraction(0)
+
+
+class UnboundedError(Exception):
+    """A quotient whose divisor may be 0: nothing is known of it."""
+
+
+class Form:
+    """coef . point + something in [low, high]; `coef` holds no zeros."""
+
+    __slots__ = ("coef", "high", "low")
+
+    def __init__(self, coef: Mapping[str, Fraction], low: Fraction, high: Fraction) -> None:
+        self.coef, self.low, self.high = coef, low, high
+
+    @classmethod
+    def constant(cls, low: Fraction, high: Fraction | None = None) -> Form:
+        """A number, or an interval."""
+        return cls({}, low, low if high is None else high)
+
+    @classmethod
+    def variable(cls, name: str, factor: Fraction = Fraction(1)) -> Form:
+        """A multiple of a variable."""
+        return cls({name: factor}, ZERO, ZERO)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is affine, without any width."""
+        return self.low == self.high
+
+    def span(self, box: Ranges) -> tuple[Fraction, Fraction]:
+        """The least and the largest value on a box."""
+        low, high = self.low, self.high
+        for name, factor in self.coef.items():
+            one, two = box[name]
+            if factor < 0:
+                one, two = two, one
+            low += factor * one
+            high += factor * two
+        return low, high
+
+    def at(self, point: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:
+        """The least and the largest value at a point."""
+        there = sum((factor * point[name] for name, factor in self.coef.items()), ZERO)
+        return there + self.low, there + self.high
+
+    def times(self, factor: Fraction) -> Form:
+        """A multiple."""
+        if not factor:
+            return Form({}, ZERO, ZERO)
+        low, high = self.low * factor, self.high * factor
+        return Form({n: c * factor for n, c in self.coef.items()}, min(low, high), max(low, high))
+
+    def wider(self, low: Fraction, high: Fraction) -> Form:
+        """With [low, high] added to what is not known."""
+        return Form(self.coef, self.low + low, self.high + high)
+
+    def __add__(self, other: Form) -> Form:
+        coef = dict(self.coef)
+        for name, factor in other.coef.items():
+            total = coef.get(name, ZERO) + factor
+            if total:
+                coef[name] = total
+            else:
+                coef.pop(name, None)
+        return Form(coef, self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Form) -> Form:
+        return self + other.times(Fraction(-1))
+
+
+Enclosure: TypeAlias = Form | Bools
+
+
+class Limit(NamedTuple):
+    """The form is <= 0 (< 0 if strict) wherever a condition can hold."""
+
+    form: Form
+    strict: bool
+
+
+# What a comparison says of left - right: the sign with which it is <= 0, and whether it is < 0.
+LIMITS: Mapping[Op, tuple[tuple[int, bool], ...]] = {
+    Op.LT: ((1, True),), Op.LE: ((1, False),), Op.GT: ((-1, True),), Op.GE: ((-1, False),),
+    Op.EQ: ((1, False), (-1, False)),
+}  # fmt: skip
+
+
+def hull(one: Form, other: Form, box: Ranges) -> Form:
+    """What encloses both."""
+    if one.coef == other.coef:
+        return Form(one.coef, min(one.low, other.low), max(one.high, other.high))
+    (a, b), (c, d) = one.span(box), other.span(box)
+    return Form.constant(min(a, c), max(b, d))
+
+
+@dataclass
+class Enclosing:
+    """Programs on one box.
+
+    box:       variable -> least and largest value.
+    undecided: differences of numbers whose sign a test asked for and the box does not decide.
+    """
+
+    box: Ranges
+    undecided: list[Form] = field(default_factory=list)
+
+    def run(self, program: Program, names: Mapping[str, Form]) -> tuple[Enclosure, dict[str, Enclosure]]:
+        """What a program may return, and what each of its names may be then. Raises UnboundedError."""
+        mine = self._inputs(program, names)
+        returned: list[tuple[Enclosure, dict[str, Enclosure]]] = []
+        self._block(program.body, mine, returned)
+        result = reduce(self._join, (value for value, _ in returned))
+        ends = [names for _, names in returned]
+        return result, reduce(self._joined, ends)
+
+    def _inputs(self, program: Program, names: Mapping[str, Form]) -> dict[str, Enclosure]:
+        mine: dict[str, Enclosure] = {i.name: names[i.name] for i in program.inputs}
+        consts: dict[str, Fraction | int | bool] = {}
+        for const in program.consts:
+            consts[const.name] = evaluate(const.value, consts, source=program.source)
+            mine[const.name] = _point(consts[const.name])
+        return mine
+
+    def limits(self, tests: Sequence[Program], names: Mapping[str, Form]) -> list[Limit]:
+        """What has to hold at every point where all tests can hold, as far as it is a comparison of forms."""
+        found: list[Limit] = []
+        for test in tests:
+            last = test.body[0]
+            todo = [last.value] if isinstance(last, Return) else []
+            mine = self._inputs(test, names)
+            while todo:
+                node = todo.pop()
+                if not isinstance(node, Apply):
+                    continue
+                if node.op is Op.AND:
+                    todo += node.args
+                elif node.op in LIMITS:
+                    one, other = (self._expr(arg, mine) for arg in node.args)
+                    if isinstance(one, Form) and isinstance(other, Form):
+                        for sign, strict in LIMITS[node.op]:
+                            found.append(Limit((one - other).times(Fraction(sign)), strict))
+        return found
+
+    def holds(self, tests: Sequence[Program], names: Mapping[str, Form]) -> Bools:
+        """Whether conditions hold together."""
+        found = YES
+        for test in tests:
+            said = self.run(test, names)[0]
+            assert isinstance(said, frozenset)
+            if said == NO:
+                return NO
+            found = found if said == YES else EITHER
+        return found
+
+    # --- statements ---
+
+    def _block(
+        self, block: Block, names: dict[str, Enclosure], returned: list[tuple[Enclosure, dict[str, Enclosure]]]
+    ) -> dict[str, Enclosure] | None:
+        """The names at the end of a block; None if it cannot be reached."""
+        for stmt in block:
+            match stmt:
+                case Skip():
+                    pass
+                case Assign(name=name, value=value):
+                    names[name] = self._expr(value, names)
+                case Return(value=value):
+                    returned.append((self._expr(value, names), names))
+                    return None
+                case For(index=index, first=first, last=last, body=body):
+                    for number in range(first, last + 1):
+                        names[index] = Form.constant(Fraction(number))
+                        after = self._block(body, names, returned)
+                        if after is None:
+                            return None
+                        names = after
+                case If():
+                    after = self._if(stmt, names, returned)
+                    if after is None:
+                        return None
+                    names = after
+                case _:
+                    assert_never(stmt)
+        return names
+
+    def _if(
+        self, stmt: If, names: dict[str, Enclosure], returned: list[tuple[Enclosure, dict[str, Enclosure]]]
+    ) -> dict[str, Enclosure] | None:
+        test = self._expr(stmt.test, names)
+        if test == YES:
+            return self._block(stmt.then, names, returned)
+        if test == NO:
+            return self._block(stmt.other, names, returned)
+        then = self._block(stmt.then, dict(names), returned)
+        other = self._block(stmt.other, dict(names), returned)
+        if then is None or other is None:
+            return other if then is None else then
+        return self._joined(then, other)
+
+    def _joined(self, one: dict[str, Enclosure], other: dict[str, Enclosure]) -> dict[str, Enclosure]:
+        # A name that one side leaves unassigned is not read below: the language's check saw to that.
+        return {name: self._join(value, other[name]) for name, value in one.items() if name in other}
+
+    def _join(self, one: Enclosure, other: Enclosure) -> Enclosure:
+        if one is other:
+            return one
+        if isinstance(one, Form) and isinstance(other, Form):
+            return hull(one, other, self.box)
+        assert isinstance(one, frozenset) and isinstance(other, frozenset)
+        return one | other
+
+    # --- expressions ---
+
+    def _expr(self, expr: Expr, names: Mapping[str, Enclosure]) -> Enclosure:
+        def value(node: Expr, parts: Sequence[Enclosure]) -> Enclosure:
+            match node:
+                case Name(name=name):
+                    return names[name]
+                case Number(value=number):
+                    return Form.constant(number)
+                case Truth(value=truth):
+                    return YES if truth else NO
+                case Apply(op=op):
+                    return MEANING[op](self, *parts)
+                case Text():
+                    raise AssertionError("levels of worlds are numbers")
+                case _:
+                    assert_never(node)
+
+        return fold(expr, value)
+
+    def product(self, one: Form, other: Form) -> Form:
+        """A product, up to the second order around the middle of the box."""
+        for number, form in ((one, other), (other, one)):
+            if not number.coef and number.exact:
+                return form.times(number.low)
+        (a, b), (c, d) = one.span(self.box), other.span(self.box)
+        if not one.coef and not other.coef:
+            ends = [x * y for x in (a, b) for y in (c, d)]
+            return Form.constant(min(ends), max(ends))
+        m, n, r, s = (a + b) / 2, (c + d) / 2, (b - a) / 2, (d - c) / 2
+        # (f - m)(g - n) lies in [-rs, rs]; of a square in [0, rr].
+        same = one.coef == other.coef and one.exact and other.exact and one.low == other.low
+        low = ZERO if same else -r * s
+        return (one.times(n) + other.times(m)).wider(low - m * n, r * s - m * n)
+
+    def quotient(self, one: Form, other: Form) -> Form:
+        """A quotient; raises UnboundedError where the divisor may be 0."""
+        if not other.coef and other.exact and other.low:
+            return one.times(1 / other.low)
+        c, d = other.span(self.box)
+        if c <= 0 <= d:
+            raise UnboundedError
+        # 1 / g is convex for g > 0, concave for g < 0: it lies on one side of its tangent in the middle.
+        m = (c + d) / 2
+        tangent = other.times(-1 / (m * m)).wider(2 / m, 2 / m)
+        away = [1 / g - (2 / m - g / (m * m)) for g in (c, d)]
+        return self.product(one, tangent.wider(min(ZERO, *away), max(ZERO, *away)))
+
+    def sign(self, difference: Form) -> tuple[Fraction, Fraction]:
+        """The least and the largest value of a difference that a test asks about."""
+        low, high = difference.span(self.box)
+        if low <= 0 <= high and low < high:
+            self.undecided.append(difference)
+        return low, high
+
+    def least(self, parts: Sequence[Form]) -> Form:
+        """The least of some forms."""
+
+        def two(one: Form, other: Form) -> Form:
+            low, high = self.sign(one - other)
+            if high <= 0 or low >= 0:
+                return one if high <= 0 else other
+            (a, b), (c, d) = one.span(self.box), other.span(self.box)
+            return Form.constant(min(a, c), min(b, d))
+
+        return reduce(two, parts)
+
+    def absolute(self, one: Form) -> Form:
+        """The absolute value."""
+        low, high = self.sign(one)
+        if low >= 0 or high <= 0:
+            return one if low >= 0 else one.times(Fraction(-1))
+        return Form.constant(ZERO, max(-low, high))
+
+
+def _point(value: Fraction | int | bool) -> Enclosure:
+    return (YES if value else NO) if isinstance(value, bool) else Form.constant(Fraction(value))
+
+
+def _not(a: Bools) -> Bools:
+    return frozenset(not value for value in a)
+
+
+def _all(*parts: Bools) -> Bools:
+    return NO if NO in parts else YES if all(part == YES for part in parts) else EITHER
+
+
+def _any(*parts: Bools) -> Bools:
+    return _not(_all(*map(_not, parts)))
+
+
+def _less(e: Enclosing, a: Form, b: Form) -> Bools:
+    low, high = e.sign(a - b)
+    return YES if high < 0 else NO if low >= 0 else EITHER
+
+
+def _equal(e: Enclosing, a: Enclosure, b: Enclosure) -> Bools:
+    if isinstance(a, Form):
+        assert isinstance(b, Form)
+        low, high = e.sign(a - b)
+        return YES if low == high == 0 else EITHER if low <= 0 <= high else NO
+    assert isinstance(b, frozenset)
+    return frozenset(one == two for one in a for two in b)
+
+
+def _choose(e: Enclosing, test: Bools, then: Enclosure, other: Enclosure) -> Enclosure:
+    return then if test == YES else other if test == NO else e._join(then, other)
+
+
+def _most(e: Enclosing, *parts: Form) -> Form:
+    return e.least([part.times(Fraction(-1)) for part in parts]).times(Fraction(-1))
+
+
+MEANING: Mapping[Op, Callable[..., Enclosure]] = {
+    Op.NEGATE: lambda e, a: a.times(Fraction(-1)),
+    Op.ADD: lambda e, *a: reduce(lambda x, y: x + y, a),
+    Op.TIMES: lambda e, *a: reduce(e.product, a),
+    Op.DIVIDE: lambda e, a, b: e.quotient(a, b),
+    Op.ABS: lambda e, a: e.absolute(a),
+    Op.MIN: lambda e, *a: e.least(a),
+    Op.MAX: _most,
+    Op.EQ: _equal,
+    Op.NE: lambda e, a, b: _not(_equal(e, a, b)),
+    Op.LT: _less,
+    Op.LE: lambda e, a, b: _not(_less(e, b, a)),
+    Op.GT: lambda e, a, b: _less(e, b, a),
+    Op.GE: lambda e, a, b: _not(_less(e, a, b)),
+    Op.NOT: lambda e, a: _not(a),
+    Op.AND: lambda e, *a: _all(*a),
+    Op.OR: lambda e, *a: _any(*a),
+    Op.IMPLIES: lambda e, a, b: _any(_not(a), b),
+    Op.IF: _choose,
+}

@@ -1,0 +1,139 @@
+"""Does a world make sense? What can be seen without any person's row.
+
+In:  a world whose programs are well formed.    Out: nothing, or a ProgramError at the place.
+Promise: refused is only what is wrong for every person, or what the planner relies on and cannot see: costs that are
+never negative, factors within 0..1. A cost that could be negative as far as enclosures tell is refused.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mace.errors import ProgramError, Span
+from mace.language import Program, possible
+from mace.language.interval import NO
+from mace.language.show import show_number
+from mace.worlds.forms import Enclosing, Form, UnboundedError
+from mace.worlds.parts import Action, Laws
+
+PREFIXES = ("", "before_", "start_")
+
+
+def check_sense(world: Laws) -> None:
+    """Raise a ProgramError for a world that cannot be meant."""
+    for action in world.actions:
+        _action(world, action)
+    _factors(world)
+    _circle(world)
+
+
+def _ranges(world: Laws, action: Action | None) -> dict[str, tuple[Fraction, Fraction]]:
+    """The range of every name that programs may read."""
+    found: dict[str, tuple[Fraction, Fraction]] = {}
+    for feature in world.space.features:
+        ends = feature.bounds() if feature.numeric else (Fraction(0), Fraction(len(feature.levels) - 1))
+        found |= {prefix + feature.name: ends for prefix in PREFIXES}
+    for one in () if action is None else action.parameters:
+        found[one.name] = (one.value(one.first), one.value(one.last))
+    return found
+
+
+def _wrong(world: Laws, message: str, span: Span | None, hint: str) -> ProgramError:
+    return ProgramError(message, span=span, text=world.text, hint=hint)
+
+
+def _action(world: Laws, action: Action) -> None:
+    ranges = _ranges(world, action)
+    walk = Enclosing(ranges)
+    names = {name: Form.variable(name) for name in ranges}
+    # Before an action, both names of a feature mean the same.
+    names |= {f"before_{f.name}": names[f.name] for f in world.space.features}
+    for test in action.before:
+        _can_hold(world, walk, test, names)
+    try:
+        changed = walk.run(action.change, names)[1]
+    except UnboundedError:
+        return
+    for name in action.affects:
+        form = changed[name]
+        assert isinstance(form, Form)
+        names[name] = form
+    for test in action.after:
+        _can_hold(world, walk, test, names)
+    least = _least(walk, action.cost, names)
+    if least is not None and least < 0:
+        raise _wrong(
+            world, f"the cost of `{action.name}` can be negative: as far as can be seen {show_number(least)} at least",
+            action.cost.body[-1].span, "Write `abs(..)` or `max(0, ..)` around it, or narrow the range of a parameter.",
+        )  # fmt: skip
+
+
+def _can_hold(world: Laws, walk: Enclosing, test: Program, names: dict[str, Form]) -> None:
+    try:
+        said = walk.holds([test], names)
+    except UnboundedError:
+        return
+    if said == NO:
+        raise _wrong(
+            world, "no state meets this condition", test.body[-1].span,
+            "Compare it with the ranges of the features and of the parameters.",
+        )  # fmt: skip
+
+
+def _least(walk: Enclosing, program: Program, names: dict[str, Form]) -> Fraction | None:
+    """The largest lower bound of a number that is known; None for none."""
+    return _ends(walk, program, names)[0]
+
+
+def _ends(walk: Enclosing, program: Program, names: dict[str, Form]) -> tuple[Fraction | None, Fraction | None]:
+    """The tightest bounds of a number that affine forms and intervals give; None for none."""
+    lows, highs = [], []
+    try:
+        form = walk.run(program, names)[0]
+        assert isinstance(form, Form)
+        low, high = form.span(walk.box)
+        lows.append(low)
+        highs.append(high)
+    except UnboundedError:
+        pass
+    try:
+        found = possible(program, {i.name: names[i.name].span(walk.box) for i in program.inputs})
+        assert isinstance(found, tuple)
+        lows.append(found[0])
+        highs.append(found[1])
+    except ZeroDivisionError:
+        pass
+    return max(lows, default=None), min(highs, default=None)
+
+
+def _factors(world: Laws) -> None:
+    ranges = _ranges(world, None)
+    walk = Enclosing(ranges)
+    names = {name: Form.variable(name) for name in ranges}
+    for edge in world.consequences:
+        low, high = _ends(walk, edge.factor, names)
+        if low is None or high is None or low < 0 or high > 1:
+            ends = (
+                ""
+                if low is None or high is None
+                else f": as far as can be seen {show_number(low)}..{show_number(high)}"
+            )
+            raise _wrong(
+                world, f"the factor of `{edge.source}` on `{edge.target}` can leave 0..1{ends}", edge.span,
+                "Write `max(0, min(1, ..))` around it.",
+            )  # fmt: skip
+
+
+def _circle(world: Laws) -> None:
+    """Refuse consequences that go round in a circle."""
+    into = {target: [edge.source for edge in edges] for target, edges in world.into.items()}
+    for edge in world.consequences:
+        seen, todo = set(), [edge.source]
+        while todo:
+            name = todo.pop()
+            if name == edge.target:
+                message = f"this consequence closes a circle: `{edge.target}` has an effect on `{edge.source}`"
+                raise _wrong(world, message, edge.span, "Leave out one edge of the circle.")
+            if name not in seen:
+                seen.add(name)
+                todo += into.get(name, [])

@@ -1,0 +1,79 @@
+"""A world over a space: `World.read` and `World.load` make one, and its `step` takes one action.
+
+In:  a text, or the path of a `.mace` file, and a space.    Out: a `World`.
+Promise: what `World.read` returns is well formed: every name is known, every action has a cost that cannot be negative
+and conditions that some state meets, consequences go round in no circle, parameters have finitely many values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from mace.base.files import read_text
+from mace.errors import SpaceError
+from mace.space.axes import Axis
+from mace.space.space import Space
+from mace.worlds import build, steps
+from mace.worlds.describe import describe
+from mace.worlds.parts import Laws
+from mace.worlds.sections import sections
+from mace.worlds.sense import check_sense
+from mace.worlds.steps import Refused, State, Step
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, eq=False)
+class World(Laws):
+    """What can be done over a space, and what follows from it."""
+
+    @classmethod
+    def read(cls, text: str, space: Space, name: str = "<world>") -> World:
+        """A world from its text.
+
+        name: what messages call it, mostly the name of its file.
+        Raises ProgramError naming line and column.
+        """
+        if not isinstance(space, Space):
+            raise SpaceError(f"a world stands over a mace.Space, got {type(space).__name__}")
+        found = sections(text, name)
+        parts = build.build(found, text, name, space)
+        made = cls(found.name or Path(name).stem, space, parts.actions, parts.edges, text)
+        check_sense(made)
+        return made
+
+    @classmethod
+    def load(cls, file: str | Path, space: Space) -> World:
+        """A world from a file; or by its name, one that comes with mace: adult, german, german-corrected, loans."""
+        known = FOLDER / f"{file}.mace"
+        path = known if isinstance(file, str) and known.is_file() else Path(file)
+        hint = f"Give the path of a world (.mace), or one of {', '.join(known_worlds())}."
+        return cls.read(read_text(path, hint), space, str(path) if path != known else path.name)
+
+    def start(self, axes: Sequence[Axis]) -> State:
+        """The state of a row, given by the axes of `Space.axes`: feature -> exact value, levels by index."""
+        return steps.start_state(self, axes)
+
+    def step(
+        self, axes: Sequence[Axis], state: State, action: str, values: Mapping[str, Fraction], discount: bool = True
+    ) -> Step | Refused:
+        """Take one action in a state, by the interpreter.
+
+        axes:   of the person's row; they say what values features can take.
+        values: parameter -> exact value.
+        Returns the step with the state after it, or why it cannot be taken.
+        """
+        return steps.take(self, axes, state, self[action], values, discount)
+
+    def describe(self) -> dict[str, Any]:
+        """The world in plain values, for `mace inspect --world`."""
+        return describe(self)
+
+
+def known_worlds() -> list[str]:
+    """The names of the worlds that come with mace."""
+    return sorted(path.stem for path in FOLDER.glob("*.mace"))

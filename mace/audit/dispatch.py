@@ -22,6 +22,7 @@ from mace.audit.result import Audit
 from mace.audit.rows import choose, groups_of
 from mace.audit.store import Store
 from mace.audit.task import Query, Task
+from mace.base.values import for_json
 from mace.base.versions import MACE, versions
 from mace.compilers import extras
 from mace.errors import MaceError
@@ -44,10 +45,11 @@ def answered(request: Request) -> Audit:
         Progress(request.progress, request.callback) as progress,
         Dispatch(task, store, request, progress) as dispatch,
     ):
+        plan = Audit([], {}, named, tuple(request.protected), _about(request, task, len(queries)), request.random_state)
+        store.keep_plan(plan, [(query.key, query.row, query.label) for query in queries])
         records = dispatch.all(queries)
         extra = {part: dispatch.all(more) for part, more in _further(request, base, queries, records)}
-        about = _about(request, task, records)
-        done = Audit(records, extra, named, tuple(request.protected), about, request.random_state, dispatch.count)
+        done = replace(plan, records=records, extra=extra, asked=dispatch.count)
         store.keep_run(done)
     return done
 
@@ -151,7 +153,7 @@ class Dispatch:
             self._runner.close()
 
 
-def _about(request: Request, task: Task, records: Sequence[Record]) -> dict[str, Any]:
+def _about(request: Request, task: Task, rows: int) -> dict[str, Any]:
     """What was asked, in plain values."""
     explainer = task.explainer
     return {
@@ -163,12 +165,19 @@ def _about(request: Request, task: Task, records: Sequence[Record]) -> dict[str,
         "distance": explainer.distance.name,
         "rules": [rule.source for rule in explainer.rules],
         "restrictions": {f.name: f.change for f in task.space.features if f.change != "any"},
+        "features": {
+            f.name: {"unit": f.unit, "range": for_json(f.bounds()[1] - f.bounds()[0])}
+            for f in task.space.features
+            if f.numeric
+        },
+        "weighted": bool(request.weights),
+        "decisions": dict(task.space.decisions),
         "missing": {f.name: f.missing for f in task.space.features if f.missing},
         "rows": request.rows,
         "limit": request.limit,
         "frame_rows": len(request.frame),
         "frame_sha256": frame_digest(request.frame),
-        "audited": len(records),
+        "audited": rows,
         "timeout_seconds": task.timeout,
         "memory_mb": task.memory_mb,
         "oracle": task.oracle,

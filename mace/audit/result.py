@@ -45,6 +45,11 @@ class Audit:
         return findings_of(self.records, self.extra, self.groups, self.protected, self.random_state)
 
     @property
+    def finished(self) -> bool:
+        """Whether every question of the run was asked; a checkpoint of a run that was stopped says that it was not."""
+        return bool(self.about.get("finished", True))
+
+    @property
     def undecided(self) -> list[Record]:
         """The rows without a proved verdict."""
         return [record for record in self.records if not record.proved]

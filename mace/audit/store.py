@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ CREATE TABLE records (key TEXT PRIMARY KEY, part TEXT NOT NULL, outcome TEXT NOT
     WITHOUT ROWID;
 CREATE TABLE log (id INTEGER PRIMARY KEY, key TEXT NOT NULL, event TEXT NOT NULL);
 """
-# Beside them, once a run has finished.
+# Beside them, what the last run asks, from its begin; once it has finished, with the rows of all findings.
 RUN = "CREATE TABLE IF NOT EXISTS run (id INTEGER PRIMARY KEY CHECK (id = 0), json TEXT NOT NULL)"
 
 
@@ -113,15 +113,27 @@ class Store:
 
     def keep_run(self, audit: Audit) -> None:
         """Keep what the last finished run asked, and of which rows: the file alone is then enough for a report."""
+        parts = {MAIN: audit.records, **audit.extra}
+        rows = {part: [[r.key, r.row, r.label] for r in records] for part, records in parts.items()}
+        self._keep(audit, rows, finished=True)
+
+    def keep_plan(self, audit: Audit, rows: Sequence[tuple[str, int, str]]) -> None:
+        """Keep what a run is about to ask: a report of it says how much of that was answered when it stopped.
+
+        audit: without records. rows: key, place and label of each.
+        """
+        self._keep(audit, {MAIN: [list(row) for row in rows]}, finished=False)
+
+    def _keep(self, audit: Audit, rows: Mapping[str, list[list[Any]]], *, finished: bool) -> None:
         if self._base is None:
             return
-        parts = {MAIN: audit.records, **audit.extra}
         run = {
             "about": audit.about,
             "groups": audit.groups,
             "protected": list(audit.protected),
             "random_state": audit.random_state,
-            "rows": {part: [[r.key, r.row, r.label] for r in records] for part, records in parts.items()},
+            "rows": rows,
+            "finished": finished,
         }
         with self._transaction() as base:
             base.execute(RUN)

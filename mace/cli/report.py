@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,9 @@ def report(
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="Their folder: checks that of --person once more.")
     ] = None,
+    template: Annotated[
+        str, typer.Option("--template", help="audit, model-validation, or letter: one page for --person.")
+    ] = "audit",
 ) -> None:
     """Write an audit as one HTML file to read, print and hand on."""
     from mace.report.make import report as write
@@ -38,5 +41,10 @@ def report(
         raise FileError(f"{out}: the report would replace the audit", hint="Give another name to --out.")
     audit = read_audit(file, names_of(groups))
     chosen = None if space is None else read_space(space)
-    write(audit, out, person, title=title, date=date, space=chosen, certificates=certificates)
-    say(f"report of {len(audit.records):,} rows written to {out}")
+    settings: Any = {"title": title, "date": date, "space": chosen, "certificates": certificates, "template": template}
+    write(audit, out, person, **settings)
+    if template == "letter":
+        say(f"letter about row {person} written to {out}")
+        return
+    unfinished = "" if audit.finished else f", of {audit.about['planned']:,}: the audit is not finished"
+    say(f"report of {len(audit.records):,} rows{unfinished} written to {out}")

@@ -55,6 +55,11 @@ def restrictions(about: Mapping[str, Any]) -> Table | None:
     )
 
 
+def held_protected(audit: Audit) -> list[str]:
+    """The protected features that were not allowed to change: that no change uses them says nothing of the model."""
+    return [name for name in audit.protected if audit.about.get("restrictions", {}).get(name) == "fixed"]
+
+
 def limits(about: Mapping[str, Any]) -> list[Pair]:
     """What each answer was allowed to take."""
     seconds, memory = about.get("timeout_seconds"), about.get("memory_mb")

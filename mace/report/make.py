@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.files import write_whole
+from mace.base.meant import meant
+from mace.errors import MaceError
 from mace.present.drawing import need_matplotlib
-from mace.present.html import template
+from mace.present.html import template as made
 
 if TYPE_CHECKING:
     from mace.audit.result import Audit
     from mace.explain.answer import Answer
+    from mace.report.page import Template
     from mace.space.space import Space
 
 
@@ -32,6 +35,7 @@ def report(
     date: str | datetime.date | None = None,
     space: Space | None = None,
     certificates: str | Path | None = None,
+    template: Template = "audit",
 ) -> Path:
     """Write an audit as one self-contained, printable HTML file.
 
@@ -42,11 +46,13 @@ def report(
     date:   shown as it is; None: when the questions were asked and answered, as the records say.
     space:  gives units, and ranges for the person's plot; an answer brings its own.
     certificates: the folder of the audit's certificates; the person's is then checked once more.
+    template: "audit"; "model-validation", which begins with what was asked and of which model; "letter", one page in
+            plain words for the person, who must then be named.
     Returns the path. Raises FileError if it cannot be written, RowError for a person who was not audited, and
             MaceError if Jinja2 or matplotlib is not installed.
     """
     path = Path(path)
-    text = to_html(audit, person, title=title, date=date, space=space, certificates=certificates)
+    text = to_html(audit, person, title=title, date=date, space=space, certificates=certificates, template=template)
     return write_whole(path, text.encode())
 
 
@@ -58,19 +64,32 @@ def to_html(
     date: str | datetime.date | None = None,
     space: Space | None = None,
     certificates: str | Path | None = None,
+    template: Template = "audit",
 ) -> str:
     """The report as text; arguments as in `report`."""
     need_matplotlib()
-    from mace.report.page import page_of
+    from mace.report.letter import letter_of
+    from mace.report.page import TEMPLATES, page_of
     from mace.report.person import person_of
 
+    if template not in TEMPLATES:
+        raise MaceError(
+            f"unknown template {template!r}", hint=meant(template, TEMPLATES, f"Use {', '.join(TEMPLATES)}.")
+        )
+    if template == "letter" and person is None:
+        raise MaceError("a letter is about a person", hint="Name the row: person=3, or --person 3.")
     someone = None if person is None else person_of(audit, person, space, certificates)
-    return _template().render(page=page_of(audit, title, date), person=someone, style=_shipped("report.css"))  # type: ignore[no-any-return]
+    page, style = page_of(audit, title, date, template), _shipped("report.css")
+    if template == "letter":
+        assert person is not None and someone is not None
+        letter = letter_of(audit, person, someone, space, title)
+        return str(_template("letter.html.jinja").render(letter=letter, page=page, person=someone, style=style))
+    return str(_template("report.html.jinja").render(page=page, person=someone, style=style))
 
 
 @cache
-def _template() -> Any:
-    return template(_shipped("report.html.jinja"), "a report")
+def _template(name: str) -> Any:
+    return made(_shipped(name), "a report")
 
 
 def _shipped(name: str) -> Any:

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from mace.present.drawing import number, percent
 from mace.report import asked, sections
-from mace.report.parts import Pair, Table, counted_rows, share_words
+from mace.report.parts import Pair, Table
+from mace.report.summary import Said, five
 
 if TYPE_CHECKING:
-    from mace.audit.findings import Findings
     from mace.audit.result import Audit
+
+
+Template: TypeAlias = Literal["audit", "letter", "model-validation"]
+TEMPLATES: tuple[Template, ...] = get_args(Template)
+# The sections of a page in order. A letter has none of them.
+ORDERS: dict[Template, tuple[str, ...]] = {
+    "audit": ("scope", "proved", "findings", "person", "assumptions", "identity"),
+    "model-validation": ("identity", "scope", "assumptions", "proved", "findings", "person"),
+    "letter": (),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,7 @@ class Page:
 
     title: str
     date: str
-    summary: list[str]
+    summary: list[Said]
     scope: list[Pair]
     rules: list[str]
     restrictions: Table | None
@@ -34,17 +43,27 @@ class Page:
     assumptions: list[str]
     digests: Table
     versions: list[Pair]
+    order: tuple[str, ...]
 
 
-def page_of(audit: Audit, title: str | None, date: str | datetime.date | None) -> Page:
+def _title(audit: Audit, model: str, template: Template) -> str:
+    """What the page is about; first of all that it is unfinished, where it is."""
+    what = "Model validation, recourse" if template == "model-validation" else "Audit of recourse"
+    if audit.finished:
+        return f"{what}: {model}"
+    of = f"{len(audit.records):,} of {audit.about['planned']:,} rows answered"
+    return f"Unfinished {what[0].lower()}{what[1:]}: {model} ({of})"
+
+
+def page_of(audit: Audit, title: str | None, date: str | datetime.date | None, template: Template = "audit") -> Page:
     """The page; a date is shown as it is given, or as the audit has it."""
     about = audit.about
     findings = audit.findings
     model = str(about["model"]) if "model" in about else "a model"
     return Page(
-        title=title or f"Audit of recourse: {model}",
+        title=title or _title(audit, model, template),
         date=str(date) if date else asked.period(audit) or "not stated",
-        summary=_summary(audit, findings),
+        summary=five(audit),
         scope=asked.scope(audit),
         rules=[str(rule) for rule in about.get("rules", ())],
         restrictions=asked.restrictions(about),
@@ -66,67 +85,8 @@ def page_of(audit: Audit, title: str | None, date: str | datetime.date | None) -
         assumptions=_assumptions(audit),
         digests=asked.digests(about),
         versions=asked.versions(about),
+        order=ORDERS[template],
     )
-
-
-def _summary(audit: Audit, findings: Findings) -> list[str]:
-    counts = findings.statuses.counts
-    total = len(audit.records)
-    out = [
-        f"{counted_rows(total)} were asked about. For {counts.get('optimal', 0):,} the nearest counterfactual was "
-        f"found, with a proof that none is nearer. For {counts.get('infeasible', 0):,} it was proved that nothing "
-        "allowed reaches the goal."
-    ]
-    open_rows = len(audit.undecided)
-    if open_rows:
-        out.append(
-            f"{counted_rows(open_rows)} stayed open: {counts.get('bounded', 0):,} with a lower and an upper bound, "
-            f"{open_rows - counts.get('bounded', 0):,} without a verdict. They are counted beside every share below."
-        )
-    else:
-        out.append("No row stayed open.")
-    out.append(
-        f"{share_words(findings.statuses.certified)} of the rows have a certificate that the independent "
-        "checker accepted."
-        if findings.statuses.certified.count
-        else "No row has a certificate that the checker accepted: the proofs rest on the provers alone."
-    )
-    if by_solvers := findings.statuses.proofs.get("solvers", 0):
-        out.append(
-            f"{counted_rows(by_solvers)}: the verdict rests on solvers. What they refuted was written, with what they "
-            "say of it; no checker has accepted that, and it is not counted as certified."
-        )
-    out += _extremes(audit, findings)
-    out += [
-        f"{counted_rows(line.flips.count)} can get another decision by a change of {line.feature} and nothing else; "
-        f"for {line.never.count:,} it is proved that this never happens, {line.undecided:,} stayed undecided."
-        for line in findings.flips
-    ]
-    return out
-
-
-def _extremes(audit: Audit, findings: Findings) -> list[str]:
-    """For each way to group the rows, the groups between which the shares and the distances lie."""
-    out = []
-    for by in audit.groups:
-        shares = {g.group: g.proved.value for g in findings.no_recourse if g.by == by and g.proved.value is not None}
-        medians = {g.group: g.median.value for g in findings.distances if g.by == by and g.median.value is not None}
-        said = []
-        for name, found, shown in (
-            ("share that provably has no way out", shares, percent),
-            ("median distance", medians, lambda value: number(value, 4)),
-        ):
-            if len(found) > 1:
-                low, high = min(found, key=lambda g: found[g]), max(found, key=lambda g: found[g])
-                said.append(
-                    f"{name}: {shown(found[low])} in every group"
-                    if found[low] == found[high]
-                    else f"{name}: from {shown(found[low])} ({low}) to {shown(found[high])} ({high})"
-                )
-        if said:
-            counted = " Undecided rows are not in these numbers." if audit.undecided else ""
-            out.append(f"By {by}, {'; '.join(said)}.{counted} The intervals stand with the findings.")
-    return out
 
 
 def _assumptions(audit: Audit) -> list[str]:

@@ -27,6 +27,10 @@ NOT_RECORDED = "(not recorded)"
 _ABOUT: dict[str, tuple[type, ...]] = {
     "limit": (int, type(None)),
     "frame_rows": (int,),
+    "planned": (int,),
+    "finished": (bool,),
+    "features": (dict,),
+    "decisions": (dict,),
     "rules": (list,),
     "restrictions": (dict,),
     "missing": (dict,),
@@ -100,7 +104,9 @@ def _checkpoint(path: Path) -> Audit:
         finished = base.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'run'").fetchone()
         run = base.execute("SELECT json FROM run").fetchone() if finished else None
     if run is not None:
-        return _finished(json.loads(run[0], parse_constant=_refuse), {record.key: record for record in found})
+        asked = json.loads(run[0], parse_constant=_refuse)
+        by_key = {record.key: record for record in found}
+        return _finished(asked, by_key) if asked.get("finished", True) else _unfinished(asked, by_key)
     found.sort(key=lambda record: (record.row, record.key))
     extra: dict[str, list[Record]] = {}
     for record in found:
@@ -121,6 +127,20 @@ def _finished(run: Any, records: dict[str, Record]) -> Audit:
     return Audit(
         parts.pop(MAIN), parts, groups, tuple(map(str, run["protected"])), dict(run["about"]), run["random_state"]
     )
+
+
+def _unfinished(run: Any, records: dict[str, Record]) -> Audit:
+    """What was answered before a run stopped, and of how many rows it was going to ask."""
+    planned = run["rows"][MAIN]
+    answered = [place for place, (key, _, _) in enumerate(planned) if key in records]
+    main = [replace(records[key], row=row, label=label) for key, row, label in (planned[place] for place in answered)]
+    groups = {str(name): [str(labels[place]) for place in answered] for name, labels in run["groups"].items()}
+    rows, extra = {record.row for record in main}, dict[str, list[Record]]()
+    for record in sorted(records.values(), key=lambda record: (record.row, record.key)):
+        if record.part != MAIN and record.row in rows:
+            extra.setdefault(record.part, []).append(record)
+    about = {**run["about"], "planned": len(planned), "finished": False, "audited": len(main)}
+    return Audit(main, extra, groups, tuple(map(str, run["protected"])), about, run["random_state"])
 
 
 def _check(audit: Audit) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mace.audit.record import FAILURES, PROOFS
 from mace.explain.answer import MEANING
 from mace.present.drawing import cell, number, percent
+from mace.report.asked import held_protected
 from mace.report.displays import (
     MOST_FEATURES,
     MOST_GROUPS,
@@ -235,7 +236,10 @@ def reliance(audit: Audit, findings: Findings) -> Section | None:
         "feature." + _cut(len(lines), MOST_FEATURES, "features"),
     )
     words = ["Where several counterfactuals are equally near, one of them is counted."]
-    if findings.on_protected is not None:
+    held = held_protected(audit)
+    if held:
+        words.append(f"By construction none of them changes {' or '.join(held)}, which the space does not allow.")
+    if findings.on_protected is not None and len(held) < len(audit.protected):
         words.append(f"On a protected feature rest {share_words(findings.on_protected)}.")
     return Section("reliance", "What the nearest changes rely on", words, [plot], [table])
 

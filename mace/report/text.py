@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
 from mace.present.tables import as_text, row, stacked, table
+from mace.report.asked import held_protected
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
@@ -26,7 +27,7 @@ def as_rich(audit: Audit) -> Any:
     if findings.notes:
         parts.append(_notes(findings))
     if findings.reliance:
-        parts.append(_reliance(findings))
+        parts.append(_reliance(audit, findings))
     if findings.flips:
         parts.append(_flips(findings))
     if findings.forbidding:
@@ -44,6 +45,8 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
     title = (
         f"{len(audit.records)} rows, {audit.about.get('model')}, goal {goal}, {audit.about.get('distance')} distance"
     )
+    if not audit.finished:
+        title = f"UNFINISHED, {len(audit.records):,} of {audit.about.get('planned'):,} rows answered: {title}"
     made = table(title, "outcome", "rows", "")
     for name, count in statuses.counts.items():
         row(made, name, count, FAILURES.get(name, ""))
@@ -82,9 +85,12 @@ def _groups(findings: Findings) -> Any:
     return made
 
 
-def _reliance(findings: Findings) -> Any:
+def _reliance(audit: Audit, findings: Findings) -> Any:
     title = "features that the nearest counterfactuals change"
-    if findings.on_protected is not None:
+    held = held_protected(audit)
+    if held:
+        title += f"; by construction none rests on {', '.join(held)}, which may not change"
+    if findings.on_protected is not None and len(held) < len(audit.protected):
         title += f"; a protected one: {findings.on_protected}"
     made = table(title, "feature", "changed in", "raised", "lowered", "alone", "protected")
     for line in findings.reliance[:MOST_FEATURES]:

@@ -12,7 +12,7 @@ import pytest
 
 import mace
 from mace.audit.result import Audit
-from mace.errors import FileError, RowError
+from mace.errors import FileError, MaceError, RowError
 from mace.report import to_html
 from tests.audit import faults
 from tests.report import made
@@ -182,10 +182,63 @@ def test_a_person_without_a_way_out_has_the_values_and_is_told_nothing_of_change
 def test_the_summary_names_the_groups_at_both_ends():
     records = [made.blocked(0), made.found(1, Fraction(1, 4)), made.found(2, Fraction(1, 2))]
     audit = made.audit(records=records, extra={}, groups={"Sex": ["male", "female", "male"]})
-    assert (
-        "By Sex, share that provably has no way out: from 0.0% (female) to 50.0% (male); median distance: from 0.25 "
-        "(female) to 0.5 (male)."
-    ) in Parsed(to_html(audit)).words()
+    words = Parsed(to_html(audit)).words()
+    assert "1 (33.3%) provably have no way out; by Sex the share lies between 0.0% (female) and 50.0% (male)" in words
+    assert "Half of Sex male must go 2 times as far as half of Sex female." in words
+
+
+def test_distances_are_told_as_amounts_of_what_changes_most():
+    records = [made.found(1, Fraction(1, 4)), made.found(2, Fraction(1, 2))]
+    about = made.ABOUT | {"features": {"Income": {"unit": "EUR", "range": 1000}}}
+    groups = {"Sex": ["female", "male"]}
+    audit = made.audit(records=records, extra={}, groups=groups, about=about)
+    # Three features: a distance of 1/2 is 1.5 times the range of one.
+    assert "(as far as 1,500 EUR of Income alone, and 750 EUR)" in Parsed(to_html(audit)).words()
+    weighted = made.audit(records=records, extra={}, groups=groups, about=about | {"weighted": True})
+    assert "of Income alone" not in Parsed(to_html(weighted)).words()
+
+
+def test_five_sentences_each_lead_to_their_evidence():
+    page = to_html(made.audit())
+    links = [attributes["href"] for tag, attributes in Parsed(page).elements if tag == "a" and "href" in attributes]
+    assert page.count('">Evidence</a>') == 5 and {"#proved", "#no-recourse", "#distances"} <= set(links)
+
+
+def test_what_a_fixed_feature_cannot_do_is_said_to_be_by_construction():
+    audit = made.audit(protected=("Sex",))
+    words = Parsed(to_html(audit)).words()
+    assert "By construction none of them changes Sex" in words and "by construction no change uses Sex" in words
+    assert "by construction none rests on Sex" in " ".join(str(audit).split())
+
+
+def test_an_unfinished_audit_says_so_in_its_title():
+    audit = made.audit(about=made.ABOUT | {"finished": False, "planned": 500})
+    page = to_html(audit)
+    assert re.search(r"<title>Unfinished audit of recourse: RandomForestClassifier \(\d+ of 500 rows answered\)", page)
+    assert "This audit is not finished" in Parsed(page).words() and str(audit).startswith("UNFINISHED, ")
+
+
+def test_a_model_validation_begins_with_the_model_and_what_was_asked():
+    page = to_html(made.audit(), template="model-validation")
+    assert "Model validation, recourse: RandomForestClassifier" in page
+    places = [
+        page.index(f'<section id="{name}"') for name in ("identity", "scope", "assumptions", "proved", "findings")
+    ]
+    assert places == sorted(places)
+    with pytest.raises(MaceError, match="unknown template 'leter'\nDid you mean 'letter'"):
+        to_html(made.audit(), template="leter")
+
+
+def test_a_letter_says_in_plain_words_what_would_have_been_enough():
+    about = made.ABOUT | {"decisions": {"0": "refused", "1": "approved"}}
+    words = Parsed(to_html(made.audit(about=about), 0, template="letter")).words()
+    assert "decided: refused" in words and "it would have decided: approved" in words
+    assert "Income from 1,200.5 to 1,800" in words and "no smaller change would have been enough" in words
+    stuck = Parsed(to_html(made.audit(), 3, template="letter")).words()
+    assert "no change of what may change would have been enough" in stuck
+    with pytest.raises(MaceError, match="a letter is about a person"):
+        to_html(made.audit(), template="letter")
+    assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")
 
 
 def test_a_person_has_before_and_after_and_other_ways():

@@ -48,6 +48,25 @@ def test_the_last_run_comes_back_from_a_checkpoint(checkpoint):
     assert path.read_bytes() == before
 
 
+def test_a_checkpoint_of_a_run_that_was_stopped_knows_what_was_left(checkpoint, tmp_path: Path):
+    path, done = checkpoint
+    copy, left = tmp_path / "stopped.sqlite", done.records[-1].key
+    copy.write_bytes(path.read_bytes())
+    with sqlite3.connect(copy) as base:
+        run = json.loads(base.execute("SELECT json FROM run").fetchone()[0])
+        run |= {"finished": False, "rows": {"main": run["rows"]["main"]}}
+        base.execute("UPDATE run SET json = ?", (json.dumps(run),))
+        base.execute("DELETE FROM records WHERE key = ?", (left,))
+    base.close()
+    read = read_audit(copy)
+    places = [place for place, record in enumerate(done.records) if record.key != left]
+    assert not read.finished and read.records == [done.records[place] for place in places]
+    assert read.about["planned"] == len(done.records) and read.about["goal"] == done.about["goal"]
+    assert read.protected == done.protected
+    assert read.groups == {name: [labels[place] for place in places] for name, labels in done.groups.items()}
+    assert f"({len(places)} of {len(done.records)} rows answered)" in to_html(read)
+
+
 def test_a_checkpoint_of_a_run_that_never_ended_has_its_records(checkpoint, tmp_path: Path):
     path, done = checkpoint
     copy = tmp_path / "killed.sqlite"

@@ -1,0 +1,82 @@
+"""A letter to one person, in plain words: what was decided, what would have been enough, and how to have it checked.
+
+In:  an `Audit` or an `Answer`, and the `Person` of the report.    Out: a `Letter`, plain values for the template.
+Promise: "proved" is said of what was proved alone, and the letter names the certificate by its digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mace.explain.answer import Answer
+from mace.present.drawing import cell
+from mace.present.words import change
+
+if TYPE_CHECKING:
+    from mace.audit.result import Audit
+    from mace.report.person import Person
+    from mace.space.space import Space
+
+
+class Letter(NamedTuple):
+    """What the letter says.
+
+    decided, wanted: the decision, and the one that would have been reached, as people call them.
+    changes: one sentence for each.
+    certain: what is proved about them.
+    digest:  of the certificate, or of the question; `what` says of which.
+    """
+
+    title: str
+    decided: str
+    wanted: str
+    changes: list[str]
+    certain: str
+    what: str
+    digest: str
+
+
+CERTAIN = {
+    "optimal": "It is proved that no smaller change would have been enough, where the size of a change is counted as "
+    "the audit counts it, and only what may change is changed.",
+    "bounded": "A smaller change may be enough: the search ended at its time limit.",
+    "infeasible": "It is proved that no change of what may change would have been enough.",
+    "unknown": "Whether any change would have been enough is not known: the search ended at a limit.",
+}
+
+
+def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | None, title: str | None) -> Letter:
+    """The letter about a person of the audit, or about an answer."""
+    if isinstance(who, Answer):
+        space, status, decision, wanted = who.space, who.status, who.decision, who.wanted
+        found = who.counterfactuals[0].changes if who.counterfactuals else {}
+    else:
+        record = next(record for record in audit.records if record.row == who)
+        status, decision, wanted = record.status, record.decision, str(audit.about.get("goal"))
+        found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
+    digests = [pair for pair in person.proof if pair.code and "igest" in pair.term]
+    return Letter(
+        title or "About your application",
+        _called(audit, space, decision),
+        _called(audit, space, wanted),
+        _sentences(found, space),
+        CERTAIN[status],
+        digests[-1].term if digests else "",
+        digests[-1].value if digests else "",
+    )
+
+
+def _called(audit: Audit, space: Space | None, label: object) -> str:
+    """What people call a decision, as the space or the audit has it."""
+    names: Mapping[str, Any] = audit.about.get("decisions") or ({} if space is None else space.decisions)
+    text = str(label)
+    return str(names.get(text, names.get(text.strip("'\""), text)))
+
+
+def _sentences(changes: Mapping[str, tuple[Any, Any]], space: Space | None) -> list[str]:
+    known = {} if space is None else {feature.name: feature for feature in space.features}
+    return [
+        change(known[name], before, after) if name in known else f"{name} from {cell(before)} to {cell(after)}"
+        for name, (before, after) in changes.items()
+    ]

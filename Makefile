@@ -6,7 +6,7 @@ BIN   := .venv/bin
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test exhaustive fuzz check bench proofs clean
+.PHONY: help install docs demo quick test exhaustive fuzz check bench proofs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -24,8 +24,14 @@ $(STAMP): pyproject.toml
 	  echo "python3 here is: $$(python3 --version 2>&1)"; \
 	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: make PYTHON=<path> demo'; } >&2; \
 	exit 1
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@echo 'Installing mace and the libraries whose models it reads (about 800 MB, some minutes the first time)'
+	@{ while sleep 3; do printf .; done & } ; beat=$$!; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'; done=$$?; \
+	kill $$beat 2>/dev/null; echo; exit $$done
 	@touch $@
+
+docs: $(STAMP)  ## the documentation as a site, in build/site; every block of code in it is run by the tests
+	@$(BIN)/python -m mkdocs build --quiet --strict --site-dir build/site && echo 'build/site/index.html'
 
 demo: $(STAMP)  ## explain decisions of models trained on a small loan table
 	@$(BIN)/mace demo

@@ -171,3 +171,27 @@ def test_an_audit_off_a_terminal_says_how_far_it_is(capsys):
     lines(None, 2, 2)
     assert capsys.readouterr().err.startswith("mace: 2 of 2 answered, ")
     assert [_duration(seconds) for seconds in (5, 65, 3600, 7890)] == ["5 s", "1 min 5 s", "1 h 0 min", "2 h 11 min"]
+
+
+def test_a_long_step_gives_a_sign_of_life(capsys, monkeypatch):
+    from mace.cli.progress import Beat
+
+    monkeypatch.setattr(Beat, "EVERY", 0.001)
+    with Beat("training") as beat:
+        while beat._thread.is_alive() and "training, 0 s" not in (said := capsys.readouterr().err):
+            assert said == "" or said.startswith("mace: training")
+    assert not beat._thread.is_alive()
+
+
+def test_the_demo_keeps_its_model_where_there_is_none_and_remarks_on_odd_changes(tmp_path, monkeypatch, tree, table):
+    from mace.cli import demonstration
+
+    monkeypatch.chdir(tmp_path)
+    assert demonstration._keep(tree, "forest.joblib") and (tmp_path / "forest.joblib").exists()
+    before = (tmp_path / "forest.joblib").read_bytes()
+    assert demonstration._keep(None, "forest.joblib") and (tmp_path / "forest.joblib").read_bytes() == before
+    answer = mace.explain(tree, mace.Space.from_frame(table[["Age", "Income"]]), table.iloc[0])
+    monkeypatch.setattr(demonstration, "BETTER", dict.fromkeys(answer.counterfactuals[0].changes, 1))
+    assert demonstration.remarks(answer) == []
+    monkeypatch.setattr(demonstration, "BETTER", dict.fromkeys(answer.counterfactuals[0].changes, -1))
+    assert "the model is not monotone there" in demonstration.remarks(answer)[0]

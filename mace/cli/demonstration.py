@@ -1,6 +1,7 @@
 """`mace demo`: one model of each class on the embedded table of loans, a diverse set, and a proved impossibility.
 
-Everything is made and trained here in seconds; nothing is read from disk or network.
+Everything is made and trained here; nothing is read from disk or network. The forest is kept as `forest.joblib`, for
+the commands of the README, where there is no file of that name.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import json
 import sys
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.console import console
+from mace.cli.progress import Beat
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 SEED = 0
 FOREST = "random forest, 100 trees"
+KEPT = "forest.joblib"
+BETTER = {"Income": 1, "Savings": 1, "Debts": -1, "MissedPayments": -1}  # the way in which people expect approval
 
 
 @dataclass(frozen=True)
@@ -70,10 +75,15 @@ def run_demo(as_json: bool) -> int:
 
     dataset = load("loans")
     space, rows = dataset.space, dataset.X
-    trained = models(space, rows, dataset.y)
-    explainers = {name: Explainer(model, space, background=rows) for name, model in trained.items()}
-    row = _rejected(explainers, rows)
-    shown = []
+    with Beat(f"training four models on {len(rows):,} loans that never existed"):
+        trained = models(space, rows, dataset.y)
+    with Beat("reading the models, and comparing what was read with what they predict"):
+        explainers = {name: Explainer(model, space, background=rows) for name, model in trained.items()}
+        row = _rejected(explainers, rows)
+    with Beat("making the provers ready (the first time on a machine they are compiled, which takes a minute)"):
+        for explainer in explainers.values():
+            explainer.ready()
+    shown: list[Shown] = []
     for name, explainer in explainers.items():
         shown.append(_part(f"{name}: what would have had to be different?", explainer, row))
         _print(shown[-1], as_json)
@@ -85,9 +95,44 @@ def run_demo(as_json: bool) -> int:
     hopeless = _hopeless(stuck, rows)
     shown.append(_part("only the months and the purpose of the loan may change (forest)", stuck, hopeless))
     _print(shown[-1], as_json)
+    kept = _keep(trained[FOREST], KEPT)
     if as_json:
         print(json.dumps([{"title": part.title, **part.answer.to_dict()} for part in shown], indent=2))
+    elif kept:
+        print(
+            f"The forest is kept in {KEPT}. Ask about somebody else, or what is enough and what cannot be:\n"
+            f"  mace explain --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n"
+            f"  mace menu --model {KEPT} --trust-pickle --data loans --row 3 --goal 1"
+        )
     return 0 if all(part.answer.status in ("optimal", "infeasible") for part in shown) else 5
+
+
+def _keep(model: Any, name: str) -> bool:
+    """Write the model for the next commands, where no file of that name is; whether there is one now."""
+    import joblib
+
+    path = Path(name)
+    if not path.exists():
+        try:
+            joblib.dump(model, path)
+        except OSError as error:
+            print(f"mace: {name} cannot be written here: {error.strerror}", file=sys.stderr)
+            return False
+    return True
+
+
+def remarks(answer: Answer) -> list[str]:
+    """What is odd about the nearest change: a number that goes the way in which people would not look."""
+    out = []
+    for name, (before, after) in answer.counterfactuals[0].changes.items() if answer.counterfactuals else ():
+        way = BETTER.get(name, 0)
+        if way * (after - before if way else 0) < 0:
+            moved, should = ("lower", "increasing") if way > 0 else ("raise", "decreasing")
+            out.append(
+                f"the nearest change is to {moved} {name}: the model is not monotone there. To see where: "
+                f'mace verify .. --property "monotone({name}, {should})"'
+            )
+    return out
 
 
 def _rejected(explainers: dict[str, Explainer], rows: pd.DataFrame) -> pd.Series[Any]:
@@ -120,4 +165,6 @@ def _print(part: Shown, as_json: bool) -> None:
     terminal = console()
     terminal.print(Rule(part.title, align="left"))
     terminal.print(part.answer)
+    for line in remarks(part.answer):
+        terminal.print(f"remark: {line}")
     terminal.print()

@@ -7,6 +7,7 @@ Out: on a terminal a line with the two bounds closing in; of an audit elsewhere 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -64,3 +65,27 @@ def _duration(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class Beat:
+    """A sign of life on stderr while one step takes long: what is done, then every few seconds for how long."""
+
+    EVERY = 3.0  # seconds
+
+    def __init__(self, doing: str) -> None:
+        self.doing, self._over = doing, threading.Event()
+
+    def __enter__(self) -> Beat:
+        self.began = time.perf_counter()
+        say(f"mace: {self.doing} ..", err=True)
+        self._thread = threading.Thread(target=self._tick, daemon=True)
+        self._thread.start()
+        return self
+
+    def _tick(self) -> None:
+        while not self._over.wait(self.EVERY):
+            say(f"mace: {self.doing}, {_duration(time.perf_counter() - self.began)}", err=True)
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()

@@ -31,7 +31,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 docs: $(STAMP)  ## the documentation as a site, in build/site; every block of code in it is run by the tests
-	@$(BIN)/python -m mkdocs build --quiet --strict --site-dir build/site && echo 'build/site/index.html'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --site-dir build/site && echo 'build/site/index.html'
 
 demo: $(STAMP)  ## explain decisions of models trained on a small loan table
 	@$(BIN)/mace demo

@@ -1,0 +1,75 @@
+"""The documentation: every block of code runs, every command works, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from typer.testing import CliRunner
+
+from mace import datasets
+from mace.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+QUICK = {"index.md", "messages.md"}
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[] if page.name in QUICK else [pytest.mark.slow])
+        for page in PAGES
+        if blocks(page, "python")
+    ],
+)
+def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for code in blocks(page, "python"):
+            exec(compile(code, page.name, "exec"), space)
+    assert "refused" in printed.getvalue() or page.name not in ("index.md", "explain.md", "menu.md")
+
+
+@pytest.mark.slow
+def test_every_command_of_the_pages_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loans = datasets.load("loans")
+    forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(loans.space.encode(loans.X), loans.y)
+    joblib.dump(forest, "forest.joblib")
+    commands = [line for page in PAGES for block in blocks(page, "sh") for line in block.splitlines() if line]
+    assert len(commands) >= 6
+    for command in commands:
+        run = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert run.exit_code == 0, f"{command}\n{run.output}"
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocstrings")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert built.returncode == 0 and "WARNING" not in built.stderr, built.stderr
+    api = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+    assert "<li><code>space</code>:" in api and not re.search(r"(src|href)=\"https?://[^\"]*(font|cdn)", api)
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(f": {page.name}" in listed for page in PAGES)

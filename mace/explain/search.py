@@ -219,6 +219,8 @@ def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
     if gap is None and rgap is None:
         if not oracle.optimises:
             return Gap(Fraction(1, 10**6), Fraction(1, 1000))
+        if oracle.name == "forms":
+            return Gap(Fraction(1, 10**9), Fraction(1, 10**6))
         return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
     return asked_gap(gap, rgap)
 

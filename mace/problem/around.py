@@ -122,6 +122,8 @@ def program_inputs(program: Program, axes: Sequence[Axis], point: Point) -> dict
 
 def program_distance(distance: DistanceProgram, axes: Sequence[Axis], point: Point) -> Fraction:
     """The value of a distance program at a point."""
+    if distance.forms is not None:
+        return distance.forms.of(axes, point)
     from mace.language import run
 
     return exact(run(distance.program, program_inputs(distance.program, axes, point)))

@@ -19,7 +19,9 @@ from mace.base.exact import as_written, exact
 from mace.errors import MaceError
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import Level
-from mace.problem.programs import sort_of
+from mace.problem.distance import DistanceProgram
+from mace.problem.forms import Forms
+from mace.problem.programs import distance_program, sort_of
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -32,9 +34,15 @@ RIDGE = 1e-6
 DIGITS = 6
 
 
-def closeness_program(space: Space, rows: pd.DataFrame) -> str:
-    """The text of the distance program; raises MaceError where too few rows lack nothing."""
+def closeness(space: Space, rows: pd.DataFrame) -> DistanceProgram:
+    """The distance; raises MaceError where too few rows lack nothing."""
     mixing = mixing_of(space, rows)
+    forms = Forms(tuple(map(tuple, mixing)), tuple(space.columns))
+    return DistanceProgram(distance_program(_text(space, mixing), space), "closeness", forms)
+
+
+def _text(space: Space, mixing: list[list[Fraction]]) -> str:
+    """The distance as a program."""
     prefix = "change_"
     while any(name.startswith(prefix) for name in space.names):
         prefix += "_"

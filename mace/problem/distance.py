@@ -22,6 +22,7 @@ from mace.errors import MaceError, NumberError
 
 if TYPE_CHECKING:
     from mace.language import Program
+    from mace.problem.forms import Forms
     from mace.space.axes import Point
 
 
@@ -91,10 +92,14 @@ def _charges(norm: Norm) -> tuple[Charge, ...]:
 
 @dataclass(frozen=True, slots=True)
 class DistanceProgram:
-    """A distance given as a core-language program; inputs are features `x` and start values `start_x`."""
+    """A distance given as a core-language program; inputs are features `x` and start values `start_x`.
+
+    forms: the same as a sum of absolute values of linear forms, where it is one.
+    """
 
     program: Program
     name: str = "program"
+    forms: Forms | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,12 +199,10 @@ def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
 
 
 def _closeness(space: Space, background: pd.DataFrame | None) -> Priority:
-    from mace.problem.closeness import closeness_program
+    from mace.problem.closeness import closeness
 
     assert background is not None
-    return Priority(
-        DistanceProgram(distance_program(closeness_program(space, background), space), "closeness"), "closeness"
-    )
+    return Priority(closeness(space, background), "closeness")
 
 
 def _cost(prices: Mapping[str, object] | None, space: Space) -> Priority:

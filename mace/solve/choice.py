@@ -12,17 +12,21 @@ from typing import NamedTuple
 
 from mace.base.meant import meant
 from mace.errors import MaceError
+from mace.problem.distance import DistanceProgram
 from mace.problem.question import Question
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.forms.prover import FormsOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Oracle
 from mace.tables.table import Ensemble, Formula
 
 ORACLES = ("auto", "ensembles", "networks", "smt", "z3", "cvc5")
-PROVERS: dict[str, type[EnsembleOracle] | type[NetworkOracle]] = {
+PROVERS: dict[str, type[EnsembleOracle] | type[NetworkOracle] | type[FormsOracle]] = {
     "ensembles": EnsembleOracle,
     "networks": NetworkOracle,
+    "forms": FormsOracle,
 }
+NO_CERTIFICATE = "no certificate: it holds no multipliers of forms, by which this was proved"
 
 
 class Chosen(NamedTuple):
@@ -42,7 +46,7 @@ def choose(question: Question, name: str = "auto") -> Chosen:
     prover = _made_for(question) if name == "auto" else name if name in PROVERS else None
     reason = PROVERS[prover].accepts(question) if prover is not None else None
     if prover is not None and reason is None:
-        return Chosen(PROVERS[prover](question), "")
+        return Chosen(PROVERS[prover](question), NO_CERTIFICATE if prover == "forms" else "")
     if name in PROVERS:
         raise MaceError(f"the oracle {name!r} does not take this question: {reason}", hint='Use oracle="auto".')
     from mace.solve.smt.oracle import SOLVERS, SmtOracle
@@ -53,9 +57,11 @@ def choose(question: Question, name: str = "auto") -> Chosen:
 
 
 def _made_for(question: Question) -> str | None:
-    """The prover for a kind of model; None for programs."""
+    """The prover for a kind of model, and of distance; None for programs."""
     if isinstance(question.model, Formula):
         return None
+    if isinstance(question.distance, DistanceProgram) and question.distance.forms is not None:
+        return "forms"
     return "ensembles" if isinstance(question.model, Ensemble) else "networks"
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,11 @@ class Relaxation:
         self.columns = _columns(self.ground, forest)
         self.largest = bool(self.ground.top.any() or self.ground.level_top.any())
         self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), boxes)
-        self.framed = self.frame()
+
+    @cached_property
+    def framed(self) -> Frame:
+        """The arrays for compiled code, made once."""
+        return self.frame()
 
     def _sides(self, entered: list[dict[Any, int]], boxes: list[dict[int, Any]]) -> tuple[Sides, Array, Array]:
         """The rows of sides; and, in pairs, each leaf and each row on whose side it lies whole."""

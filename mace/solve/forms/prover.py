@@ -1,0 +1,74 @@
+"""The prover for sums of absolute values of linear forms ("closeness"), before tree ensembles and linear models.
+
+In:  a question whose distance has `Forms`.
+Out: the nearest point with the goal, to within the gap, and a bound that doubles cannot have made too large.
+Promise: as every oracle. It writes no proofs: no certificate holds multipliers of forms.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mace.base.deadline import TimeOverError
+from mace.problem.distance import DistanceProgram
+from mace.problem.question import Question
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.witnesses import Witnessing
+from mace.space.axes import Point
+from mace.tables.table import Ensemble, Network
+
+
+class FormsOracle(Witnessing):
+    """Answers about one question, see `mace.solve.protocol`."""
+
+    name = "forms"
+    optimises = True
+
+    @staticmethod
+    def accepts(question: Question) -> str | None:
+        """Why this prover does not take a question; None if it does."""
+        if not isinstance(question.distance, DistanceProgram) or question.distance.forms is None:
+            return "the distance is no sum of absolute values of linear forms"
+        if any(axis.may_lack or axis.lacks for axis in question.axes):
+            return "a value may be missing"
+        if isinstance(question.model, Ensemble):
+            from mace.solve.ensembles.cells import refusal
+            from mace.solve.forms.frame import grounding
+
+            return refusal(grounding(question))
+        if not isinstance(question.model, Network) or len(question.model.layers) > 1:
+            return f"it takes trees and linear models, and the model is a {question.model.name}"
+        bent = next((c for c in question.columns if c.values is None and not c.is_affine), None)
+        return None if bent is None else f"the column `{bent.name}` is not a linear function of its feature"
+
+    def ask(
+        self,
+        radius: Fraction | None,
+        limits: Limits,
+        *,
+        strict: bool = False,
+        best: Point | None = None,
+        gap: Gap = Gap(),  # noqa: B008
+        replay: Replay | None = None,
+    ) -> Reply:
+        """Find the nearest point with the goal, to within the gap, or prove that there is none (within the radius)."""
+        from mace.solve.forms.search import Search
+
+        self.witnesses.replay = replay
+        search = Search(self.witnesses, best, gap, limits.deadline)
+        why = ""
+        try:
+            search.run()
+        except TimeOverError as over:
+            why = str(over)
+        lower = search.lower()
+        if search.stuck and not why and lower is not None and not search.closed(float(lower)):
+            why = self.witnesses.why
+        if lower is None and search.best is None:
+            return Refuted()
+        if search.best is None or search.distance is None:
+            return Unknown(why or "no point with the goal was found", lower)
+        if radius is not None and (search.distance > radius or strict and search.distance == radius):
+            beyond = lower is not None and (lower > radius or strict and lower >= radius)
+            return Refuted() if beyond else Unknown(why or "the bounds are not close enough", lower)
+        return Found(search.best, search.distance if lower is None else lower, None, why)

@@ -1,0 +1,109 @@
+"""Sums of absolute values of linear forms: the optimum is that of enumeration, and any multipliers bound it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import mace
+from mace.problem.closeness import _text
+from mace.problem.distance import DistanceProgram
+from mace.problem.forms import Forms
+from mace.problem.objectives import Priority
+from mace.problem.programs import distance_program
+from mace.problem.question import Question
+from mace.solve.forms.frame import Frame, Multipliers
+from mace.solve.forms.prover import FormsOracle
+from mace.space.axes import Axis, GridAxis, full, holds
+from tests.levels import plain, searched
+from tests.reference import points
+
+MIXED = [
+    2,
+    3,
+    8,
+    24,
+    29,
+    91,
+]  # forests and linear models, with a rule, exclusions, few changes, a goal of several parts
+
+
+def measured(seed: int) -> Question:
+    """A random question with a random sum of forms as its distance."""
+    question, rng = plain(seed), np.random.default_rng(seed)
+    size = len(question.space.columns)
+    weights = [[Fraction(int(rng.integers(-4, 5)), 4) + (1 if a == b else 0) for a in range(size)] for b in range(size)]
+    forms = Forms(tuple(map(tuple, weights)), tuple(question.space.columns))
+    program = distance_program(_text(question.space, weights), question.space)
+    return replace(question, distance=DistanceProgram(program, "closeness", forms))
+
+
+@pytest.mark.parametrize("seed", MIXED)
+def test_the_program_and_the_forms_are_the_same(seed: int) -> None:
+    question = measured(seed)
+    assert isinstance(question.distance, DistanceProgram)
+    by_program = replace(question, distance=replace(question.distance, forms=None))
+    for point in list(points(question))[::17]:
+        assert question.distance_of(point) == by_program.distance_of(point)
+
+
+@pytest.mark.parametrize("seed", MIXED)
+def test_the_nearest_point_is_that_of_enumeration(seed: int) -> None:
+    question = measured(seed)
+    assert FormsOracle.accepts(question) is None
+    level = searched(question, (Priority(question.distance, "closeness"),)).levels[0]
+    found = [question.distance_of(p) for p in points(question) if question.obeys(p) and question.has_goal(p)]
+    if not found:
+        assert level.status == "infeasible"
+        return
+    assert level.status == "optimal"
+    assert level.exact_distance is not None
+    assert level.exact_lower_bound <= min(found) <= level.exact_distance <= min(found) * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("seed", MIXED)
+def test_any_multipliers_give_a_bound(seed: int) -> None:
+    question, rng = measured(seed), np.random.default_rng(seed)
+    for part in range(len(question.goal.decision)):
+        frame = Frame(question, part)
+        for _ in range(10):
+            box = tuple(_part(axis, rng) for axis in question.axes)
+            prices = 0 if frame.trees is None else len(frame.trees.sides)
+            by = Multipliers(
+                rng.uniform(-1, 1, frame.forms), rng.exponential(2.0, len(frame.need)), rng.exponential(1.0, prices)
+            )
+            alone = replace(question, goal=replace(question.goal, decision=(question.goal.decision[part],)))
+            inside = [p for p in points(question) if all(map(holds, box, p)) and alone.has_goal(p)]
+            least = min((float(question.distance_of(p)) for p in inside), default=np.inf)
+            assert frame.bound(box, by) <= least
+
+
+def _part(axis: Axis, rng: np.random.Generator) -> tuple[int, int] | int:
+    """A part of an axis."""
+    side = full(axis)
+    if isinstance(axis, GridAxis):
+        low, high = sorted(int(rng.integers(axis.lower, axis.upper + 1)) for _ in range(2))
+        return low, high
+    assert isinstance(side, int)
+    levels = [k for k in range(axis.count) if side >> k & 1]
+    return sum(1 << int(k) for k in rng.permutation(levels)[: int(rng.integers(1, len(levels) + 1))])
+
+
+def test_closeness_before_a_linear_model_says_that_it_has_no_certificate() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 79, 200), "job": rng.choice(["a", "b", "c"], 200)})
+    rows["income"] = rows.age * 40.0 + rng.normal(0, 300, 200)
+    space = mace.Space.from_frame(rows)
+    good = (rows.income + 500 * (rows.job == "c") > 2300).astype(int)
+    model = LogisticRegression(max_iter=2000).fit(space.encode(rows), good)
+    refused = int(np.flatnonzero(model.predict(space.encode(rows)) == 0)[0])
+    answer = mace.explain(model, space, rows.iloc[refused], goal=1, objectives=["closeness"], background=rows)
+    assert (answer.status, answer.oracle) == ("optimal", "forms")
+    assert any(note.startswith("no certificate") for note in answer.notes)
+    assert answer.distance is not None
+    assert 0 <= answer.distance - answer.lower_bound <= 2e-6 * answer.distance

@@ -26,7 +26,7 @@ from mace.space.columns import Column
 from mace.tables import leaves
 from mace.tables.decide import moved_by_cast, settled
 from mace.tables.margins import compare_slack
-from mace.tables.table import Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of
+from mace.tables.table import Bools, Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of, predicted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,14 +161,25 @@ class _Said:
             return
         scores = self.scores[list(places)]
         if not self.table.classes:
-            far = ~(np.abs(np.array(answers, dtype=np.float64) - scores[:, 0]) <= self.error[0])
-            for k in np.flatnonzero(far)[:1].tolist():
-                raise self._apart(places[k], answers[k], float(scores[k, 0]))
+            for k in np.flatnonzero(~self._near(np.array(answers, dtype=np.float64), scores))[:1].tolist():
+                raise self._apart(places[k], answers[k], float(predicted(self.table, scores[[k]])[0]))
             return
         for k in np.flatnonzero(settled(self.compares, scores, self.error)).tolist():
             ours = self._decision(scores[k])
             if answers[k] != ours:
                 raise self._apart(places[k], answers[k], ours)
+
+    def _near(self, answers: Floats, scores: Floats) -> Bools:
+        """Which numbers the scores may have given, within their rounding error and that of an exponential."""
+        assert self.error is not None
+        link = self.table.link
+        if link is None:
+            return np.asarray(np.abs(answers - scores[:, 0]) <= self.error[0], dtype=np.bool_)
+        coarse = 1e-5 if "float32" in (self.table.dtype, link.dtype) else 1e-12
+        low, high = (predicted(self.table, scores + side * self.error[0]) for side in (-1.0, 1.0))
+        with np.errstate(invalid="ignore", over="ignore"):  # both may be infinite
+            slack = coarse * np.minimum(np.abs(high) + 1.0, 1e300)
+            return np.asarray((answers >= low - slack) & (answers <= high + slack) | (answers == high), dtype=np.bool_)
 
     def compare_probabilities(self, places: Sequence[int], answers: Floats) -> None:
         """Raise ModelError where the library's probabilities are not those that follow from the scores."""

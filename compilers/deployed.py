@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.tables.table import decided, decision_of
+from mace.tables.table import decided, decision_of, predicted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,7 @@ def decide(table: Any, row: Rows) -> Any:
     for index, label in enumerate(table.classes):
         if decided(decision_of(table, index), scores):
             return label
-    return float(scores[0])
+    return float(predicted(table, scores[None, :])[0])
 
 
 def names_of(part: Any) -> tuple[str, ...] | None:

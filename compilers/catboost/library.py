@@ -14,31 +14,30 @@ from mace.compilers.catboost.reader import read_content, read_model
 from mace.compilers.deployed import Deployed, Given
 from mace.compilers.library import Categories, FileType, Intake, Library, Reader
 from mace.compilers.model_file import Format, ModelFile
-from mace.tables.table import Table
+from mace.tables.table import Ensemble, Table
 
 
 def _deployed(model: Any, given: Given, table: Table | None = None) -> Deployed:
-    """Classes as CatBoostClassifier gives them, in one dimension; of a model without classes its raw value.
+    """Classes as CatBoostClassifier gives them, in one dimension; of a model without classes its number.
 
     table: of a file, whose loss the library is not told.
     """
     names = tuple(map(str, model.feature_names_))
     known = None if names == tuple(map(str, range(len(names)))) or not all(names) else names
-    classes = bool(table.classes) if table is not None else _has_classes(model)
+    known_table = read_model(model) if table is None else table
+    assert isinstance(known_table, Ensemble)
+    classes = bool(known_table.classes)
+    kind = "Class" if classes else "RawFormulaVal" if known_table.link is None else "Exponent"
     two = len(np.asarray(model.classes_)) == 2 if classes else False
 
     def predict(frame: Any) -> Any:
-        said = model.predict(given(frame), prediction_type="Class" if classes else "RawFormulaVal", thread_count=1)
+        said = model.predict(given(frame), prediction_type=kind, thread_count=1)
         return np.asarray(said).reshape(len(frame))
 
     def probabilities(frame: Any) -> Any:
         return np.asarray(model.predict(given(frame), prediction_type="Probability", thread_count=1))
 
     return Deployed(predict, known, "", probabilities if two else None)
-
-
-def _has_classes(model: Any) -> bool:
-    return bool(len(np.asarray(getattr(model, "classes_", ()))))
 
 
 def _made(content: Content) -> Any:
@@ -70,7 +69,7 @@ LIBRARY = Library(
     deployed=_deployed,
     readers={
         "catboost.CatBoostClassifier": Reader(read_model, "exact sums, margin for probabilities", _REFUSED),
-        "catboost.CatBoostRegressor": Reader(read_model, "exact", _REFUSED),
+        "catboost.CatBoostRegressor": Reader(read_model, "exact; margin for log links", _REFUSED),
         "catboost.CatBoost": Reader(read_model, "exact sums, margin for probabilities", _REFUSED),
     },
     files=(FileType((".json",), lambda path, _: ModelFile(path, FORMAT, load(path)), holds=is_model),),

@@ -28,6 +28,7 @@ LARGEST_FILE = 2**28  # bytes; JSON takes some twelve times as much when it is r
 MOST_COLUMNS, MOST_SPLITS, MOST_OUTPUTS, DEEPEST = 2**24, 2**24, 2**16, 16
 DEEPEST_GROWN = 200  # levels of a tree that is not symmetric
 TWO, MANY = ("Logloss", "CrossEntropy"), ("MultiClass", "MultiClassOneVsAll")
+EXPONENTIALS = ("Poisson", "Tweedie")
 NUMBERS = ("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Expectile", "Lq")
 _DAMAGED = "the CatBoost model is damaged: it"
 _UNREAD = {
@@ -161,12 +162,9 @@ def _loss(info: Fields) -> str:
         except (ValueError, RecursionError):
             raise info.wrong("has `params` that cannot be read") from None
     loss = fields_of(parameters, info.where, "`params`").fields("loss_function").text("type")
-    if loss not in (*TWO, *MANY, *NUMBERS):
-        links = loss in ("Poisson", "Tweedie")
-        raise ModelError(
-            f"CatBoost's loss {loss[:60]!r} is not supported" + (": it predicts the exponential" if links else ""),
-            hint=f"Supported are {', '.join((*TWO, *MANY, *NUMBERS))}.",
-        )
+    known = (*TWO, *MANY, *NUMBERS, *EXPONENTIALS)
+    if loss not in known:
+        raise ModelError(f"CatBoost's loss {loss[:60]!r} is not supported", hint=f"Supported are {', '.join(known)}.")
     return loss
 
 
@@ -210,7 +208,7 @@ def _scale(whole: Fields) -> tuple[float, tuple[float, ...]]:
 
 def _classes(info: Fields, loss: str, outputs: int) -> tuple[Label, ...]:
     """The classes, as the library's `predict` gives them."""
-    if loss in NUMBERS:
+    if loss in (*NUMBERS, *EXPONENTIALS):
         if outputs != 1:
             raise info.wrong(f"has {outputs} outputs, which do not go with {loss!r}")
         return ()

@@ -8,7 +8,8 @@ ModelError. Of a model with categories, the columns are the places of these in t
 How the library decides (checked against 1.2 row by row, alone and in batches): inputs are float32; a split says yes
 where x > border, and of a category where its hash is the split's; NaN counts as less than every number ("AsFalse",
 "AsIs") or as more ("AsTrue"); leaves are added from zero in float64, in the order of the trees, then multiplied by the
-scale, and the bias is added last; the second class is raw > logit(threshold), else the first of the largest.
+scale, and the bias is added last; the second class is raw > logit(threshold), else the first of the largest;
+Poisson and Tweedie predict exp(raw).
 Its own reader of JSON rounds numbers off by up to 3 units in the last place, so that the same file has other last bits
 in the library than it says: `error` covers both.
 """
@@ -24,7 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.compilers.catboost.model import TWO, Content, Grown, Node, Oblivious, checked
+from mace.compilers.catboost.model import EXPONENTIALS, TWO, Content, Grown, Node, Oblivious, checked
 from mace.compilers.sklearn.common import name_of
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
@@ -96,7 +97,7 @@ def _table(content: Content, misread: float, classes: tuple[Label, ...] | None) 
         name=f"CatBoost {content.loss}",
         error=error,
         decisions=decisions,
-        link=Link("logistic") if content.loss in TWO else None,
+        link=Link("logistic") if content.loss in TWO else Link("exp") if content.loss in EXPONENTIALS else None,
     )
 
 

@@ -24,7 +24,8 @@ def _small(frame: Any, labels: Any) -> Any:
     return ExplainableBoostingClassifier(**options).fit(frame, labels)
 
 
-_EBM = Reader(read_ebm, "exact", "log links; categories that are neither texts nor whole numbers")
+_REFUSED = "categories that are neither texts nor whole numbers"
+_EBM = Reader(read_ebm, "exact; margin for probabilities and log links", _REFUSED)
 LIBRARY = Library(
     name="interpret",
     package="interpret",

@@ -4,11 +4,11 @@ In:  a fitted ExplainableBoostingClassifier or ExplainableBoostingRegressor, or 
 Out: an Ensemble of one tree a term whose scores are `decision_function` (of a regressor: `predict`), bit by bit.
      Of a nominal feature the column is the number of the category's bin (`step_of` looks it up), one more than the
      last where it was never seen.
-Promise: every shape and number is checked; a log link is a ModelError.
+Promise: every shape and number is checked.
 How the library decides (glassbox/_ebm/_bin.py, checked against 0.7 row by row): a number is in the bin after the last
 cut that is <= it; missing values are in bin 0 of every feature; a term of several features uses the coarser bins of
 each where it has some; scores are the intercept, then the terms in order, in float64; class 1 is score > 0, else the
-first of the largest.
+first of the largest; the link "log" predicts exp(score).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from mace.errors import ModelError
 from mace.tables.table import Ensemble, Floats, Link, Rule, Tree
 
 _LAST = float(np.finfo(np.float64).max)
-_LINKS = ("identity", "logit", "mlogit", "vlogit")
+_LINKS = ("identity", "log", "logit", "mlogit", "vlogit")
+_NUMBERS = ("identity", "log")
 
 
 def read_ebm(model: Any) -> Ensemble:
@@ -34,11 +35,11 @@ def read_ebm(model: Any) -> Ensemble:
     if link not in _LINKS:
         raise ModelError(
             f"{name_of(model)} with the link {link!r} is not supported",
-            hint="Fit a regressor with a loss that predicts the score itself, for instance objective='rmse'.",
+            hint="It knows one class only: no input has another decision.",
         )
-    classes = () if link == "identity" else labels_of(model)
-    outputs = 1 if link in ("identity", "logit") else len(classes)
-    if len(classes) != (0 if link == "identity" else 2 if link == "logit" else outputs):
+    classes = () if link in _NUMBERS else labels_of(model)
+    outputs = 1 if link in (*_NUMBERS, "logit") else len(classes)
+    if len(classes) != (0 if link in _NUMBERS else 2 if link == "logit" else outputs):
         raise ModelError(f"{name_of(model)} is damaged: {len(classes)} classes do not go with the link {link!r}")
     scores = fitted(model, "term_scores_")
     if len(scores) != len(features):
@@ -58,7 +59,7 @@ def read_ebm(model: Any) -> Ensemble:
         cast="float64",
         test="<=",
         name=name_of(model),
-        link=Link("logistic") if link == "logit" else None,
+        link=Link("logistic") if link == "logit" else Link("exp") if link == "log" else None,
     )
 
 

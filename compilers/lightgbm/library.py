@@ -50,7 +50,7 @@ LIBRARY = Library(
     deployed=_deployed,
     readers={
         "lightgbm.LGBMClassifier": Reader(read_wrapper, _SUMS, _REFUSED),
-        "lightgbm.LGBMRegressor": Reader(read_wrapper, "exact", _REFUSED),
+        "lightgbm.LGBMRegressor": Reader(read_wrapper, "exact; margin for log links", _REFUSED),
         "lightgbm.Booster": Reader(read_booster, _SUMS, _REFUSED),
     },
     files=(FileType((".txt",), lambda path, _: ModelFile(path, FORMAT, load(path))),),

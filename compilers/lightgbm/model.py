@@ -28,6 +28,7 @@ VERSIONS = ("v3", "v4")
 LARGEST_FILE = 2**30
 MOST_OUTPUTS = 2**16
 MOST_NODES = 10_000_000
+EXPONENTIALS = ("poisson", "gamma", "tweedie")
 NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 MANY = ("multiclass", "softmax")
 _HEADER = (
@@ -104,10 +105,10 @@ def _objective(header: Mapping[str, str]) -> tuple[int, str]:
     outputs = whole(header, "num_tree_per_iteration", 1, MOST_OUTPUTS)
     classes = whole(header, "num_class", 1, MOST_OUTPUTS)
     name, *options = given.split(" ")
-    if name not in ("binary", *MANY, *NUMBERS) or "sqrt" in options or (name in MANY) != (outputs > 1):
+    if name not in ("binary", *MANY, *NUMBERS, *EXPONENTIALS) or "sqrt" in options or (name in MANY) != (outputs > 1):
         raise ModelError(
             f"LightGBM's objective {given[:60]!r} with {outputs} outputs is not supported",
-            hint=f"Supported are binary, multiclass, {', '.join(NUMBERS)}.",
+            hint=f"Supported are binary, multiclass, {', '.join((*NUMBERS, *EXPONENTIALS))}.",
         )
     named = dict(option.split(":", 1) for option in options if ":" in option)
     expected = "sigmoid" if name == "binary" else "num_class" if name in MANY else ""

@@ -10,7 +10,8 @@ to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 wher
 number in a categorical column goes left if it is in the node's set once what follows the point is cut off (-0.5 is 0),
 NaN, others and numbers beyond a C int go right; raw scores add
 the leaves from zero in float64, in order; class 1 is
-1 / (1 + exp(-sigmoid * score)) > 1/2, else the first of the largest.
+1 / (1 + exp(-sigmoid * score)) > 1/2, else the first of the largest. "poisson", "gamma" and "tweedie" predict
+exp(score).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.lightgbm.model import MANY, checked
+from mace.compilers.lightgbm.model import EXPONENTIALS, MANY, checked
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
@@ -100,7 +101,11 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         test="<=",
         name=f"LightGBM {objective}",
         decisions=(first, second) if objective == "binary" else None,
-        link=Link("logistic", slope=steep) if objective == "binary" else None,
+        link=Link("logistic", slope=steep)
+        if objective == "binary"
+        else Link("exp")
+        if objective in EXPONENTIALS
+        else None,
         # The rule's own slack is for a sigmoid of steepness 1; a flatter one is in doubt further from its middle.
         error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep,
     )

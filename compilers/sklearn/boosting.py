@@ -8,7 +8,7 @@ float32; from the scores of `init_`, each stage adds rate * value, the product r
 class 1 is score >= 0. (Builds for processors with fused multiply-add round once only; those of x86-64 do not use it.)
 How HistGradientBoosting decides (_hist_gradient_boosting/_predictor.pyx): float64 inputs compared with float64
 thresholds; NaN goes where the node says; a category goes left if it is in the node's bit set, right if it was seen in
-training, else as NaN does; class 1 is score > 0.
+training, else as NaN does; class 1 is score > 0; the losses "poisson" and "gamma" predict exp(score).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from mace.compilers.tree_arrays import checked
 from mace.errors import ModelError
 from mace.tables.members import Members, equal_to
 from mace.tables.table import Ensemble, Floats, Label, Link, Rule, Tree
+
+_EXPONENTIALS = ("poisson", "gamma")
 
 
 def read_boosting(model: Any) -> Ensemble:
@@ -58,11 +60,8 @@ def read_hist_boosting(model: Any) -> Ensemble:
     """The table of HistGradientBoostingClassifier or HistGradientBoostingRegressor."""
     stages, columns, classes = fitted(model, "_predictors"), columns_of(model), _classes(model)
     outputs = len(classes) if len(classes) > 2 else 1
-    if not classes and model.loss not in ("squared_error", "absolute_error", "quantile"):
-        raise ModelError(
-            f"{name_of(model)} with loss={model.loss!r} predicts the exponential of its score, which is not supported",
-            hint='Use loss="squared_error", or predict the logarithm.',
-        )
+    if not classes and model.loss not in ("squared_error", "absolute_error", "quantile", *_EXPONENTIALS):
+        raise ModelError(f"{name_of(model)} with loss={model.loss!r} is not supported")
     source, known = _categories(model, columns)
     _refuse_other_bins(model, columns)
     trees = []
@@ -78,7 +77,11 @@ def read_hist_boosting(model: Any) -> Ensemble:
         cast="float64",
         test="<=",
         name=name_of(model),
-        link=Link("logistic") if len(classes) == 2 else None,
+        link=Link("logistic")
+        if len(classes) == 2
+        else Link("exp")
+        if not classes and model.loss in _EXPONENTIALS
+        else None,
     )
 
 

@@ -6,16 +6,18 @@ from typing import Any
 
 from mace.compilers.deployed import as_estimator
 from mace.compilers.library import Categories, FileType, Library, Reader
-from mace.compilers.sklearn import calibrated, thresholded
+from mace.compilers.sklearn import calibrated, thresholded, transformed
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.categories import step_of, takes_raw, types_of
 from mace.compilers.sklearn.common import fitted
 from mace.compilers.sklearn.ensembles import read_adaboost, read_bagging, read_isolation, read_voting
-from mace.compilers.sklearn.linear import read_line, read_linear
+from mace.compilers.sklearn.linear import read_exponential, read_line, read_linear
 from mace.compilers.sklearn.mlp import read_mlp
 from mace.compilers.sklearn.naive_bayes import read_bernoulli, read_complement, read_multinomial
 from mace.compilers.sklearn.one_vs_rest import read_one_vs_rest
 from mace.compilers.sklearn.skops_model import open_skops
+from mace.compilers.sklearn.stacking import read_stacking, read_votes
+from mace.compilers.sklearn.svm import read_svm
 from mace.compilers.sklearn.trees import read_forest, read_tree
 
 
@@ -39,8 +41,11 @@ _OUTPUTS = "several outputs"
 _CERTAIN = "probabilities of 0 and 1 (`alpha=0`)"
 _LABELS = "several labels a row"
 _MEMBERS = "members other than trees"
+_STACKED = "members with sigmoids, networks, pipelines; trees and linear models together"
+_FINAL = f"final estimators that are not linear; `passthrough`; {_STACKED}"
 _LINE = Reader(read_line, "margin")
 _LINE_OF_ONE = Reader(read_line, "margin", _OUTPUTS)
+_EXPONENTIAL = Reader(read_exponential, "margin")
 _LINEAR = Reader(read_linear, "margin")
 _RIDGE = Reader(read_linear, "margin", _LABELS)
 _LINEAR_CLASSES = {
@@ -53,10 +58,11 @@ _LINEAR_CLASSES = {
     "sklearn.linear_model.Perceptron": _LINEAR,
     "sklearn.svm.LinearSVC": _LINEAR,
 }
+_MACHINE = Reader(read_svm, "margin", "kernels that are not linear; four classes and more; sparse rows")
 _TREE = Reader(read_tree, "exact", _OUTPUTS)
 _FOREST = Reader(read_forest, "exact", _OUTPUTS)
 _BOOSTING = Reader(read_boosting, "exact", "an `init` that is a model")
-_HISTOGRAMS = Reader(read_hist_boosting, "exact", "losses with a logarithmic link")
+_HISTOGRAMS = Reader(read_hist_boosting, "exact; margin for logarithmic links")
 _BAGGING = Reader(read_bagging, "exact", _MEMBERS)
 _MLP = Reader(read_mlp, "margin", f"hidden layers that are neither relu nor identity; {_LABELS}")
 _THRESHOLD = Reader(
@@ -65,6 +71,12 @@ _THRESHOLD = Reader(
     "scores that are neither linear nor of gradient boosting; probabilities of votes, AdaBoost, naive Bayes, of "
     "calibrations by temperature",
     inside=thresholded.inside,
+)
+_TRANSFORMED = Reader(
+    transformed.read_transformed,
+    "as the model inside; margin",
+    "transformers that are neither a StandardScaler nor a logarithm",
+    inside=transformed.inside,
 )
 
 LIBRARY = Library(
@@ -91,6 +103,9 @@ LIBRARY = Library(
         "sklearn.ensemble.VotingClassifier": Reader(
             read_voting, "exact for hard votes, else margin", "members other than trees; for soft votes, than forests"
         ),
+        "sklearn.ensemble.VotingRegressor": Reader(read_votes, "margin", _STACKED),
+        "sklearn.ensemble.StackingClassifier": Reader(read_stacking, "margin", _FINAL),
+        "sklearn.ensemble.StackingRegressor": Reader(read_stacking, "margin", _FINAL),
         "sklearn.ensemble.IsolationForest": Reader(read_isolation, "margin"),
         "sklearn.calibration.CalibratedClassifierCV": Reader(
             calibrated.read_calibrated,
@@ -119,7 +134,15 @@ LIBRARY = Library(
         "sklearn.linear_model.ElasticNetCV": _LINE,
         "sklearn.linear_model.HuberRegressor": _LINE,
         "sklearn.linear_model.SGDRegressor": _LINE,
+        "sklearn.linear_model.PoissonRegressor": _EXPONENTIAL,
+        "sklearn.linear_model.GammaRegressor": _EXPONENTIAL,
+        "sklearn.linear_model.TweedieRegressor": _EXPONENTIAL,
         "sklearn.svm.LinearSVR": _LINE,
+        "sklearn.svm.SVC": _MACHINE,
+        "sklearn.svm.NuSVC": _MACHINE,
+        "sklearn.svm.SVR": _MACHINE,
+        "sklearn.svm.NuSVR": _MACHINE,
+        "sklearn.compose.TransformedTargetRegressor": _TRANSFORMED,
         "sklearn.neural_network.MLPClassifier": _MLP,
         "sklearn.neural_network.MLPRegressor": _MLP,
     },
@@ -127,7 +150,8 @@ LIBRARY = Library(
         "sklearn.naive_bayes.GaussianNB": "Its scores are quadratic. LinearDiscriminantAnalysis has linear ones.",
         "sklearn.naive_bayes.CategoricalNB": "Encode its columns by OneHotEncoder, before a MultinomialNB.",
         "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": "LinearDiscriminantAnalysis has linear scores.",
-        "sklearn.compose.TransformedTargetRegressor": "Explain its regressor_, with the goal on the transformed scale.",
+        "sklearn.multioutput.MultiOutputClassifier": "Explain one of its estimators_: each decides one output.",
+        "sklearn.multioutput.MultiOutputRegressor": "Explain one of its estimators_: each predicts one output.",
     },
     files=(FileType((".skops",), open_skops),),
     categories=Categories(step_of, takes_raw, types_of),

@@ -3,6 +3,7 @@
 In:  LogisticRegression, LinearSVC, SGDClassifier, RidgeClassifier, Perceptron, their `CV` forms, or a subclass.
 Out: a Network of one layer. Its scores are `decision_function` up to the order of summation.
      LinearRegression, Ridge, Lasso, ElasticNet, HuberRegressor, LinearSVR, SGDRegressor: a Network of rule "value".
+     PoissonRegressor, GammaRegressor, TweedieRegressor: the same, with the link "exp".
 Promise: shapes and numbers are checked before use.
 How the library decides (LinearClassifierMixin.predict in sklearn/linear_model/_base.py, for all of them): two classes
 have one score, and class 1 is score > 0, strictly; more classes have one score each, and the first of the largest wins.
@@ -11,6 +12,7 @@ No probability is computed on the way, so no squashing can round.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,14 @@ def _link(model: Any) -> Link | None:
     if not hasattr(model, "predict_proba") or loss not in ("log_loss", "modified_huber"):
         return None
     return Link("logistic") if loss == "log_loss" else Link("steps", knots=((-1.0, 0.0), (1.0, 1.0)))
+
+
+def read_exponential(model: Any) -> Network:
+    """The table of PoissonRegressor, GammaRegressor or TweedieRegressor: the exponential of a score, or the score."""
+    link = type(fitted(fitted(model, "_base_loss"), "link")).__name__
+    if link not in ("LogLink", "IdentityLink"):
+        raise ModelError(f"{name_of(model)} with the link {link} is not supported")
+    return replace(read_line(model), link=Link("exp") if link == "LogLink" else None)
 
 
 def read_line(model: Any) -> Network:

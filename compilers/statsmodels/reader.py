@@ -1,7 +1,7 @@
 """Read statsmodels' results: linear predictors, and the links of models for two classes.
 
-In:  a result of Logit, Probit, GLM (Gaussian with the identity, Binomial), OLS, WLS, GLS, QuantReg or RLM, fitted on a
-     matrix or from a formula.
+In:  a result of Logit, Probit, Poisson, GLM (Gaussian with the identity, Binomial, any other family with a log link),
+     OLS, WLS, GLS, QuantReg or RLM, fitted on a matrix or from a formula.
 Out: a Network of one layer, without the constant column; its score is the linear predictor up to the order of
      summation.
 Promise: another model, family or link is a ModelError that names it.
@@ -30,7 +30,7 @@ _TURN = math.log(math.log(2))
 _UNIT = 2.0**-53
 
 
-def kind_of(model: Any) -> Literal["number", "classes"]:
+def kind_of(model: Any) -> Literal["number", "exponential", "classes"]:
     """What a result predicts; raises ModelError for models that are not read."""
     inner = fitted(model, "model")
     name = type(inner).__name__
@@ -38,11 +38,15 @@ def kind_of(model: Any) -> Literal["number", "classes"]:
         return "number"
     if name in ("Logit", "Probit"):
         return "classes"
+    if name == "Poisson":
+        return "exponential"
     if name != "GLM":
         raise _unsupported(name)
     family, link = type(inner.family).__name__, type(inner.family.link).__name__
     if family == "Gaussian" and link == "Identity":
         return "number"
+    if family != "Binomial" and link == "Log":
+        return "exponential"
     if family == "Binomial" and link in (*_HALF_AT_ZERO, "CLogLog", "LogLog"):
         return "classes"
     raise _unsupported(f"GLM of the family {family} with the link {link}")
@@ -51,7 +55,7 @@ def kind_of(model: Any) -> Literal["number", "classes"]:
 def _unsupported(name: str) -> ModelError:
     return ModelError(
         f"statsmodels' {name} is not supported",
-        hint="Supported are Logit, Probit, OLS and its kin, and GLM of the families Gaussian (identity) and Binomial.",
+        hint="Supported are Logit, Probit, Poisson, OLS and its kin, and GLM: Binomial, Gaussian, and any log link.",
     )
 
 
@@ -89,8 +93,8 @@ def read_results(model: Any) -> Table:
     if not len(rest):
         raise ModelError(f"{name} has no column but the constant one: it says the same of every input")
     layer = Layer(rest[:, None].copy(), np.array([bias]), "identity")
-    if kind == "number":
-        return Network((layer,), len(rest), "value", (), name=name)
+    if kind != "classes":
+        return Network((layer,), len(rest), "value", (), name=name, link=Link("exp") if kind == "exponential" else None)
     link = type(inner.family.link).__name__ if type(inner).__name__ == "GLM" else type(inner).__name__
     table = Network(
         (layer,), len(rest), "sigmoid", (0, 1), name=name, link=Link("logistic") if link == "Logit" else None

@@ -74,7 +74,7 @@ LIBRARY = Library(
     deployed=_deployed,
     readers={
         "xgboost.XGBClassifier": Reader(read_wrapper, _SUMS, _REFUSED),
-        "xgboost.XGBRegressor": Reader(read_wrapper, "exact", _REFUSED),
+        "xgboost.XGBRegressor": Reader(read_wrapper, "exact; margin for log links", _REFUSED),
         "xgboost.Booster": Reader(read_booster, _SUMS, _REFUSED),
     },
     files=(FileType((".json", ".ubj"), _open, lacking=(".json",)),),

@@ -37,16 +37,21 @@ MOST_SET_BITS = 2**31  # of all sets of categories: the library keeps a bit for 
 OBJECTIVES = {
     "binary:logistic": "two", "multi:softprob": "many", "multi:softmax": "many",
     "reg:squarederror": "number", "reg:absoluteerror": "number", "reg:pseudohubererror": "number",
+    "count:poisson": "exponential", "reg:gamma": "exponential", "reg:tweedie": "exponential",
 }  # fmt: skip
 # The parameters of objectives: only in training do they matter, but for the number of classes.
 _PARAMETERS = {
     "reg_loss_param": {"scale_pos_weight": "1"},
     "pseudo_huber_param": {"huber_slope": "1"},
     "softmax_multiclass_param": {},
+    "poisson_regression_param": {"max_delta_step": "0.7"},
+    "tweedie_regression_param": {"tweedie_variance_power": "1.5"},
 }
 _OF_OBJECTIVE = {
     "binary:logistic": "reg_loss_param", "reg:squarederror": "reg_loss_param",
     "reg:pseudohubererror": "pseudo_huber_param",
+    "count:poisson": "poisson_regression_param", "reg:gamma": "reg_loss_param",
+    "reg:tweedie": "tweedie_regression_param",
     "multi:softprob": "softmax_multiclass_param", "multi:softmax": "softmax_multiclass_param",
 }  # fmt: skip
 _DELETED = 2**31 - 1  # the column of a node that pruning took out of the tree

@@ -9,7 +9,8 @@ How the library decides (checked against 3.2 row by row, in batches and in place
 where x < t, where it is NaN and the node's default is left, or where its category is not in the node's set; a number's
 category is what comes before the point (0.5 has 0), negative numbers and categories never seen go left; the margin of
 `base_score` comes first, then the trees' leaves, in order, in float32; the class is 1 where
-1 / (1 + exp(-margin)) > 1/2, or the first of the largest.
+1 / (1 + exp(-margin)) > 1/2, or the first of the largest. "count:poisson", "reg:gamma" and "reg:tweedie" predict
+exp(margin).
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def read_document(
             hint="Keep the rounds that count, `booster[: booster.best_iteration + 1]`, and save those.",
         )
     labels = classes if classes is not None else tuple(range(2 if kind == "two" else outputs if kind == "many" else 0))
-    if len(labels) != (0 if kind == "number" else 2 if kind == "two" else outputs):
+    if len(labels) != (2 if kind == "two" else outputs if kind == "many" else 0):
         raise ModelError(f"the XGBoost model has {outputs} outputs and the classes {labels!r}")
     first: Decision = ((Compare(None, 0, -_HALF),),)
     second: Decision = ((Compare(0, None, _HALF, strict=True),),)
@@ -96,14 +97,14 @@ def read_document(
         ),
         columns=columns,
         start=_margins(parameters, objective, outputs),
-        rule="value" if kind == "number" else "sigmoid" if kind == "two" else "softmax",
+        rule="value" if not labels else "sigmoid" if kind == "two" else "softmax",
         classes=labels,
         cast="float32",
         test="<",
         dtype="float32",
         name=f"XGBoost {objective}",
         decisions=(first, second) if kind == "two" else None,
-        link=Link("logistic", dtype="float32") if kind == "two" else None,
+        link=Link("logistic" if kind == "two" else "exp", dtype="float32") if kind in ("two", "exponential") else None,
     )
 
 
@@ -124,7 +125,7 @@ def _tree(number: int, tree: Mapping[str, Any], group: int, columns: int, output
 
 
 def _margins(parameters: Mapping[str, Any], objective: str, outputs: int) -> Floats:
-    """The margins before the first tree: `base_score` is stored as a probability for "binary:logistic"."""
+    """The margins before the first tree: `base_score` is stored as what is predicted."""
     stored = json.loads(parameters["base_score"])
     scores = np.array(stored if isinstance(stored, list) else [stored], dtype=np.float32)
     if objective == "binary:logistic":
@@ -132,6 +133,10 @@ def _margins(parameters: Mapping[str, Any], objective: str, outputs: int) -> Flo
             raise ModelError(f"the XGBoost model is damaged: base_score {scores.tolist()} is no probability")
         odds = np.float32(1) / scores - np.float32(1)
         scores = np.array([-np.float32(math.log(float(odd))) for odd in odds], dtype=np.float32)  # logf, rounded right
+    elif OBJECTIVES[objective] == "exponential":
+        if not (scores > 0).all():
+            raise ModelError(f"the XGBoost model is damaged: base_score {scores.tolist()} is no exponential")
+        scores = np.array([np.float32(math.log(float(score))) for score in scores], dtype=np.float32)
     return np.broadcast_to(scores.astype(np.float64), (outputs,)).copy()
 
 

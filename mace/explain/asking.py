@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mace.explain.judge import Judge
-from mace.problem.goals import Classes, Value
 from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.tables.decide import class_of
@@ -45,8 +44,8 @@ class Asking:
         """Whether the model has the goal at a point; raises ModelError where its numbers contradict it."""
         if point not in self._said:
             known = None
-            # Of probabilities and margins the comparisons of scores are no more than an enclosure.
-            if isinstance(question.goal.wanted, (Classes, Value)) and not isinstance(question.model, Formula):
+            goal = question.goal
+            if goal.wanted is not None and not goal.enclosed and not isinstance(question.model, Formula):
                 known = question.has_goal(point)
             if known is None:
                 return self.ask(question, point)

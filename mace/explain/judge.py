@@ -124,9 +124,7 @@ class Judge:
         Raises ModelError where it is: then they bound nothing.
         """
         met, said = self.meets(question, point), question.has_goal(point)
-        # Probabilities and margins are only enclosed by comparisons of scores.
-        enclosed = isinstance(question.goal.wanted, (Probability, Margin))
-        if said is None or said == met or said and enclosed:
+        if said is None or said == met or said and question.goal.enclosed:
             return met
         raise self.contradiction(question, point, self.decide(question, point))
 

@@ -12,7 +12,13 @@ import math
 from fractions import Fraction
 
 from mace.errors import GoalError
-from mace.problem.goal_scores import exactly_between, fraction_between, linked_between, scores_apart
+from mace.problem.goal_scores import (
+    exactly_between,
+    exponential_between,
+    fraction_between,
+    linked_between,
+    scores_apart,
+)
 from mace.problem.goal_text import HINT_NUMBER, known, listed
 from mace.problem.goals import MARGIN_UNIT, Between, Classes, Margin, Probability, Value, Wanted
 from mace.problem.question import Goal
@@ -41,20 +47,22 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
             labels = known(goal.labels, table.classes)
             return Goal(text, labels, decision_for(table, labels), wanted=goal), table
         case Value():
-            return Goal(text, frozenset(), _value_decision(goal), wanted=goal), table
+            return Goal(text, frozenset(), _value_decision(goal, table), wanted=goal, enclosed=bool(table.link)), table
         case Probability():
             _ = known([goal.label], table.classes)
-            return Goal(text, frozenset(), _probable(goal, table), wanted=goal), table
+            return Goal(text, frozenset(), _probable(goal, table), wanted=goal, enclosed=True), table
         case Margin():
             _ = known([goal.label], table.classes)
             decision, moved = _leading(goal, table)
             if moved is not table:
                 validate(moved, "a lead over several classes")
-            return Goal(text, frozenset(), decision, wanted=goal), moved
+            return Goal(text, frozenset(), decision, wanted=goal, enclosed=True), moved
 
 
-def _value_decision(goal: Value) -> Decision:
+def _value_decision(goal: Value, table: Ensemble | Network) -> Decision:
     between = goal.between
+    if table.link is not None:
+        return (exponential_between(table.link, table.dtype, between.low, between.high, str(goal)),)
     return (fraction_between(0, between.low, between.high, between.low_strict, between.high_strict),)
 
 

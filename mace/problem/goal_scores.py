@@ -93,6 +93,34 @@ def linked_between(
     return tuple(part)
 
 
+def exponential_between(
+    link: Link, dtype: str, low: float | None, high: float | None, goal: str
+) -> tuple[Compare, ...]:
+    """A number that is the exponential of a score, or one less, within low..high, or within its last bits.
+
+    Raises GoalError where no number, or each, lies there.
+    """
+    computed_in = "float32" if "float32" in (dtype, link.dtype) else "float64"
+    unit = float(UNIT_ROUNDOFF_32 if computed_in == "float32" else UNIT_ROUNDOFF)
+    least, log = (0.0, math.log) if link.kind == "exp" else (-1.0, math.log1p)
+    part = []
+    for end, is_low in ((low, True), (high, False)):
+        if end is None:
+            continue
+        doubt = _UNITS * (unit * abs(end) + float(SMALLEST[computed_in]))
+        moved = end - doubt if is_low else end + doubt
+        if moved <= least:
+            if is_low:
+                continue  # every number is larger
+            raise GoalError(f"no input has the goal `{goal}`: the model predicts no number below {least:g}")
+        turn = log(moved)
+        blur = _UNITS * float(UNIT_ROUNDOFF) * abs(turn)  # of the logarithm
+        part.append(Compare(link.score, None, turn - blur) if is_low else Compare(None, link.score, -(turn + blur)))
+    if not part:
+        raise GoalError(f"every input has the goal `{goal}`: the model predicts numbers above {least:g}")
+    return tuple(part)
+
+
 def exactly_between(
     link: Link,
     dtype: str,

@@ -38,6 +38,7 @@ class Goal:
 
     labels: the classes wanted, where the goal is about classes.
     wanted: what the caller asked for (`mace.problem.goals`), by which the deployed model's own words are judged.
+    enclosed: whether the decision is no more than an enclosure: the last bits of an exponential are not in it.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Goal:
     decision: Decision
     results: frozenset[int] = frozenset()
     wanted: Wanted | None = None
+    enclosed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,11 @@ def measured(wanted: Wanted, table: Table) -> Measured:
     """A goal whose shortfall is a number; raises GoalError for one that has none."""
     if isinstance(table, Formula):
         raise GoalError("a program returns a class: how far it is from another one is no number")
+    if isinstance(wanted, Value) and table.link is not None:
+        raise GoalError(
+            f"how far `{wanted}` is missed is no difference of scores: {table.name} predicts their exponential",
+            hint="Ask for the nearest counterfactual, with a goal that can be met.",
+        )
     if not isinstance(wanted, Classes):
         return wanted
     if len(wanted.labels) != 1:

@@ -84,13 +84,14 @@ class Link:
            "logistic": that of class 1 is 1 / (1 + exp(-(slope * s + shift))), that of class 0 is one minus it.
            "steps": that of class 1 is the piecewise linear function through `knots`, constant beyond them.
            "odds": that of class 1 is 1 / (1 + ((1 - s + 1e-12) / (s + 1e-12)) ** slope), s being a probability itself.
+           "exp", "expm1": of a model without classes; the number that it predicts is exp(s), or exp(s) - 1.
     score: for the last three, which score s is.
     inside: s is not that score, but the probability of class 1 that this link makes of it.
     dtype: in which the library computes it: `mace.problem.goals` allows for its last bits.
     exact: "steps" that are `numpy.interp` of the float that it is given, bit by bit.
     """
 
-    kind: Literal["fraction", "logistic", "steps", "odds"]
+    kind: Literal["fraction", "logistic", "steps", "odds", "exp", "expm1"]
     slope: float = 1.0
     shift: float = 0.0
     score: int = 0
@@ -290,6 +291,16 @@ def class_decision(rule: Rule, outputs: int, index: int) -> Decision:
     if index == 1:
         return ((Compare(0, None, than, strict),),)
     return ((Compare(None, 0, -than, not strict),),)
+
+
+def predicted(table: Ensemble | Network, scores: Floats) -> Floats:
+    """What a model without classes predicts for scores of shape (rows, outputs), up to the last bits of an exponential;
+    shape (rows,)."""
+    found: Floats = scores[:, 0]
+    if table.link is not None:
+        with np.errstate(over="ignore"):
+            found = np.exp(found) if table.link.kind == "exp" else np.expm1(found)
+    return found
 
 
 def decision_of(table: Ensemble | Network, index: int) -> Decision:

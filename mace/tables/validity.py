@@ -54,7 +54,7 @@ def _fault(table: Ensemble | Network) -> str:
         checks += [lambda: _header(table), lambda: _trees(table)]
     else:
         checks += [lambda: _one_of("dtype", table.dtype, DTYPES), lambda: _layers(table)]
-    checks += [lambda: _decides(table), lambda: _linked(table.link, table.outputs)]
+    checks += [lambda: _decides(table), lambda: _linked(table.link, table.outputs, len(table.classes))]
     return next((fault for check in checks if (fault := check())), "")
 
 
@@ -229,7 +229,9 @@ def _compare_fault(compare: Compare, outputs: int) -> str:
     return ""
 
 
-def _linked(link: Link | None, outputs: int) -> str:
+def _linked(link: Link | None, outputs: int, classes: int) -> str:
+    if link is not None and (link.kind in ("exp", "expm1")) == (classes > 0):
+        return f"its {link.kind!r} does not go with {classes} classes"
     while link is not None:
         numbers = [link.slope, link.shift, *(x for knot in link.knots for x in knot)]
         if not all(math.isfinite(x) for x in numbers) or not 0 <= link.score < outputs:

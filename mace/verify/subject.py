@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from mace.base.values import plain
-from mace.errors import MaceError, RowError
+from mace.errors import GoalError, MaceError, RowError
 from mace.explain.explainer import Explainer
 from mace.problem.programs import Rule
 from mace.problem.question import program_result
@@ -44,6 +44,11 @@ class Subject:
     def __init__(self, model: object, space: Space) -> None:
         self.space = replace(space, features=[feature.free() for feature in space.features])
         self.explainer = Explainer(model, self.space)
+        if not isinstance(self.table, Formula) and self.table.link is not None and not self.table.classes:
+            raise GoalError(
+                f"{self.table.name} predicts the exponential of its score, of which no property is verified",
+                hint="Verify the same model fitted to the logarithm, with bounds on that scale.",
+            )
 
     @property
     def table(self) -> Table:

@@ -152,8 +152,8 @@ def test_other_models_families_and_offsets_are_refused_by_name() -> None:
     frame = people()
     matrix = sm.add_constant(frame[["age"]])
     for model, name in (
-        (sm.Poisson(frame["code"], matrix).fit(disp=0), "Poisson"),
-        (sm.GLM(frame["code"], matrix, family=sm.families.Poisson()).fit(), "family Poisson"),
+        (sm.NegativeBinomial(frame["code"], matrix).fit(disp=0), "NegativeBinomial"),
+        (sm.GLM(frame["code"] + 1, matrix, family=sm.families.Gamma()).fit(), "family Gamma"),
         (sm.MNLogit(frame["code"], matrix).fit(disp=0), "MNLogit"),
         (sm.GLM(frame["good"], matrix, family=sm.families.Binomial(), offset=frame["age"]).fit(), "offset"),
     ):

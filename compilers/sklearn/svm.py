@@ -1,0 +1,83 @@
+"""Read scikit-learn's support vector machines with a linear kernel.
+
+In:  SVC or NuSVC for two or three classes, SVR or NuSVR, fitted on dense rows with kernel="linear".
+Out: a Network of two layers without an activation between: the products with the support vectors, then their weighted
+     sums, as the library computes them. Its scores decide between two classes each.
+Promise: another kernel is a ModelError that names it.
+How the library decides (sklearn/svm/src/libsvm/svm.cpp, svm_predict_values, checked in 1.9): of two classes the first
+where sum(coefficient * <x, vector>) - rho > 0, in any order of summation, else the second; of more each pair has a
+vote, and the first class with the most wins.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
+from mace.errors import ModelError
+from mace.tables.table import Compare, Decision, Floats, Layer, Network
+
+MOST_CLASSES = 3
+
+
+def read_svm(model: Any) -> Network:
+    """The table of one machine."""
+    kernel = model.kernel
+    if kernel != "linear":
+        raise ModelError(
+            f"{name_of(model)} with the kernel {kernel if isinstance(kernel, str) else 'of a function'!r} is not "
+            "supported",
+            hint='Use kernel="linear", or an ensemble of trees.',
+        )
+    vectors = fitted(model, "support_vectors_")
+    if getattr(model, "_sparse", False) or hasattr(vectors, "tocsr"):
+        raise ModelError(f"{name_of(model)} fitted on sparse rows is not supported", hint="Fit it on dense rows.")
+    columns, count = columns_of(model), len(vectors)
+    classes = () if model._impl in ("epsilon_svr", "nu_svr") else labels_of(model)
+    if len(classes) > MOST_CLASSES:
+        raise ModelError(
+            f"{name_of(model)} votes between pairs of {len(classes)} classes; supported are up to {MOST_CLASSES}",
+            hint="LinearSVC has one score a class.",
+        )
+    if not count:
+        raise ModelError(f"{name_of(model)} has no support vectors: it says the same of every input")
+    pairs = list(itertools.combinations(range(len(classes)), 2)) or [(0, 1)]
+    coefficients = numbers(model, "_dual_coef_", fitted(model, "_dual_coef_"), (max(len(classes), 2) - 1, count))
+    bias = numbers(model, "_intercept_", fitted(model, "_intercept_"), (len(pairs),))
+    layers = (
+        Layer(numbers(model, "support_vectors_", vectors, (count, columns)).T.copy(), np.zeros(count), "identity"),
+        Layer(_of_pairs(model, coefficients, pairs, len(classes)), bias, "identity"),
+    )
+    decisions = _votes(pairs, len(classes)) if classes else None
+    return Network(layers, columns, "value", classes, name=name_of(model), decisions=decisions)
+
+
+def _of_pairs(model: Any, coefficients: Floats, pairs: list[tuple[int, int]], classes: int) -> Floats:
+    """What each product counts in the score of each pair of classes, shape (vectors, pairs)."""
+    if not classes:
+        return coefficients.T.copy()
+    held = np.asarray(fitted(model, "_n_support")).tolist()
+    if sum(held) != coefficients.shape[1] or len(held) != classes:
+        raise ModelError(f"{name_of(model)} is damaged: it has {held} support vectors of {coefficients.shape[1]}")
+    ends = np.cumsum([0, *held])
+    weights = np.zeros((coefficients.shape[1], len(pairs)))
+    for k, (one, other) in enumerate(pairs):
+        for mine, yours in ((one, other), (other, one)):
+            where = slice(ends[mine], ends[mine + 1])
+            weights[where, k] = coefficients[yours - (yours > mine), where]
+    return weights
+
+
+def _votes(pairs: list[tuple[int, int]], classes: int) -> tuple[Decision, ...]:
+    """One decision a class: each way in which the pairs may vote for it."""
+    found: list[list[tuple[Compare, ...]]] = [[] for _ in range(classes)]
+    for firsts in itertools.product((True, False), repeat=len(pairs)):
+        votes = [0] * classes
+        for (one, other), first in zip(pairs, firsts, strict=True):
+            votes[one if first else other] += 1
+        part = tuple(Compare(k, None, strict=True) if first else Compare(None, k) for k, first in enumerate(firsts))
+        found[votes.index(max(votes))].append(part)
+    return tuple(map(tuple, found))

@@ -4,13 +4,15 @@
     python -m tests.mutation.kernel --file ensembles.py --every 5     a fifth of one
     python -m tests.mutation.kernel --write                           and record the survivors
     python -m tests.mutation.kernel --prune                           which candidates are needed as vectors
+    python -m tests.mutation.kernel --table                           write the survivors into soundness.md
 
 A mutant is noticed if the checker says anything else of a file of `proofs/vectors/`: another verdict (also when it
 hangs or fails), another reason, or another claim. Beyond the changes of `changes.py` an assignment, a raise, an `if`
 and a text are changed too, and what rounds, or takes the least or all, into its opposite. What only people read
 (messages) stays.
 Which vector noticed a mutant is kept in a file outside of the source, and is tried first in the next run.
-`survivors.json` holds those that no vector notices; soundness.md says of each why it can stay. With `--prune` also the
+`survivors.json` holds those that no vector notices, by file and by the reason for which each can stay; a reason is
+written by whoever looked at it. soundness.md shows them. With `--prune` also the
 candidates of `tests/proofs/make_vectors.py` are tried that are no files; those that noticed a mutant first become the
 files, and the other ones go: what is noticed stays so.
 """
@@ -40,6 +42,8 @@ from tests.proofs import make_vectors
 
 PROOFS = Path(__file__).resolve().parents[2] / "proofs"
 RECORD = Path(__file__).parent / "survivors.json"
+SOUNDNESS = PROOFS / "soundness.md"
+BEGIN, END = "<!-- written by python -m tests.mutation.kernel --table -->", "<!-- until here -->"
 KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
 # Each after those that it imports.
 FILES = ("floats", "fields", "axes", "world", "statement", "ensembles", "prices", "networks", "proof", "sets")
@@ -241,9 +245,46 @@ class Runner:
         return ended, survivors
 
 
+def reasons() -> dict[str, dict[str, list[str]]]:
+    """File -> why they can stay -> the mutants of it that no vector notices; "" where nobody has looked yet."""
+    return dict(json.loads(RECORD.read_text("utf-8"))) if RECORD.is_file() else {}
+
+
 def recorded() -> dict[str, list[str]]:
     """File -> the mutants of it that no vector notices."""
-    return dict(json.loads(RECORD.read_text("utf-8"))) if RECORD.is_file() else {}
+    return {name: [key for keys in why.values() for key in keys] for name, why in reasons().items()}
+
+
+def with_reasons(found: list[str], known: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Survivors by the reason that was recorded of each."""
+    why = {key: reason for reason, keys in known.items() for key in keys}
+    made: dict[str, list[str]] = {}
+    for key in found:
+        made.setdefault(why.get(key, ""), []).append(key)
+    return made
+
+
+def table() -> str:
+    """The survivors, as soundness.md shows them: how many there are in each file, and each by its reason."""
+    by_reason: dict[str, list[str]] = {}
+    rows = ["| file | changes | not noticed |", "|---|---|---|"]
+    for name, why in reasons().items():
+        count = len(all_changes(ast.parse((PROOFS / "kernel" / f"{name}.py").read_text("utf-8"))))
+        rows.append(f"| `{name}.py` | {count} | {sum(map(len, why.values()))} |")
+        for reason, keys in why.items():
+            shown = Counter(keys).items()
+            told = [f"`` {key} ``{f' ({n} times)' if n > 1 else ''}" for key, n in shown]
+            by_reason.setdefault(reason, []).append(f"  * `{name}.py`: {'; '.join(told)}")
+    listed = [line for reason, lines in by_reason.items() for line in (f"* {reason}:", *lines)]
+    return "\n".join([*rows, "", *listed])
+
+
+def with_table(text: str) -> str:
+    """The text of soundness.md with the survivors as they are recorded."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    assert begin and end, "soundness.md has lost its marks"
+    return f"{before}{begin}\n{table()}\n{end}{after}"
 
 
 def pruned(runner: Runner, record: dict[str, list[str]]) -> int:
@@ -274,12 +315,16 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="only those that survived when they were recorded")
     parser.add_argument("--kept", type=Path, default=KEPT, help="which vector noticed a mutant in earlier runs")
     parser.add_argument("--write", action="store_true", help="record the survivors")
+    parser.add_argument("--table", action="store_true", help="write the survivors into soundness.md, and run nothing")
     parser.add_argument("--prune", action="store_true", help="keep of the candidates only those that are needed")
     given = parser.parse_args()
+    if given.table:
+        SOUNDNESS.write_text(with_table(SOUNDNESS.read_text("utf-8")), encoding="utf-8")
+        return 0
     record = recorded()
     if given.prune:
         return pruned(Runner(given.kept, with_candidates), record)
-    runner, new = Runner(given.kept), 0
+    runner, new, known_reasons = Runner(given.kept), 0, reasons()
     for name in [file.removesuffix(".py") for file in given.file or FILES]:
         known = Counter(record.get(name, []))
 
@@ -290,10 +335,10 @@ def main() -> int:
         found = [change.key for change in survivors]
         new += (Counter(found) - known).total()
         if given.write:
-            record[name] = found
+            known_reasons[name] = with_reasons(found, known_reasons.get(name, {}))
         print(f"{name}.py: {ended.total()} mutants: {dict(ended)}", flush=True)
     if given.write:
-        RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        RECORD.write_text(json.dumps(known_reasons, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{new} survivors are not recorded")
     return 1 if new else 0
 

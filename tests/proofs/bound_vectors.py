@@ -361,6 +361,24 @@ def at(than: float) -> Any:
 
 def closed() -> Iterator[tuple[str, Any]]:
     """Ends of intervals that meet, multipliers that say nothing, and scores that may overflow."""
+    free = number(0.0)
+    far = {"features": [grid(0, 10, 0, weight=str(10**60))], "distance": {"alpha": "0", "beta": "0", "gamma": "1"}}
+    yield (
+        "the largest change counts for nothing in a bound without a price",
+        two(
+            network([[[1.0]], [[1.0]]], [[-4.0], [-5.5]]),
+            at(0.0),
+            f"20{'0' * 60}",
+            [["bounds", [0, 0, free, free]], dual(str(10**62))],
+            [],
+            **far,
+        ),
+    )
+    small = network([[[2.0**-100]], [[2.0**100]]], [[-9 * 2.0**-100], [-0.5]])
+    yield (
+        "an interval that ends above 0 by the least",
+        two(small, at(0.0), None, [["bounds", [0, 0, free, free]], dual("1")], []),
+    )
     for bias, word in ((-10.0, "meet"), (-11.0, "cross")):
         model = network([[[1.0]], [[1.0]]], [[bias], [-9.0]])
         proof = [["bounds", [0, 0, number(0), number(0)]], ["phase", 0, 0], dual("1"), ["empty"]]

@@ -285,6 +285,11 @@ def ends_of_float_grids() -> Iterator[tuple[str, Any]]:
         yield f"{name}: missing above the last", two(model, goal, None, [["trees"]], [], **world)
         world = {"features": [{**every, **lacks}], "columns": [[0, None, "float32", TOP]]}
         yield f"{name} is not rounded once", two(model, goal, None, [["trees"]], [], **world)
+    more = {"columns": [[0, None, "float32", TOP]]}
+    yield (
+        "a field after a number that is rounded once",
+        two(forest([[0.0]]), at_least(1.0), None, [["trees"]], [], **more),
+    )
     once = {"features": [FLOATS], "columns": [[0, None, "float32"]]}
     yield "floats are not rounded once to float32", two(forest([[0.0]]), at_least(1.0), None, [["trees"]], [], **once)
 

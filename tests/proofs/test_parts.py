@@ -20,7 +20,7 @@ from mace.proofs.kernel.networks import BOUND, ERROR, FINE, SLOPE, Linear, Relax
 from mace.proofs.kernel.proof import Check, State, read_model
 from mace.proofs.kernel.statement import Column, Statement
 from tests.proofs import enumeration
-from tests.proofs.by_hand import certificate, forest, grid, network, number
+from tests.proofs.by_hand import AT_LEAST_0, certificate, forest, grid, network, number
 
 TYPES = {"float64": (np.float64, "<d", "<q"), "float32": (np.float32, "<f", "<i")}
 
@@ -564,6 +564,13 @@ def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
                         least += w * (norm["alpha"] * (delta > 0) + (norm["beta"] + share * norm["gamma"]) * delta)
                     least -= problem.statement.claim
                 assert Fraction(found[0], 1 << found[1]) <= least
+
+
+def test_what_the_claim_takes_from_a_bound_is_rounded_up() -> None:
+    said = certificate(network([[[0.0]]], [[0.0]]), AT_LEAST_0, "1/3", [])["statement"]
+    model = Check(Statement(said, read_model(said["model"])), []).model
+    least = model.least([[(0, 0, 0)]], Linear([0], 0, FINE), 1 << FINE, None)
+    assert Fraction(least, 1 << FINE) < -Fraction(1, 3) < Fraction(least + 1, 1 << FINE)
 
 
 def test_a_relaxed_unit_lies_below_the_unit() -> None:

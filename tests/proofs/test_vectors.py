@@ -18,9 +18,11 @@ from mace.proofs.reader import load
 from tests.proofs.by_hand import at_least, certificate, forest, grid
 from tests.proofs.enumeration import true
 from tests.proofs.make_vectors import FOLDER, by_hand, files, verdict_on
+from tests.proofs.schema import fits, referred
 
 INDEX: list[dict[str, str]] = json.loads((FOLDER / "index.json").read_text(encoding="utf-8"))
 FEW = 1000
+UNSEEN = "near: nothing is looked at once nothing is left of what is far"  # so it may be anything
 AGAIN = "python -m tests.proofs.make_vectors writes them anew"
 
 
@@ -99,6 +101,20 @@ def test_the_schema_knows_the_rules_and_fields() -> None:
     assert {name for entry in first for name in entry.get("enum", [entry.get("const")])} == set(RULES)
     operators = set(schema["$defs"]["expression"]["prefixItems"][0]["enum"])
     assert operators == {"x", "c", *OPERATORS}
+
+
+def test_what_is_accepted_is_as_the_schema_says_and_what_is_not_so_is_refused() -> None:
+    schema = json.loads((FOLDER.parent / "format.schema.json").read_text(encoding="utf-8"))
+    others = 0
+    for entry in INDEX:
+        if entry["verdict"] == "unusable" or entry["shows"] == "format 1":
+            continue
+        data: Any = json.loads((FOLDER / entry["file"]).read_bytes())
+        kind = referred("#/$defs/certificate_of_a_set", schema) if "mace_set" in data else schema
+        as_said = fits(data, kind, schema)
+        assert as_said or entry["verdict"] == "refused" or entry["shows"] == UNSEEN, entry
+        others += not as_said
+    assert others > 50
 
 
 def test_the_certificate_that_the_format_reads_aloud_is_accepted() -> None:

@@ -5,6 +5,7 @@ A span is a set of indices: (lowest, highest) of a grid, a bit mask of levels. A
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any, TypeAlias
@@ -147,3 +148,15 @@ class Axis:
         if found is None:
             found = self.costs[span] = self.between(self.nearest(span), self.start)
         return found
+
+
+def farthest(axes: Sequence[Axis], one: Sequence[Span], other: Sequence[Span]) -> int:
+    """The largest distance between a point of one box and a point of another.
+
+    Lemma: on each axis it grows with the difference of two values, so that ends hold what is largest.
+    """
+    far = [
+        [axis.between(i, k) for i in axis.ends(a) for k in axis.ends(b)]
+        for axis, a, b in zip(axes, one, other, strict=True)
+    ]
+    return sum(max(cost[0] for cost in costs) for costs in far) + max([0, *(c[1] for costs in far for c in costs)])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from mace.proofs.kernel.axes import Axis, Span, empty, meet
+from mace.proofs.kernel.axes import Axis, Span, empty, farthest, meet
 from mace.proofs.kernel.fields import anything, count, maybe, positive, read, truth
 from mace.proofs.kernel.floats import Refused, need, rational
 from mace.proofs.kernel.proof import read_model, verify
@@ -97,12 +97,7 @@ class Sets:
             return False
         if asked.values and any(same and change for same, change in zip(alone, moved, strict=True)):
             return False
-        total, largest = 0, 0
-        for axis, a, b in zip(axes, one, other, strict=True):
-            far = [axis.between(i, k) for i in axis.ends(a) for k in axis.ends(b)]
-            total += max(cost[0] for cost in far)
-            largest = max(largest, *(cost[1] for cost in far))
-        return asked.apart is None or total + largest >= asked.apart * self.statement.common
+        return asked.apart is None or farthest(axes, one, other) >= asked.apart * self.statement.common
 
     def witness(self, found: Any, fired: dict[str, int]) -> Fraction | None:
         """The sum of the distances of a set that meets the conditions, and is not below the claim."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from mace.proofs.kernel.axes import Axis, Span, meet
+from mace.proofs.kernel.axes import Axis, Span, farthest, meet
 from mace.proofs.kernel.fields import index, integer, read
 from mace.proofs.kernel.floats import need, rational
 
@@ -141,11 +141,5 @@ class Region:
             return all(not axes[j].has(box[j], axes[j].start) for j in self.changes)
         if self.kind == "box":
             return all(meet(span, own) == span for span, own in zip(box, self.box, strict=True))
-        if self.radius is None:
-            return all(axis.only(k) == span for axis, span, k in zip(axes, box, self.point, strict=True))
-        total, largest = 0, 0
-        for axis, span, k in zip(axes, box, self.point, strict=True):
-            apart = [axis.between(i, k) for i in axis.ends(span)]
-            total += max(cost[0] for cost in apart)
-            largest = max(largest, *(cost[1] for cost in apart))
-        return bool(total + largest < self.radius * common)
+        point = [axis.only(k) for axis, k in zip(axes, self.point, strict=True)]
+        return box == point if self.radius is None else farthest(axes, box, point) < self.radius * common

@@ -25,7 +25,7 @@ from mace.proofs.kernel.floats import (
     gamma,
     need,
     to_float,
-)
+)  # fmt: skip
 from mace.proofs.kernel.statement import Column, Compare, Statement
 
 BOUND = 100  # interval ends of hidden units are integers times 2^-100, rounded outward
@@ -83,10 +83,8 @@ class Network:
     def __init__(self, data: Any) -> None:
         found = read(data, NETWORK, "statement: model")
         self.kind, self.rule, self.dtype = found.kind, found.rule, found.dtype
-        need(
-            found.layers and found.layers[-1].activation == "identity",
-            "statement: model: the last layer is the identity",
-        )
+        ends = found.layers and found.layers[-1].activation == "identity"
+        need(ends, "statement: model: the last layer is the identity")
         self.inputs = width = len(found.layers[0].weights)
         self.layers: list[Layer] = []
         for k, layer in enumerate(found.layers):
@@ -204,9 +202,7 @@ class Relaxation:
         need(len(columns) == model.inputs, f"statement: model: layer 0: expected {len(columns)} rows")
         for column in columns:
             known = not column.axis.is_grid or (column.axis.missing is None and column.given == "float64")
-            need(
-                known, "statement: model: a network takes no number that may be missing, or is rounded once to float32"
-            )
+            need(known, "statement: model: a network takes no number that may be missing, or is rounded once")
         sizes, moved = zip(*(domain(column, model.dtype) for column in columns), strict=True) if columns else ((), ())
         self.errors = model.errors(sizes, moved)
         self.known: dict[tuple[int, Any], list[Any]] = {}
@@ -269,15 +265,11 @@ class Relaxation:
         Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
         distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0).
         """
-        need(
-            len(parts) == len(self.statement.goal),
-            f"expected multipliers for {len(self.statement.goal)} parts of the goal",
-        )
+        need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
         for k, part in enumerate(parts):
             least, _ = self.part_bound(state, k, part)
-            need(
-                least > 0 if self.statement.claim is None else least >= 0, f"part {k}: the bound stays below the claim"
-            )
+            enough = least > 0 if self.statement.claim is None else least >= 0
+            need(enough, f"part {k}: the bound stays below the claim")
 
     def part_bound(self, state: Any, k: int, data: Any) -> tuple[int, int]:
         """(n, shift), where n * 2^-shift is a lower bound of the distance, less q, of every point that has part k."""
@@ -365,9 +357,8 @@ class Relaxation:
         if found is None:
             axis, found = self.statement.axes[j], []
             for k in sorted({*axis.ends(span), axis.nearest(span)}):
-                values = [
-                    (c, exact(column, k)) for c, column in enumerate(self.statement.columns) if column.feature == j
-                ]
+                columns = [(c, column) for c, column in enumerate(self.statement.columns) if column.feature == j]
+                values = [(c, exact(column, k)) for c, column in columns]
                 fractions = [(c, x.numerator, x.denominator) for c, x in values if x]
                 found.append((fractions, *axis.between(k, axis.start)))
             self.known[j, span] = found

@@ -30,7 +30,7 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
         + multipliers * what the margins of a point with the goal reach.
     """
     statement = reach.statement
-    need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
+    need(len(parts) == len(statement.goal), f"expected {len(statement.goal)} parts, as the goal has")
     attained = below(statement)
     for k, part in enumerate(parts):
         bound = Prices(reach, part, k).bound(state)
@@ -69,9 +69,8 @@ class Prices:
         self.goal, self.unit, self.compares = found.goal, found.unit, [reach.compares.index(c) for c in goal]
         self.shares: dict[int, Fraction] = {}
         for j, share in found.largest:
-            need(
-                0 <= j < len(self.statement.axes) and j not in self.shares, f"{where}: largest: not a feature, or twice"
-            )
+            new = 0 <= j < len(self.statement.axes) and j not in self.shares
+            need(new, f"{where}: largest: not a feature, or twice")
             self.shares[j] = share
         need(sum(self.shares.values()) <= 1, f"{where}: largest: the shares are more than 1")
         trees = reach.model.trees

@@ -106,9 +106,8 @@ class Statement:
         for compare in (compare for part in self.goal for compare in part):
             known = all(0 <= side < model.outputs for side in compare.sides)
             need(known and compare.sides, "statement: goal: no score is compared, or one that the model does not have")
-            need(
-                len(compare.sides) == 1 or not compare.than, "statement: goal: two scores are compared without a number"
-            )
+            plain = len(compare.sides) == 1 or not compare.than
+            need(plain, "statement: goal: two scores are compared without a number")
         self.rules = [Rule(r, self.axes, f"statement: rule {k}") for k, r in enumerate(found.rules)]
         self.avoid = [Region(r, self.axes, f"statement: avoid {k}") for k, r in enumerate(found.avoid)]
         self.most = len(self.axes) if found.most_changes is None else found.most_changes

@@ -35,6 +35,8 @@ Followed exactly, in {parts}, nested as they come, with "passthrough" and
 model or a network, bins of a number are answered by the solvers, and `log1p`, `sqrt` and a clip that has an effect need
 an integer feature.
 
+`PCA` directly before a linear model or a network is one more layer of it; before trees it is refused.
+
 Each stage is followed with its container and types, as the real steps give them. XGBoost takes what a sparse matrix
 does not store for missing, all others for 0. Numbers in float32 between steps, and nullable types, are refused. A model
 without a pipeline is given dense rows of float64.

@@ -18,6 +18,7 @@ from mace.compilers.library import descends
 from mace.compilers.model_file import ModelFile
 from mace.compilers.registry import LIBRARIES, READERS, Chain, chain_of, deployed, registered, step_of, unreadable
 from mace.compilers.sklearn.common import DAMAGE
+from mace.compilers.sklearn.projections import projected
 from mace.errors import ModelError
 from mace.tables.table import Table
 from mace.tables.validity import validate
@@ -59,7 +60,7 @@ def read_coded(model: object) -> Table:
 
 def read_chain(chain: Chain) -> Table:
     """The table of a model over what its last step is given, whatever stands before that."""
-    table, inner = _read_one(chain.final), chain.final
+    table, inner = projected(chain.mixing, _read_one(chain.final)), chain.final
     for model in reversed(chain.wrappers):
         table = _read_one(model, inner, table)
         found = registered(model)

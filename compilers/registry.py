@@ -26,6 +26,7 @@ from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.library import LIBRARY as SKLEARN
+from mace.compilers.sklearn.projections import mixes
 from mace.compilers.statsmodels.library import LIBRARY as STATSMODELS
 from mace.compilers.xgboost.library import LIBRARY as XGBOOST
 from mace.errors import ModelError
@@ -89,12 +90,14 @@ class Chain(NamedTuple):
     steps:    those of pipelines on the way, with their names; None without a pipeline.
     name:     the name of the last step of these.
     final:    the model that is given the matrix.
+    mixing:   the last of the steps, which mix columns and are read as layers of the final model's table.
     """
 
     wrappers: tuple[Any, ...]
     steps: tuple[tuple[str, Any], ...] | None
     name: str
     final: Any
+    mixing: tuple[Any, ...] = ()
 
 
 def chain_of(model: Any) -> Chain:
@@ -112,7 +115,11 @@ def chain_of(model: Any) -> Chain:
             continue
         found = registered(model)
         if found is None or found.reader.inside is None:
-            return Chain(tuple(wrappers), None if steps is None else tuple(steps), before.removesuffix("__"), model)
+            mixing: list[Any] = []
+            while steps and mixes(steps[-1][1]):
+                mixing.insert(0, steps.pop()[1])
+            kept = None if steps is None else tuple(steps)
+            return Chain(tuple(wrappers), kept, before.removesuffix("__"), model, tuple(mixing))
         wrappers.append(model)
         try:
             model = found.reader.inside(model)

@@ -145,7 +145,7 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
     steps = [(name, step) for name, step in chain.steps or () if not passes_on(step)]
     piped = chain.steps is not None
     what = "pipeline" if piped else "model"
-    names = _names(what, [step for _, step in steps], final, coding, space)
+    names = _names(what, [*(step for _, step in steps), *chain.mixing], final, coding, space)
     if coding is not None:
         steps = [*steps, ("categories", coding)]
     types = types_of(final, coding, space, behind=piped)

@@ -2,7 +2,7 @@
 
 In:  CalibratedClassifierCV for two classes with one calibrated model (`ensemble=False`, a prefitted or frozen one, or
      a single split), by "sigmoid", "isotonic" or "temperature", over linear models, perceptrons, trees, forests,
-     bagging or boosting of scikit-learn, and the classifiers of XGBoost and LightGBM.
+     bagging or boosting of scikit-learn, and the classifiers of XGBoost, LightGBM, CatBoost and interpret.
 Out: the table of that model with `decisions`: the runs of its score between the floats at which the library's own
      calibrator turns, and a margin where a libm has a say in these (`turns.py`).
 Promise: several calibrated models are averaged, which is no function of one score: a ModelError.
@@ -28,6 +28,8 @@ from mace.tables.margins import turns_of
 from mace.tables.table import Bools, Ensemble, Floats, Link, Network, Table
 
 _BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
+_SIGMOIDS = ("CatBoostClassifier", "ExplainableBoostingClassifier", "DPExplainableBoostingClassifier")
+"""Of other libraries, with a score whose sigmoid is the probability."""
 _FRACTIONS = (
     "DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier",
     "BaggingClassifier",
@@ -49,8 +51,9 @@ def read_calibrated(model: Any, estimator: Any, inner: Table) -> Ensemble | Netw
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
     if tuple(table.classes) not in (classes, known):
         raise ModelError(f"{name_of(model)} is damaged: it and its {name_of(estimator)} know other classes")
-    # scikit-learn looks for the method: LightGBM has it since 4.7, XGBoost and perceptrons have not.
-    squashed = table.rule == "sigmoid" and not hasattr(estimator, "decision_function")
+    # scikit-learn looks for the method: LightGBM has it since 4.7, XGBoost, CatBoost and perceptrons have not.
+    sigmoid = table.rule == "sigmoid" or name_of(estimator) in _SIGMOIDS
+    squashed = sigmoid and not hasattr(estimator, "decision_function")
     unit = unit_of(table)
     score = 1 if name_of(estimator) in _FRACTIONS else 0
     found = _turns(model, calibrated, probable=squashed or score == 1, unit=unit)
@@ -89,6 +92,7 @@ def _readable(model: Any, estimator: Any, table: Table) -> Ensemble | Network:
     """The table of the model inside, if it has one score that is all that the calibrator is given."""
     if isinstance(table, Ensemble) and (
         name_of(estimator) in (*_BOOSTED, *_FRACTIONS)
+        or (name_of(estimator) in _SIGMOIDS and table.rule == "positive" and table.link == Link("logistic"))
         or (table.rule == "sigmoid" and table.link is not None and table.decisions is not None)
     ):
         return table
@@ -97,7 +101,7 @@ def _readable(model: Any, estimator: Any, table: Table) -> Ensemble | Network:
     raise ModelError(
         f"{name_of(model)} over a {name_of(estimator)} is not supported",
         hint="Supported are linear models, perceptrons, trees, forests, bagging and gradient boosting of scikit-learn, "
-        "and the classifiers of XGBoost and LightGBM.",
+        "and the classifiers of XGBoost, LightGBM, CatBoost and interpret.",
     )
 
 

@@ -296,6 +296,11 @@ INTERPRET = (
     Family("ExplainableBoostingClassifier-3", machine(interactions=0), 3),
     Family("ExplainableBoostingRegressor", machine("Regressor", interactions=[(0, 1, 2)]), 0, missing=True),
 )
+CATBOOST += (
+    Family("CalibratedClassifierCV-CatBoostClassifier", calibrated_booster(catboost(), "isotonic"), 2),
+    Family("FixedThresholdClassifier-CatBoostClassifier", thresholded_booster(catboost(), threshold=0.3), 2),
+)
+INTERPRET += (Family("CalibratedClassifierCV-EBM", calibrated_booster(machine(interactions=0), "sigmoid"), 2),)
 EXTRA = {"xgboost": XGBOOST, "lightgbm": LIGHTGBM, "catboost": CATBOOST, "interpret": INTERPRET}
 EVERY = (*SKLEARN, *(family for families in EXTRA.values() for family in families))
 

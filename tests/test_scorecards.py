@@ -14,84 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mace.errors import CertificateError, MaceError
-from mace.scorecards import Bin, Card, Counterfactual, Variable, read_card
-
-HARD = ("diversity_features", "diversity_values")
-
-
-def card(rng: np.random.Generator, variables: int = 3, bins: int = 3) -> Card:
-    made = []
-    for j in range(variables):
-        values = rng.choice(np.linspace(-2, 2, 41), bins, replace=False)
-        ends = [-np.inf, *range(1, bins), np.inf]
-        own = tuple(
-            Bin(f"{low}..{high}", "interval", float(v), low=low, high=high)
-            for v, low, high in zip(values, ends, ends[1:], strict=False)
-        )
-        made.append(Variable(f"x{j}", float(rng.normal()), own))
-    return Card(tuple(made), float(rng.normal() / 2))
-
-
-def table(made: Card, rng: np.random.Generator, rows: int = 200) -> pd.DataFrame:
-    return pd.DataFrame({v.name: rng.integers(0, len(v.bins), rows) + 0.5 for v in made.variables})
-
-
-def every_set(found: Counterfactual, count: int, rules: tuple[str, ...], aims: dict[str, float]) -> float | None:
-    """The least sum over all sets, by trying every one; None if there is none."""
-    problem = found._generated.problem
-    made, singles = problem.card, []
-    for places in itertools.product(*[range(len(v.bins)) for v in made.variables]):
-        bins = [-1 if k == s else k for k, s in zip(places, problem.start, strict=True)]
-        if any(b >= 0 and b not in problem.choices[j] for j, b in enumerate(bins)):
-            continue
-        if sum(b >= 0 for b in bins) > problem.most_changes or not problem.low < made.score(places) < problem.high:
-            continue
-        x = np.array([v.bins[k].value for v, k in zip(made.variables, places, strict=True)])
-        now = np.array([v.bins[k].value for v, k in zip(made.variables, problem.start, strict=True)])
-        near = float((np.array(problem.weights) * np.abs(x - now)).sum())
-        assert problem.near is not None
-        close = float(np.abs(problem.near.factor.T @ (x - problem.near.mean)).sum())
-        singles.append((aims.get("proximity", 0) * near + aims.get("closeness", 0) * close, bins))
-    best = None
-    for chosen in itertools.combinations(singles, count):
-        good = True
-        for (_, a), (_, b) in itertools.combinations(chosen, 2):
-            moved = [[k >= 0 for k in one] for one in (a, b)]
-            good &= "diversity_features" not in rules or moved[0] != moved[1]
-            good &= "diversity_values" not in rules or not any(k >= 0 and k == m for k, m in zip(a, b, strict=True))
-        total = sum(cost for cost, _ in chosen)
-        if good and (best is None or total < best):
-            best = total
-    return best
+from mace.errors import MaceError
+from mace.scorecards import Card, Counterfactual, read_card
+from tests.cards import HARD, cards_agree, table
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_set_of_bins_is_the_best_of_all(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    made = card(rng)
-    found = Counterfactual(made).fit(table(made, rng))
-    row = {v.name: int(rng.integers(0, 3)) + 0.5 for v in made.variables}
-    for count, rules, aims in (
-        (1, (), {"proximity": 1.0, "closeness": 0.5}),
-        (2, HARD[:1], {"proximity": 1.0}),
-        (3, HARD, {"proximity": 1.0}),
-        (2, HARD[1:], {"closeness": 1.0}),
-    ):
-        y = int(made.score(made.places(row)) <= 0)
-        found.generate(row, y, "binary", count, max_changes=2, objectives=aims, hard_constraints=rules)
-        truth = every_set(found, count, rules, aims)
-        assert found.status == ("INFEASIBLE" if truth is None else "OPTIMAL")
-        if truth is not None:
-            assert sum(aims[name] * value for name, value in found.objective.items()) == pytest.approx(truth, rel=1e-9)
-            outcome = found.display(show_outcome=True)["outcome"]
-            assert ((outcome > 0.5) == (y == 1)).all() and len(outcome) == count
-        if set(aims) == {"proximity"} or truth is None:
-            verdict = found.certificate.check()
-            assert verdict.accepted, verdict.reason
-        else:
-            with pytest.raises(CertificateError, match="closeness"):
-                _ = found.certificate
+    cards_agree(seed)
 
 
 def by_hand() -> tuple[Card, pd.DataFrame]:
@@ -268,3 +198,14 @@ def test_code_for_the_library_runs_with_the_import_changed() -> None:
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, cwd=root, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(50))
+def test_the_drop_in_is_valid_and_never_worse_than_the_original(seed: int) -> None:
+    pytest.importorskip("optbinning")
+    from tests.bench.drop_in import compared, verdict
+
+    found = verdict(*compared(seed))
+    assert found == "ours is better" or not found.startswith("ours "), found

@@ -52,7 +52,7 @@ class Outcome:
 
 def batches(only: str) -> list[str]:
     """The names of all kinds and families that begin so."""
-    from tests.fuzz.levels import KINDS
+    from tests.fuzz.levels import KINDS, SETS
     from tests.fuzz.model_files import FORMATS
     from tests.fuzz.models import FAMILIES
     from tests.fuzz.pipelines import LAST
@@ -61,6 +61,7 @@ def batches(only: str) -> list[str]:
     known = [*(f"explain/{name}" for name in FAMILIES), *(f"pipeline/{name}" for name in LAST)]
     known += [f"verify/{name}" for name in verify_names()]
     known += [f"levels/{kind}" for kind in KINDS]
+    known += [f"sets/{kind}" for kind in SETS]
     known += [f"files/{kind}" for kind in FORMATS]
     return [name for name in known if name.startswith(only)]
 
@@ -80,6 +81,10 @@ def problems(name: str) -> Callable[[Draw], Counter[str]]:
         from tests.fuzz.levels import level_questions
 
         return lambda draw: level_questions(draw, family)
+    if kind == "sets":
+        from tests.fuzz.levels import set_questions
+
+        return lambda draw: set_questions(draw, family)
     if kind == "verify":
         from tests.fuzz.verify_questions import verify_questions
 

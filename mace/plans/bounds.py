@@ -288,6 +288,7 @@ class TreeBounds:
         order = {axis.name: j for j, axis in enumerate(question.axes)}
         self.moving = [(order[name], name) for name in moving if name in order]
         self.cells = self.grounded.cells(question.start)
+        self.middles: dict[int, Floats] = {}
         aim = self.grounded.aim
         self.parts = [list(aim.part_of[a:b]) for a, b in zip(aim.begin, aim.begin[1:], strict=False)]
 
@@ -300,14 +301,55 @@ class TreeBounds:
         ranges = {name: (Fraction(a), Fraction(b)) for name, (a, b) in box.items()}
         low, high = self.sides({name: prepared[name].span(ranges) for _, name in self.moving})
         best = self._best(low, high)
-        flat = np.zeros(len(variables))
+        flat, worth = np.zeros(len(variables)), np.zeros(len(variables))
+        for j, name in self.moving:
+            # A variable counts for the cuts that it moves its features across.
+            moves = {v: abs(float(c)) * (box[v][1] - box[v][0]) for v, c in prepared[name].coef.items()}
+            total = sum(moves.values())
+            for v, move in moves.items():
+                if total and isinstance(self.axes[j], GridAxis):
+                    worth[variables.index(v)] += move / total * float(high[j] - low[j])
         need = self.grounded.aim.need
         parts = [
             [Line(flat, float(best[c] - need[c])) for c in part]
             for part in self.parts
             if all(best[c] >= need[c] for c in part)
         ]
-        return Bound(parts, flat)
+        return Bound(parts, worth)
+
+    def survivors(self, prepared: Forms, variables: Sequence[str], box: Box) -> Ints:
+        """The points of a small box where the goal may hold, shape (points, variables)."""
+        ends = [np.arange(box[name][0], box[name][1] + 1) for name in variables]
+        points = np.array(np.meshgrid(*ends, indexing="ij"), dtype=np.int64).reshape(len(variables), -1).T
+        ranges = {name: (Fraction(a), Fraction(b)) for name, (a, b) in box.items()}
+        low, high = self.sides({name: prepared[name].span(ranges) for _, name in self.moving})
+        lows, highs = np.tile(low, (len(points), 1)), np.tile(high, (len(points), 1))
+        for j, name in self.moving:
+            if isinstance(self.axes[j], GridAxis) and prepared[name].coef:
+                form, middles = prepared[name], self._middles(j)
+                coef = np.array([float(form.coef.get(v, 0)) for v in variables])
+                value = points @ coef
+                # Doubles err by far less; a value of the grid lies half a step from the places between its values.
+                spare = 2.0**-40 * (np.abs(points) @ np.abs(coef) + abs(float(form.low)) + abs(float(form.high)))
+                lows[:, j] = np.maximum(low[j], np.searchsorted(middles, value + float(form.low) - spare))
+                highs[:, j] = np.minimum(high[j], np.searchsorted(middles, value + float(form.high) + spare))
+        from mace.solve.ensembles.boxes import may_hold
+
+        forest, ground, aim = self.grounded.forest, self.grounded.ground, self.grounded.aim
+        held = may_hold(
+            forest.test, forest.roots, forest.gain, ground.grid, ground.base, ground.at, lows, highs,
+            aim.need, aim.part_of, aim.begin,
+        )  # fmt: skip
+        return points[held]
+
+    def _middles(self, j: int) -> Floats:
+        """For every cut of a grid axis a place between the values on its two sides."""
+        if j not in self.middles:
+            axis = self.axes[j]
+            assert isinstance(axis, GridAxis)
+            cuts = [int(cut) for cut in self.grounded.cuts(j)]
+            self.middles[j] = np.array([float((axis.grid.value(k) + axis.grid.value(k + 1)) / 2) for k in cuts])
+        return self.middles[j]
 
     def likely(self, prepared: Forms, point: Sequence[int]) -> bool:  # noqa: ARG002
         """See `Bounder`: the replay is cheap enough."""
@@ -365,10 +407,12 @@ def bounder_of(question: Question, moving: Sequence[str]) -> Bounder:
 def warm(table: Table) -> None:
     """Compile what an ensemble's bounds need, before any clock runs."""
     if isinstance(table, Ensemble):
-        from mace.solve.ensembles.boxes import best_gains
+        from mace.solve.ensembles.boxes import best_gains, may_hold
 
         leaf, none = np.array([[-1, 0, 0, 0]]), np.zeros(1, np.int64)
-        best_gains(leaf, none, np.zeros((1, 1), np.int64), np.ones(1, np.bool_), none, none, none, none)
+        one = np.zeros((1, 1), np.int64)
+        best_gains(leaf, none, one, np.ones(1, np.bool_), none, none, none, none)
+        may_hold(leaf, none, one, np.ones(1, np.bool_), none, none, one, one, none, none, np.array([0, 1]))
 
 
 __all__ = ["Bound", "Bounder", "Line", "NetworkBounds", "NoBounds", "TreeBounds", "bounder_of", "warm"]

@@ -53,7 +53,7 @@ class Reach:
 
     cost:    a form whose lower line bounds the cost.    floor: a constant that does.
     settled: whether all conditions hold for certain.
-    exact:   whether end and efforts are the forms exactly, wherever the conditions hold, whatever the order.
+    exact:   whether end and efforts have the same forms on every smaller box, whatever the order.
     order:   whether the order of the rest may matter; simple: whether it does not matter to the end.
     cuts:    where undecided efforts and effects turn; shares: where discounts do; turns: where conditions do.
     limits:  what has to hold for the conditions to hold.
@@ -100,6 +100,10 @@ class Reacher:
         self.base = {f"start_{name}": form for name, form in self.start.items()}
         self._factors: dict[tuple[object, ...], Factor] = {}
         self.effects = [self._effects(variant) for variant in task.variants]
+        self.reads = [
+            {name for i in v.action.change.inputs for name in (i.name, i.name.removeprefix("before_"))}
+            for v in task.variants
+        ]
 
     # --- nodes ---
 
@@ -127,7 +131,7 @@ class Reacher:
         for variant in rest:
             if self._take(part, variant, within, ranges, found.end) is None:
                 return False
-        end = self._all_of(found.end, rest)
+        end = self._all_of(found.end, rest, ranges)
         simple = len(end) == len({name for v in rest for name in v.action.affects})
         found.end |= {name: form for name, form in within.items() if name not in end} | end
         found.simple = simple
@@ -146,10 +150,12 @@ class Reacher:
     def _anywhere(self, state: Forms, rest: list[Variant], ranges: Ranges) -> dict[str, Form]:
         """All states that some of the rest can lead to, in any order."""
         found = dict(state)
-        mixed = self._mixed(rest)
+        mixed, alone = self._mixed(rest), self._alone(rest)
+        for name, variant in alone.items():
+            found[name] = hull(state[name], self._changed(variant, state, Enclosing(ranges))[name], ranges)
         for name in {name for v in rest for name in v.action.affects}:
             effects = [self.effects[v.number].get(name) for v in rest if name in v.action.affects]
-            if name in mixed:
+            if name in mixed or name in alone:
                 continue
             # What sets a feature may come first, and what adds to it after that.
             for effect in sorted((e for e in effects if e is not None), key=lambda e: e.adds):
@@ -162,7 +168,7 @@ class Reacher:
             found[name] = found[name].wider(-slack, slack)
         for _ in rest if mixed else ():
             now = dict(found)
-            for variant in rest:
+            for variant in (v for v in rest if mixed.intersection(v.action.affects)):
                 changed = self._changed(variant, now, Enclosing(ranges))
                 for name in variant.action.affects:
                     if name in mixed:
@@ -170,13 +176,33 @@ class Reacher:
         return {name: self._inside(name, form) for name, form in found.items()}
 
     def _mixed(self, rest: Iterable[Variant]) -> set[str]:
-        """Features to which some of the rest does what is not simple."""
-        return {n for v in rest for n in v.action.affects if self.effects[v.number].get(n) is None}
+        """Features to which some of the rest does what is not simple, and that it does not do alone."""
+        alone = self._alone(rest)
+        return {n for v in rest for n in v.action.affects if self.effects[v.number].get(n) is None and n not in alone}
 
-    def _all_of(self, state: Forms, rest: list[Variant]) -> dict[str, Form]:
+    def _alone(self, rest: Iterable[Variant]) -> dict[str, Variant]:
+        """Features that one of the rest changes by itself, in a way that reads nothing the others change.
+
+        They are changed alike whenever its turn comes.
+        """
+        some: list[Variant] = list(rest)
+        found: dict[str, Variant] = {}
+        for variant in some:
+            others = {name for v in some if v is not variant for name in v.action.affects}
+            if self.reads[variant.number].isdisjoint(others):
+                found |= {
+                    n: variant
+                    for n in variant.action.affects
+                    if n not in others and n not in self.effects[variant.number]
+                }
+        return found
+
+    def _all_of(self, state: Forms, rest: list[Variant], ranges: Ranges) -> dict[str, Form]:
         """The features that all of the rest together change in one way, whatever the order."""
-        found = {}
-        for name in {name for v in rest for name in v.action.affects}:
+        found = {
+            name: self._changed(variant, state, Enclosing(ranges))[name] for name, variant in self._alone(rest).items()
+        }
+        for name in {name for v in rest for name in v.action.affects} - found.keys():
             effects = [self.effects[v.number].get(name) for v in rest if name in v.action.affects]
             if any(effect is None for effect in effects):
                 continue
@@ -213,7 +239,6 @@ class Reacher:
                 tests.undecided += [changed[name].wider(-end, -end) for end in (first, last)]
                 found.limits.append(Limit(changed[name].wider(-last, -last), strict=False))
                 found.limits.append(Limit(changed[name].wider(-first, -first).times(-ONE), strict=False))
-            found.exact &= changed[name].exact
             after[name] = self._inside(name, changed[name])
         names = self._names(variant, state, after)
         then = self._holds(found, tests, variant.action.after, names)
@@ -221,6 +246,7 @@ class Reacher:
             return None
         found.settled &= held == then == YES
         self._charge(found, variant, names, state, walk, here)
+        found.exact &= not walk.curved and not walk.undecided
         found.cuts += [cut for form in walk.undecided for cut in _cuts(form, ZERO, ranges)]
         found.turns += [cut for form in tests.undecided for cut in _cuts(form, ZERO, ranges)]
         return after
@@ -237,7 +263,6 @@ class Reacher:
         assert isinstance(effort, Form)
         low, high = effort.span(walk.box)
         share = self._discount(found, variant, state, walk.box, here)
-        found.exact &= effort.exact
         found.loose += max(high, ZERO) * (share.high - share.low)
         found.floor += max(low, ZERO) * share.low
         # Effort is never negative, so the least discount bounds the cost below; where only the line is, 0 does.

@@ -24,14 +24,17 @@ from typing import Any, NamedTuple
 
 from mace.base.deadline import Deadline
 from mace.base.exact import below
-from mace.plans.bounds import Bound, Line, bounder_of, middle_of
+from mace.plans.bounds import Bound, Line, TreeBounds, bounder_of, middle_of
 from mace.plans.reach import Cut, Node, Reach, Reacher, contracted
 from mace.plans.task import Replayed, Task
 from mace.solve.protocol import Gap
 from mace.worlds.forms import ZERO, Form
 
+FEW_ORDERS = 4  # actions without a choice of parameters whose orders are all tried
 FEW = 3  # of a rest whose orders are all tried
+OLD = 2  # divisions after which forms that are not exact are made anew
 MOST_ROUNDS = 4  # of making one box smaller
+MOST_POINTS = 4096  # of a box whose points are looked at one by one
 ENOUGH = 0.7  # a box is bounded again when a side shrinks below this part
 FIRST_TRIES = 12  # halvings towards a first plan
 CENTRAL = 0.3  # how far from the middle of an interval a turn may lie to be a place to divide it
@@ -83,11 +86,19 @@ class Vertex(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a node leaves its parts: where its forms are exact, they are theirs too. `stale`: made for a larger box."""
+    """What a node leaves its parts: its forms enclose what they can reach, too.
+
+    stale: how many divisions ago the forms were made.
+    """
 
     reach: Reach
     prepared: Any
-    stale: bool = False
+    stale: int = 0
+
+    @property
+    def older(self) -> Known:
+        """As a part of the node has it."""
+        return self._replace(stale=self.stale + 1)
 
 
 class Why(NamedTuple):
@@ -196,8 +207,8 @@ class Search:
     def _expand(self, entry: Entry) -> None:
         """Bound a node; drop it, put it back with a better bound, or divide it."""
         node, known, said, cost = entry.node, entry.known, False, entry.bound
-        if not node.prefix and not node.rest:
-            self._single(node, ())
+        if len(node.rest) <= FEW_ORDERS and _volume(node) == 1:
+            self._every_order(node)
             return
         variables = sorted(node.box)
         for _ in range(MOST_ROUNDS):
@@ -214,7 +225,7 @@ class Search:
             best = min(vertices, key=lambda vertex: vertex.cost)
             cost = max(cost, below(max(best.cost, known.reach.floor)))
             if self._done(cost):
-                self._push(node, cost, known._replace(stale=True))
+                self._push(node, cost, known)
                 return
             smaller = self._tightened(node, linear, bound, variables)
             if smaller is None:
@@ -227,21 +238,33 @@ class Search:
                 break
             known = None  # the model agrees: what a smaller box says of the discounts is worth knowing
         assert known is not None
-        if all(low == high for low, high in node.box.values()) and len(node.rest) < 2:
-            self._single(node, (*node.prefix, *node.rest))
+        if len(node.rest) <= FEW_ORDERS and _volume(node) == 1:
+            self._every_order(node)
+            return
+        if isinstance(self.bounder, TreeBounds) and 1 < _volume(node) <= MOST_POINTS:
+            self._points(node, known, cost, variables)
             return
         refused = self._try(node, known, best, bound, variables)
         if self.found.plan is not None and Fraction(cost) >= self.found.plan.cost:
             return
         why = Why(said, refused, float(best.price))
-        again = known._replace(stale=True) if known.reach.exact and not refused else None
+        again = known.older if not refused else None
         for child in self._children(node, known.reach, bound, variables, why):
             self._push(child, cost, again if child.prefix == node.prefix else None)
 
+    def _points(self, node: Node, known: Known, cost: float, variables: list[str]) -> None:
+        """Divide a node with few points into those at whose ends the model may have the goal."""
+        form, again = known.reach.cost, known.older
+        assert isinstance(self.bounder, TreeBounds)
+        for point in self.bounder.survivors(known.prepared, variables, node.box).tolist():
+            indices = {name: Fraction(index) for name, index in zip(variables, point, strict=True)}
+            box = {name: (index, index) for name, index in zip(variables, point, strict=True)}
+            self._push(node._replace(box=box), max(cost, below(form.at(indices)[0])), again)
+
     def _known(self, node: Node, known: Known | None, variables: list[str]) -> tuple[Node, Known] | None:
         """The node, perhaps with a smaller box, and its reach; None if it has none."""
-        if known is not None and known.reach.exact:
-            # The forms are the same; conditions and discounts that were open stay so, which excludes less.
+        if known is not None and (known.reach.exact or known.stale < OLD):
+            # Forms of a larger box enclose less tightly, unless they are exact; what was open stays so.
             ends = node.ranges() if self.task.question.rules else {}
             return (node, known) if self.reacher.obeys(known.reach.end, ends) else None
         for _ in range(MOST_ROUNDS):
@@ -348,9 +371,16 @@ class Search:
                 break
         return Tried(said, taken)
 
-    def _single(self, node: Node, order: tuple[int, ...]) -> None:
-        """The one plan of a node."""
-        self._look(order, {name: low for name, (low, _) in node.box.items()})
+    def _every_order(self, node: Node) -> None:
+        """The plans of a node without any choice of parameters: all orders of its rest, as far as they are cheap."""
+        indices = {name: low for name, (low, _) in node.box.items()}
+        todo: list[tuple[tuple[int, ...], frozenset[int]]] = [(node.prefix, node.rest)]
+        while todo:
+            order, rest = todo.pop()
+            if rest:
+                todo += [((*order, number), rest - {number}) for number in rest]
+            else:
+                self._look(order, indices)
 
     def _look(self, order: tuple[int, ...], indices: Mapping[str, int]) -> bool:
         """Replay a plan, and keep it if it is the best; whether the interpreter takes it."""
@@ -417,6 +447,11 @@ class Search:
                     else Cut(cut.variable, math.floor(middle_of((low, high))))
                 )
         return None
+
+
+def _volume(node: Node) -> int:
+    """How many points a box has."""
+    return math.prod(high - low + 1 for low, high in node.box.values())
 
 
 def _indices(node: Node, place: Sequence[Fraction], variables: list[str]) -> list[int]:

@@ -124,10 +124,12 @@ class Enclosing:
 
     box:       variable -> least and largest value.
     undecided: differences of numbers whose sign a test asked for and the box does not decide.
+    curved:    whether a product or a quotient of two variables was enclosed.
     """
 
     box: Ranges
     undecided: list[Form] = field(default_factory=list)
+    curved: bool = False
 
     def run(self, program: Program, names: Mapping[str, Form]) -> tuple[Enclosure, dict[str, Enclosure]]:
         """What a program may return, and what each of its names may be then. Raises UnboundedError."""
@@ -261,9 +263,11 @@ class Enclosing:
                 return form.times(number.low)
         (a, b), (c, d) = one.span(self.box), other.span(self.box)
         if not one.coef and not other.coef:
+            self.curved |= a < b and c < d
             ends = [x * y for x in (a, b) for y in (c, d)]
             return Form.constant(min(ends), max(ends))
         m, n, r, s = (a + b) / 2, (c + d) / 2, (b - a) / 2, (d - c) / 2
+        self.curved = True
         # (f - m)(g - n) lies in [-rs, rs]; of a square in [0, rr].
         same = one.coef == other.coef and one.exact and other.exact and one.low == other.low
         low = ZERO if same else -r * s
@@ -276,6 +280,7 @@ class Enclosing:
         c, d = other.span(self.box)
         if c <= 0 <= d:
             raise UnboundedError
+        self.curved = True
         # 1 / g is convex for g > 0, concave for g < 0: it lies on one side of its tangent in the middle.
         m = (c + d) / 2
         tangent = other.times(-1 / (m * m)).wider(2 / m, 2 / m)

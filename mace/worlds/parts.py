@@ -93,3 +93,8 @@ class Laws:
         for edge in self.consequences:
             found[edge.target] = (*found.get(edge.target, ()), edge)
         return found
+
+    @cached_property
+    def factors(self) -> dict[tuple[object, ...], Fraction]:
+        """What consequences gave where they were asked before, by the edge and the values that it read."""
+        return {}

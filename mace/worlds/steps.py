@@ -18,9 +18,10 @@ from mace.errors import ProgramError, RowError
 from mace.language import Program, Value, run
 from mace.language.run import ran
 from mace.space.axes import Axis, GridAxis, Point
-from mace.worlds.parts import Action, Laws
+from mace.worlds.parts import Action, Consequence, Laws
 
 State: TypeAlias = Mapping[str, Fraction]
+MOST_KEPT = 10_000  # factors
 
 
 class Source(NamedTuple):
@@ -128,11 +129,21 @@ def factor_of(world: Laws, action: Action, names: Mapping[str, Value]) -> tuple[
     shares, sources = [], []
     for feature in action.affects:
         edges = world.into.get(feature, ())
-        factors = [Fraction(run(edge.factor, names)) for edge in edges]
+        factors = [_factor(world, edge, names) for edge in edges]
         sources += [Source(e.source, e.target, f) for e, f in zip(edges, factors, strict=True) if f != 1]
         if factors:
             shares.append(sum(factors, Fraction(0)) / len(factors))
     return (sum(shares, Fraction(0)) / len(shares) if shares else Fraction(1)), tuple(sources)
+
+
+def _factor(world: Laws, edge: Consequence, names: Mapping[str, Value]) -> Fraction:
+    """What a consequence gives; few states differ in what one reads."""
+    key = (id(edge), *(names[declared.name] for declared in edge.factor.inputs))
+    if key not in world.factors:
+        if len(world.factors) >= MOST_KEPT:
+            world.factors.clear()
+        world.factors[key] = Fraction(run(edge.factor, names))
+    return world.factors[key]
 
 
 def index_of(axis: Axis, value: Fraction) -> int | None:

@@ -1,7 +1,8 @@
 """The best leaves of a box of cells, tree by tree, without any distance: what plans ask of an ensemble.
 
 In:  the arrays of `cells`, and a box in cells (masks for axes of levels).
-Out: for every comparison of the goal the sum of the largest gains that a leaf of each tree can give in the box.
+Out: for every comparison of the goal the sum of the largest gains that a leaf of each tree can give in the box
+     (`best_gains`); or for many boxes whether some part of the goal may hold there (`may_hold`).
 Promise: no point of the box has a larger sum; with one cell an axis it is the sum exactly.
 """
 
@@ -51,3 +52,21 @@ def _best_gains(
 
 
 best_gains = compiled(_best_gains)
+
+
+def _may_hold(
+    test: Array, roots: Array, gain: Array, grid: Array, base: Array, at: Array, lows: Array, highs: Array,
+    need: Array, part_of: Array, begin: Array,
+) -> Array:  # fmt: skip
+    held = np.zeros(lows.shape[0], np.bool_)
+    for k in range(lows.shape[0]):
+        best = best_gains(test, roots, gain, grid, base, at, lows[k], highs[k])
+        for part in range(len(begin) - 1):
+            some = True
+            for place in range(begin[part], begin[part + 1]):
+                some &= best[part_of[place]] >= need[part_of[place]]
+            held[k] |= some
+    return held
+
+
+may_hold = compiled(_may_hold)

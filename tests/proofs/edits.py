@@ -26,8 +26,6 @@ import numpy as np
 
 from mace.problem.question import Question
 from mace.proofs.check import check
-from mace.proofs.convert import converted
-from mace.proofs.kernel.proof import read_model
 from tests.proofs.enumeration import true
 from tests.proofs.test_check import certificates_of, places, small, with_edit
 
@@ -37,12 +35,12 @@ PARTS = ("statement", "model", "claim", "witness", "cuts", "proof")
 
 
 def certificates(wanted: int) -> list[Any]:
-    """So many certificates of format 2, a third of them about networks."""
+    """So many certificates, of which a third of the questions is about networks."""
     found: list[Any] = []
     for seed in count():
         question: Question | None = small(seed, "network" if seed % 3 == 0 else None)
         if question is not None:
-            found += [converted(data, read_model(data["statement"]["model"])) for data in certificates_of(question)]
+            found += certificates_of(question)
         if len(found) >= wanted:
             return found[:wanted]
     raise AssertionError

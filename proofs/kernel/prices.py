@@ -30,7 +30,7 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
         + multipliers * what the margins of a point with the goal reach.
     """
     statement = reach.statement
-    need(len(parts) == len(statement.goal), f"expected {len(statement.goal)} parts, as the goal has")
+    need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
     attained = below(statement)
     for k, part in enumerate(parts):
         bound = Prices(reach, part, k).bound(state)

@@ -19,7 +19,7 @@ from mace.compilers.model_file import ModelFile
 from mace.compilers.registry import LIBRARIES, READERS, Chain, chain_of, deployed, registered, step_of, unreadable
 from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.projections import projected
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Table
 from mace.tables.validity import validate
 
@@ -96,7 +96,8 @@ def _unsupported(model: object) -> ModelError:
         hint = next((what for path, what in library.unread.items() if descends(model, path)), hint)
     if isinstance(model, type):
         return ModelError(f"{model.__qualname__} is a class, not a trained model", hint=hint)
-    return ModelError(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
+    error = UnreadableError if callable(getattr(model, "predict", None)) or callable(model) else ModelError
+    return error(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
 
 
 def _refuse_other_decision(model: object, base: type) -> None:
@@ -104,7 +105,7 @@ def _refuse_other_decision(model: object, base: type) -> None:
     kind = type(model)
     for name in _DECIDING:
         if name in getattr(model, "__dict__", {}) or _definition(kind, name) is not _definition(base, name):
-            raise ModelError(
+            raise UnreadableError(
                 f"{kind.__module__}.{kind.__qualname__} has its own `{name}`, so it may decide otherwise "
                 f"than {base.__qualname__}, whose numbers would be read"
             )

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from mace.plans.run import Planner as Planner
     from mace.plans.run import plan as plan
     from mace.problem.objectives import Objective as Objective
+    from mace.search.aims import Targets as Targets
+    from mace.search.blackbox import BlackBox as BlackBox
     from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
     from mace.worlds.world import World as World
@@ -50,6 +52,7 @@ for _function in (audit, explain, report, verify):
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 LAZY = {
     "Answer": "mace.explain.answer",
+    "BlackBox": "mace.search.blackbox",
     "Comparison": "mace.metrics.comparison",
     "Explainer": "mace.explain.explainer",
     "Feature": "mace.space.feature",
@@ -59,6 +62,7 @@ LAZY = {
     "Plan": "mace.plans.result",
     "Planner": "mace.plans.run",
     "Space": "mace.space.space",
+    "Targets": "mace.search.aims",
     "World": "mace.worlds.world",
     "compare": "mace.metrics.comparison",
     "datasets": "mace.datasets",
@@ -102,6 +106,7 @@ views.register(
 __all__ = [
     "Answer",
     "Audit",
+    "BlackBox",
     "Comparison",
     "Explainer",
     "Feature",
@@ -111,6 +116,7 @@ __all__ = [
     "Plan",
     "Planner",
     "Space",
+    "Targets",
     "Verdict",
     "World",
     "__version__",

@@ -73,6 +73,10 @@ class ModelError(MaceError):
     """A model that cannot be read or compiled: unsupported class or step, damaged table, untrusted file."""
 
 
+class UnreadableError(ModelError):
+    """A model of a class, or with a step, that no reader takes; it may be asked all the same."""
+
+
 class SpaceError(MaceError):
     """A declaration of features that contradicts itself, its file format, or the model."""
 

@@ -41,6 +41,7 @@ IDEAS = [
             "mace/problem/exclusions.py": "a box that is excluded, made of axes' own",
             "mace/solve/ensembles/walk.py": "cells in arrays, for compiled code",
             "mace/language/interval.py": "features by name, for programs that know no axes",
+            "mace/search/blackbox.py": "a model that nobody looks into",
         },
     ),
     Idea("which oracle may answer a question", "mace/solve/choice.py", r"\bPROVERS\b"),

@@ -18,7 +18,7 @@ import numpy as np
 
 from mace.compilers.library import is_a
 from mace.compilers.recoding import Recoding
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.space.columns import Column, Step, apply
 
 
@@ -288,7 +288,7 @@ def handler(step: object, name: str) -> Handler:
         if is_a(step, path):
             return found
     kind = type(step)
-    raise ModelError(
+    raise UnreadableError(
         f"the step `{name}` of the pipeline, a {kind.__module__}.{kind.__qualname__}, is not supported",
         hint="Supported are " + ", ".join([*STEPS, *PARTS]) + ', "passthrough" and "drop".',
     )

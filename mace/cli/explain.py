@@ -18,10 +18,10 @@ from mace.cli.options import (
     Given,
     Limits,
     Measured,
-    OracleOption,
     Prioritised,
+    Proposing,
     Several,
-    explainer_of,
+    explainer_by_oracle,
     print_json,
     say,
     terminal,
@@ -40,9 +40,12 @@ def explain(
     prioritised: Prioritised,
     several: Several,
     limits: Limits,
+    proposing: Proposing,
     gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
     rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
-    oracle: OracleOption = "auto",
+    oracle: Annotated[
+        str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3, cvc5, or search: only ask the model.")
+    ] = "auto",
     certificate: Annotated[
         Path | None,
         typer.Option("--certificate", help="Write the proof of the bound to this file (.json or .json.gz)."),
@@ -55,7 +58,7 @@ def explain(
     """Find the nearest input with the wanted decision, and prove that there is none nearer."""
     if certificate is not None:
         check_folder(certificate)
-    explainer, row = explainer_of(given, measured, asked, prioritised)
+    explainer, row = explainer_by_oracle(given, measured, asked, prioritised, oracle)
     with Progress() as callback:
         answer = explainer.explain(
             row,
@@ -67,6 +70,7 @@ def explain(
             callback=callback,
             **several.settings,
             **limits.settings,
+            **proposing.settings,
         )
     written, failed = "", None
     if certificate is not None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mace.explain.explainer import Explainer
+    from mace.explain.unread import Unread
     from mace.problem.question import Question
     from mace.space.space import Space
     from mace.worlds.world import World
@@ -44,7 +45,9 @@ class Format(str, Enum):
 
 
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text or json.")]
-OracleOption: TypeAlias = Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")]
+OracleOption: TypeAlias = Annotated[
+    str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3, cvc5 or search.")
+]
 GroupsOption: TypeAlias = Annotated[str | None, typer.Option("--groups", help="Columns to compare by: Sex,AgeGroup.")]
 SpaceOption: TypeAlias = Annotated[
     str | None,
@@ -257,6 +260,29 @@ class Several:
 
 
 @dataclass(frozen=True)
+class Proposing:
+    """A heuristic that looks for near points."""
+
+    proposer: Annotated[
+        str | None,
+        typer.Option(
+            "--proposer",
+            help="Look for near points beside the prover, or of a model that is only asked: tabu, swarm, mo, pft, ar, "
+            "spheres, face-knn, face-radius, nsga2, ga, dice-random, dice-genetic.",
+        ),
+    ] = None
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", help="How many rows the model may be asked about by it.")
+    ] = None
+    random_state: Annotated[int, typer.Option("--random-state", help="What repeats a proposer's search.")] = 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As `mace.explain` takes them."""
+        return {"proposer": self.proposer, "max_calls": self.max_calls, "random_state": self.random_state}
+
+
+@dataclass(frozen=True)
 class Limits:
     """What each answer may take."""
 
@@ -272,15 +298,32 @@ class Limits:
 def explainer_of(
     given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None = None
 ) -> tuple[Explainer, pd.Series[Any]]:
-    """The explainer, and the row that is asked about."""
+    """The explainer of a model that is read, and the row that is asked about."""
     from mace.explain.explainer import Explainer
 
+    space, row, settings = _read(given, measured, asked, prioritised)
+    return Explainer(given.read_model(), space, **settings), row
+
+
+def explainer_by_oracle(
+    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised, oracle: str
+) -> tuple[Explainer | Unread, pd.Series[Any]]:
+    """The explainer of any model, and the row: what no reader takes, or `--oracle search`, is only asked."""
+    from mace.explain.explainers import explainer_of
+
+    space, row, settings = _read(given, measured, asked, prioritised)
+    return explainer_of(given.read_model(), space, oracle, **settings), row
+
+
+def _read(
+    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None
+) -> tuple[Space, pd.Series[Any], dict[str, Any]]:
+    """The space, the row, and what an explainer is made with."""
     frame, space = given.read_table()
     if not 0 <= asked.row < len(frame):
         raise RowError(f"--row {asked.row}: the data has the rows 0..{len(frame) - 1}")
     settings = measured.settings if prioritised is None else prioritised.of(measured)
-    explainer = Explainer(given.read_model(), space, background=frame, **settings)
-    return explainer, frame.iloc[asked.row]
+    return space, frame.iloc[asked.row], {"background": frame, **settings}
 
 
 def question_of(given: Given, measured: Measured, asked: Asked) -> Question:

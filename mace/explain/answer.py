@@ -39,6 +39,15 @@ MEANING = {
     "unknown": "no counterfactual was found and none was ruled out",
 }
 
+UNREAD = "nothing is proved: the model cannot be read"
+
+MEANING_OF_SEARCH = {
+    "optimal": "proved by asking the model about every allowed point that is nearer",
+    "bounded": UNREAD,
+    "infeasible": "proved by asking the model about every allowed point",
+    "unknown": f"no counterfactual was found, and {UNREAD}",
+}
+
 MEANING_OF_SETS = {
     "optimal": "proved: no such set has a smaller sum",
     "bounded": "a limit was reached: the least sum lies between the two bounds",
@@ -92,6 +101,7 @@ class Answer(Proved):
     levels: one for each objective, in order of priority: its name, value, lower bound and certificate. With several
             objectives `distance`, `lower_bound` and `certificate` are those of the first one that is a distance.
     timeout: the seconds allowed for an answer; looking for a shorter proof takes no more than what is left of them.
+    calls:    how many rows a model was asked about that is not read; None for one that is.
     together: what was found where the counterfactuals are one set; distance and bounds are then of the sum.
     """
 
@@ -119,6 +129,7 @@ class Answer(Proved):
     together: Together | None = field(default=None, repr=False, compare=False)
     judged: Callable[[], Outcomes | None] | None = field(default=None, repr=False, compare=False)
     menus: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    calls: int | None = None
 
     @property
     def claim(self) -> Fraction | None:
@@ -128,6 +139,8 @@ class Answer(Proved):
     @property
     def meaning(self) -> str:
         """What the status says, for people."""
+        if self.calls is not None:
+            return MEANING_OF_SEARCH[self.status]
         return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]
 
     @property
@@ -231,6 +244,7 @@ class Answer(Proved):
                 for asked in self.trace
             ],
             "notes": self.notes,
+            **({} if self.calls is None else {"calls": self.calls}),
             **({} if self.together is None else {"together": self.together.to_dict()}),
         }
 

@@ -17,18 +17,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from numpy.typing import NDArray
 
 from mace.base.deadline import Deadline, interruptible
 from mace.base.escape import short
 from mace.base.kept import Kept
-from mace.errors import MaceError, ModelError, RowError
+from mace.errors import MaceError, ModelError
 from mace.explain.answer import Answer
 from mace.explain.asked import AskedRow
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
+from mace.explain.beside import Beside
+from mace.explain.frames import answers_of, is_frame
 from mace.explain.inferred import inferred
 from mace.explain.judge import Judge, of_probability
 from mace.explain.levels import by_priority
@@ -53,6 +55,7 @@ from mace.problem.objectives import (
 )
 from mace.problem.programs import Rule, rule_of
 from mace.problem.question import Goal, Question
+from mace.search.asked import calls_asked
 from mace.search.protocol import Effort
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.solve.background import Background, numbers_of
@@ -204,7 +207,8 @@ class Explainer:
         goal: GoalSpec = None, gap: object = None, rgap: object = None,
         count: int = 1, together: bool = False, diversity: object = "features", most_changes: int | None = None,
         oracle: str = "auto", timeout: float | Deadline | None = 60.0, memory_mb: int | None = 4096,
-        callback: Callable[[Bracket], None] | None = None,
+        callback: Callable[[Bracket], None] | None = None, proposer: ProposerSpec | None = None, random_state: int = 0,
+        max_calls: int | None = None,
     ) -> Answer | list[Answer]:  # fmt: skip
         """The answer for a row; for a frame a list of answers, one a row, in its order.
 
@@ -223,7 +227,10 @@ class Explainer:
             raise MaceError("answers that are found together have one objective, which is a distance")
         allowed = memory_asked(memory_mb)
         room = None if allowed is None else allowed * 2**20
-        search = Search(self.judge, self._rows, oracle, gap, rgap, callback)
+        beside = None
+        if proposer is not None:
+            beside = Beside(proposer_of(proposer), self.judge, self.numbers, random_state, calls_asked(max_calls))
+        search = Search(self.judge, self._rows, oracle, gap, rgap, callback, beside)
 
         def answer(row: object) -> Answer:
             # The first answer's time includes making the question.
@@ -253,8 +260,8 @@ class Explainer:
                 made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again, menus=ways
             )
 
-        if _is_frame(x):
-            return self._each(x, answer)
+        if is_frame(x):
+            return answers_of(self.space, x, answer)
         with interruptible():
             return answer(x)
 
@@ -331,22 +338,6 @@ class Explainer:
         first.priorities = (Priority(Shortfall(), "shortfall"), *self.priorities)
         return first.explain(row, **settings)
 
-    def _each(self, frame: pd.DataFrame, answer: Callable[[object], Answer]) -> list[Answer]:
-        """An answer for each row of a frame; equal rows are asked once."""
-        self.space.read(frame)
-        answers: dict[tuple[str, ...], Answer] = {}
-        found = []
-        for label, values in zip(frame.index, frame[self.space.names].to_dict("records"), strict=True):
-            row = self.space.row(values)
-            key = tuple(f"{type(value).__name__} {value!r}" for value in row.values())
-            if key not in answers:
-                try:
-                    answers[key] = answer(row)
-                except RowError as error:
-                    raise RowError(f"row {label!r}, {error.message}", shown=error.shown, hint=error.hint) from None
-            found.append(answers[key])
-        return found
-
     def _rows(self, wanted: Wanted) -> Background | None:
         """The background rows with what tells whether they have a goal: probabilities, or else decisions."""
         return self.probable if of_probability(wanted) else self.background
@@ -358,10 +349,6 @@ class Explainer:
         from mace.solve.warm import warm
 
         return warm(self.table)
-
-
-def _is_frame(x: object) -> TypeGuard[pd.DataFrame]:
-    return hasattr(x, "iloc") and getattr(x, "ndim", 1) == 2
 
 
 __all__ = ["DistanceSpec", "Explainer", "GoalSpec", "read_distance", "read_model"]

@@ -26,7 +26,7 @@ from mace.problem.question import Question
 from mace.problem.shortfall import shortfalls
 from mace.search.asked import Asked, Said
 from mace.search.chart import Chart, Floats
-from mace.search.protocol import Effort, Proposal, Proposer, Rows, Run, Task
+from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Formula
@@ -66,8 +66,8 @@ def propose(
 ) -> Proposed:  # fmt: skip
     """What a proposer finds for a question about a model that was read."""
     began, asking = time.perf_counter(), Asking(judge)
-    task, asked = asked_of(question, judge, rows, max_calls, effort.deadline, constrained)
-    run = Run(proposer, task, asked, random_state, effort, confirm=lambda point: asking.confirms(question, point))
+    task = task_of(question, judge, rows, max_calls, effort.deadline, constrained)
+    run = Run(proposer, task, random_state, effort, confirm=lambda point: asking.confirms(question, point))
     trace = list(run)
     valid = [one.point for one in trace if one.score.valid]
     several = [point for point in run.several if question.obeys(point) and asking.confirms(question, point)]
@@ -78,8 +78,8 @@ def propose(
         len(run.several),
         trace,
         run.why,
-        asked.calls,
-        asked.batches,
+        task.asked.calls,
+        task.asked.batches,
         run.steps,
         time.perf_counter() - began,
     )
@@ -92,17 +92,13 @@ def counterfactual(place: Around, point: Point) -> Counterfactual:
     return Counterfactual(values, changes, place.distance_of(point), Fraction(0), "bounded")
 
 
-def asked_of(
+def task_of(
     question: Question, judge: Judge, rows: Floats | None, max_calls: int | None, deadline: Deadline = NEVER,
     constrained: Sequence[str] = (),
-) -> tuple[Task, Asked]:  # fmt: skip
+) -> Task:  # fmt: skip
     """A question as a task, and the deployed model as proposers ask it."""
     asked = Asked(_asker(question, judge), max_calls, deadline, BATCH)
-    background = None
-    if rows is not None:
-        chart = Chart(question)
-        background = Rows(rows, lambda: asked.about(chart.taken(rows)).missed)
-    return Task(question, background, places_of(constrained, question.space)), asked
+    return Task(question, asked, rows, places_of(constrained, question.space))
 
 
 def places_of(names: Iterable[str], space: Space) -> frozenset[int]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.errors import MaceError
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from mace.explain.answer import Answer
     from mace.explain.explainer import GoalSpec
     from mace.problem.objectives import DistanceSpec, ObjectiveSpec
+    from mace.search.registry import ProposerSpec
     from mace.solve.driver import Bracket
     from mace.space.space import Space
 
@@ -26,12 +29,15 @@ def explain(
     timeout: float | None = 60.0, memory_mb: int | None = 4096,
     objectives: Sequence[ObjectiveSpec] | None = None,
     background: pd.DataFrame | None = None, callback: Callable[[Bracket], None] | None = None,
+    proposer: ProposerSpec | None = None, random_state: int = 0, max_calls: int | None = None,
+    constrained: Sequence[str] = (), confidence: float | None = None,
 ) -> Answer:  # fmt: skip
     """The nearest points with the goal, with a lower bound below which there is none.
 
     model:      a fitted estimator of a supported class, a scikit-learn Pipeline or a booster with categories over the
                 raw columns, or a program of the core language (text, or a Path to a .mace file) over the features
-                that returns the class number.
+                that returns the class number. Of anything else with `predict`, of a function and of a `mace.BlackBox`
+                the best point that a search finds is returned, and nothing is proved (oracle "search").
     space:      what may change, and how; rules of the space hold too. A frame (or an array) in its place stands for
                 the space that is inferred from it, and for the background; notes say what was taken for granted.
     x:          the row to explain: a Series, a dict or a list, in the space's own columns and types. Many rows of a
@@ -51,21 +57,41 @@ def explain(
                 change), "FV" (what both change takes other values), "points", a least distance, "F+FV", ["F", 0.1].
     most_changes: at most this many features may change.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
-    oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5".
+    oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5"; "search": the model is only
+                asked, and nothing is proved unless its space is small.
     timeout:    seconds for each answer and its proof (None: no limit); memory_mb: MB for each solver.
     background: rows to start from; those with the goal outcome give the first upper bound.
     callback:   called with the bracket after every question.
+    proposer:   a heuristic that looks for near points: "tabu", "swarm", .. (`mace.search.registry.PROPOSERS`), or an
+                object of `mace.search`. Beside a prover it gives upper bounds early, and changes no verdict; for a
+                model that is only asked it is the search itself ("tabu" by default). `random_state` repeats it.
+    max_calls:  how many rows a model that is only asked may be asked about, or the model for a proposer.
+    constrained, confidence: for a model that is only asked: features that had better not change, which counts more than
+                any distance; how sure its `confidence` has to be.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
     from mace.base.deadline import Deadline, interruptible
-    from mace.explain.explainer import Explainer
+    from mace.explain.explainers import explainer_of
+    from mace.explain.unread import Unread
 
     with interruptible():
         deadline = Deadline.asked(timeout) if count == 1 or together else timeout  # else of each answer by itself
-        explainer = Explainer(
-            model, space, background=background, rules=rules, distance=distance, weights=weights, objectives=objectives
-        )
-        return explainer.explain(
-            explainer.space.row(x), goal=goal, gap=gap, rgap=rgap, count=count, together=together, diversity=diversity,
-            most_changes=most_changes, oracle=oracle, timeout=deadline, memory_mb=memory_mb, callback=callback,
+        explainer = explainer_of(
+            model, space, oracle, background=background, rules=rules, distance=distance, weights=weights,
+            objectives=objectives,
         )  # fmt: skip
+        shared: dict[str, Any] = {
+            "goal": goal, "count": count, "together": together, "diversity": diversity, "most_changes": most_changes,
+            "oracle": oracle, "timeout": deadline, "callback": callback, "proposer": proposer,
+            "random_state": random_state, "max_calls": max_calls,
+        }  # fmt: skip
+        row = explainer.space.row(x)
+        if isinstance(explainer, Unread):
+            answer: Answer = explainer.explain(row, constrained=constrained, confidence=confidence, **shared)
+            return answer
+        if constrained or confidence is not None:
+            raise MaceError(
+                "`constrained` and `confidence` are for models that are only asked",
+                hint='Use objectives, a goal such as `p(good) >= 0.9`, or oracle="search".',
+            )
+        return explainer.explain(row, gap=gap, rgap=rgap, memory_mb=memory_mb, **shared)

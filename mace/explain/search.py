@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -16,8 +17,10 @@ from mace.base.exact import as_written
 from mace.certify.recheck import recheck
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
+from mace.explain.beside import Beside, Nearest
 from mace.explain.judge import Judge
 from mace.explain.level import Level
+from mace.problem.around import Around
 from mace.problem.distance import Distance, DistanceError, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goals import Classes, Margin, Wanted
@@ -26,7 +29,7 @@ from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
+from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
 
@@ -60,6 +63,7 @@ class Search:
     judge: says which background rows have a goal.
     rows:  for what is wanted, the background rows with what the model says of each that tells whether they have it.
     oracle, gap, rgap, callback: as for `mace.explain`.
+    beside: a proposer that runs beside the oracle.
     """
 
     judge: Judge
@@ -68,6 +72,7 @@ class Search:
     gap: object
     rgap: object
     callback: Callable[[Bracket], None] | None
+    beside: Beside | None = None
 
     def watch(self, bracket: Bracket) -> None:
         """Say how far the search is."""
@@ -101,9 +106,13 @@ class Search:
 
         best: an allowed point with the goal, if one is known.
         """
+        nearest = Nearest(question, self._better)
 
         def confirm(point: Point) -> bool:
-            return asking.confirms(question, point)
+            accepted = asking.confirms(question, point)
+            if accepted and self.beside is not None and question.obeys(point):
+                nearest.bring(point)
+            return accepted
 
         free = question.obeys(question.start) and question.distance_of(question.start) <= 0
         if free and confirm(question.start):
@@ -114,19 +123,23 @@ class Search:
             return self._by_rows(question, question.distance, asking, limits, best)
         oracle, note = choose(question, self.oracle)
         gap = _gap(self.gap, self.rgap, oracle)
+        beside = nullcontext() if self.beside is None else self.beside.begun(question, nearest, limits)
         try:
-            best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
-            bracket = bracket_optimum(
-                question,
-                oracle,
-                confirm,
-                gap=gap,
-                limits=limits,
-                best=best,
-                watch=self.watch,
-            )
+            with beside:
+                best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
+                bracket = bracket_optimum(
+                    question,
+                    oracle,
+                    confirm,
+                    gap=gap,
+                    limits=limits,
+                    best=best,
+                    watch=self.watch,
+                )
         finally:
             oracle.close()
+        if self.beside is not None and nearest.point is not None:
+            bring_in(bracket, nearest.point, question.distance_of(nearest.point), gap)
         answered = question
         for avoid in bracket.refused:
             answered = answered.away(avoid)
@@ -187,6 +200,10 @@ class Search:
         self.watch(best)
         return Searched(found, question, oracle.name, note, gap=gap)
 
+    def _better(self, point: Point, distance: Fraction) -> None:
+        """Say that a nearer point was found while the oracle goes on."""
+        self.watch(Bracket(upper=distance, point=point))
+
     def _first(self, question: Question, oracle: Oracle, asking: Asking, deadline: Deadline) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
         rough = _by_decision(question.goal.wanted)
@@ -236,7 +253,7 @@ def asked_gap(gap: object, rgap: object) -> Gap:
     return Gap(absolute, relative)
 
 
-def exclusion(question: Question, point: Point, diversity: object) -> Avoid:
+def exclusion(question: Around, point: Point, diversity: object) -> Avoid:
     """What a later answer must not be, once a point was found."""
     if diversity == "points":
         return AvoidPoint(point)

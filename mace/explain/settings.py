@@ -7,10 +7,12 @@ from typing import TypedDict
 
 from mace.base.deadline import Deadline
 from mace.problem.goals import Wanted
+from mace.search.aims import Targets
+from mace.search.registry import ProposerSpec
 from mace.solve.driver import Bracket
 from mace.tables.table import Label
 
-GoalSpec = Label | Iterable[Label] | Wanted | None
+GoalSpec = Label | Iterable[Label] | Wanted | Targets | None
 
 
 class Settings(TypedDict, total=False):
@@ -27,3 +29,6 @@ class Settings(TypedDict, total=False):
     timeout: float | Deadline | None
     memory_mb: int | None
     callback: Callable[[Bracket], None] | None
+    proposer: ProposerSpec | None
+    random_state: int
+    max_calls: int | None

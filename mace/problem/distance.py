@@ -17,7 +17,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mace.base.exact import as_written
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.exact import as_written, nearest
 from mace.errors import MaceError, NumberError
 
 if TYPE_CHECKING:
@@ -60,6 +63,18 @@ class Charge(NamedTuple):
 FREE = Charge(Fraction(0), Fraction(0), Fraction(0))
 
 
+class Charged(NamedTuple):
+    """What changes of many points cost in floats: in the sum, and in the largest; each of shape (points, features)."""
+
+    part: NDArray[np.float64]
+    top: NDArray[np.float64]
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """The distance of each point, shape (points,)."""
+        return np.asarray(self.part.sum(axis=1) + self.top.max(axis=1, initial=0.0))
+
+
 @dataclass(frozen=True, slots=True)
 class Norm:
     """A mixture of l0, l1 and linf over J features; `weights` has one entry per feature, all >= 0."""
@@ -78,6 +93,11 @@ class Norm:
                 total += charge.part(delta)
                 largest = max(largest, charge.top(delta))
         return total + largest
+
+    def charged(self, deltas: NDArray[np.float64]) -> Charged:
+        """The same in floats, for many points at once, to compare them; deltas have shape (points, features)."""
+        once, slope, top = np.array([[nearest(part) for part in charge] for charge in self.charges]).T
+        return Charged(once * (deltas > 0) + slope * deltas, top * deltas)
 
     @property
     def charges(self) -> tuple[Charge, ...]:

@@ -24,7 +24,7 @@ from mace.tables.table import Ensemble, Formula, Network, Table
 
 
 def settled(
-    space: Space, axes: Sequence[Axis], rules: Sequence[Rule], distance: Distance, table: Table
+    space: Space, axes: Sequence[Axis], rules: Sequence[Rule], distance: Distance, table: Table | None
 ) -> tuple[Axis, ...]:
     """The axes of a row, without "missing" where a program reads the feature.
 
@@ -89,7 +89,7 @@ def _lacks(feature: Feature, axis: Axis) -> bool:
     return axis.lacks or isinstance(axis, LevelAxis)
 
 
-def _programs(rules: Sequence[Rule], distance: Distance, table: Table) -> Iterator[tuple[Program, str]]:
+def _programs(rules: Sequence[Rule], distance: Distance, table: Table | None) -> Iterator[tuple[Program, str]]:
     for rule in rules:
         yield rule.program, f"the rule `{rule.source}`"
     if isinstance(distance, DistanceProgram):

@@ -17,6 +17,8 @@ from mace.errors import MaceError
 from mace.problem.shortfall import LEAST_MISSED
 from mace.search.chart import Floats
 
+FARTHEST = 1e300  # a goal is missed by no more, so that infinity is left for what could not be asked
+
 
 class ExhaustedError(Exception):
     """Nothing more may be asked; the message says why. No error of the user: the search ends with what it has."""
@@ -53,8 +55,11 @@ class Asked:
         most: int | None = None,
         deadline: Deadline = NEVER,
         batch: int | None = None,
+        aside: int = 0,
     ) -> None:
-        self.ask, self.most, self.deadline, self.batch = ask, calls_asked(most), deadline, batch
+        """aside: how many of the calls are not for a search."""
+        self.ask, self.limit, self.deadline, self.batch = ask, calls_asked(most), deadline, batch
+        self.most = None if self.limit is None else max(1, self.limit - aside)
         self.calls = self.batches = 0
         self.why, self.lacking = "", False
         self._known: dict[bytes, tuple[float, float]] = {}
@@ -86,7 +91,7 @@ class Asked:
             if not self.why and self.deadline.over:
                 self.why = self.deadline.why
             if self.why or not len(part):
-                self.why = self.why or f"limit of calls ({self.most})"
+                self.why = self.why or f"limit of calls ({self.limit})"
                 return
             try:
                 said = self.ask(part)
@@ -94,10 +99,10 @@ class Asked:
                 self.why = str(end)
                 return
             self.calls, self.batches = self.calls + len(part), self.batches + 1
-            pairs = zip(said.missed.tolist(), said.doubts.tolist(), strict=True)
+            pairs = zip(np.minimum(said.missed, FARTHEST).tolist(), said.doubts.tolist(), strict=True)
             self._known |= zip(keys[first : first + len(part)], pairs, strict=True)
         if self.most is not None and self.calls >= self.most:
-            self.why = f"limit of calls ({self.most})"
+            self.why = f"limit of calls ({self.limit})"
 
 
 def calls_asked(most: object) -> int | None:

@@ -9,13 +9,12 @@ serve to compare; what is reported is computed from the point.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.exact import exact, nearest
+from mace.base.exact import exact, float32_to_rank, float_to_rank, nearest
 from mace.problem.around import Around
 from mace.problem.distance import Norm
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
@@ -128,10 +127,7 @@ class Chart:
         distance = self.place.distance
         if not isinstance(distance, Norm):
             return np.array([nearest(self.place.distance_of(self.point(row))) for row in rows])
-        deltas, weights = self.deltas(rows), np.array([nearest(weight) for weight in distance.weights])
-        count, weighted = (deltas > 0) @ weights, deltas * weights
-        total = nearest(distance.alpha) * count + nearest(distance.beta) * weighted.sum(axis=1)
-        return np.asarray(total + nearest(distance.gamma) * weighted.max(axis=1, initial=0.0))
+        return distance.charged(self.deltas(rows)).total
 
     def changed(self, rows: Floats) -> Bools:
         """Which features of every row differ from the start; shape (rows, features)."""
@@ -232,10 +228,12 @@ def _index(axis: Axis, number: float) -> int:
         assert axis.missing is not None
         return axis.missing
     grid = axis.grid
-    value = exact(number)
-    if grid.kind == "step":
-        if grid.extra is not None and nearest(grid.extra) == number:
-            value = grid.extra
-        else:
-            value = round(Fraction(value) / grid.step) * grid.step
-    return min(max(grid.floor(value), axis.lower), axis.last)
+    if grid.kind == "float64":
+        index = float_to_rank(number)
+    elif grid.kind == "float32":
+        index = float32_to_rank(number)
+    elif grid.extra is not None and nearest(grid.extra) == number:
+        index = grid.floor(grid.extra)
+    else:
+        index = grid.floor(round(exact(number) / grid.step) * grid.step)
+    return min(max(index, axis.lower), axis.last)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mace.search.chart import Chart, Floats
 from mace.search.protocol import Batches, Task
 
 NO_ROWS = "it looks among background rows, and there are none"
@@ -31,12 +32,16 @@ class MinimumObservable:
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:  # noqa: ARG002
         """The allowed rows, nearest first, until one has the goal."""
         assert task.rows is not None
-        chart = task.chart
-        rows, fit = chart.fitted(task.rows.values)
-        rows = np.unique(rows[fit], axis=0)
-        rows = rows[np.argsort(chart.distances(rows), kind="stable")]
+        rows = nearest_observed(task.chart, task.rows)
         for first in range(0, len(rows), self.batch):
             scores = yield rows[first : first + self.batch]
             if (scores.goal == 0).any():
                 return None
         return None
+
+
+def nearest_observed(chart: Chart, observed: Floats) -> Floats:
+    """The background rows that are points of the axes, each once, the nearest first; shape (rows, features)."""
+    rows, fit = chart.fitted(observed)
+    rows = np.unique(rows[fit], axis=0)
+    return rows[np.argsort(chart.distances(rows), kind="stable")]

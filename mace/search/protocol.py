@@ -4,7 +4,7 @@ A proposer is a generator: it yields batches of rows (`mace.search.chart`), and 
 a step. `Run` stands between it and the model: it moves rows onto the grids, asks the model about those that are
 allowed, keeps the best, and ends the search after so many steps, calls or seconds.
 
-In:  a `Task`, a model to ask (`mace.search.asked`), a random state, an `Effort`.
+In:  a `Task` with the model to ask (`mace.search.asked`), a random state, an `Effort`.
 Out: an iterator over `Proposal`s, each better than the one before; afterwards `why` it ended, and the counts.
 Promise: the same task, model, random state and numbers of steps and calls give the same proposals.
 """
@@ -33,32 +33,31 @@ Batches: TypeAlias = Generator[Floats, Scores, Floats | None]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The background rows of a task.
-
-    values: as rows of a chart, shape (rows, features); they need not lie on its axes.
-    missed: how far the model misses the goal at each, asked when it is called; shape (rows,).
-    """
-
-    values: Floats
-    missed: Callable[[], Floats]
-
-
-@dataclass(frozen=True)
 class Task:
     """What is looked for: points of a place with the goal, near its start.
 
     place:       a `Question` where the model was read; some proposers need that.
+    asked:       the model.
+    rows:        of the background, as rows of a chart, shape (rows, features); they need not lie on its axes.
     constrained: features (indices) that had better not change, a level of the score of its own.
     """
 
     place: Around
-    rows: Rows | None = None
+    asked: Asked
+    rows: Floats | None = None
     constrained: frozenset[int] = frozenset()
     chart: Chart = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "chart", Chart(self.place))
+
+    def missed_by(self, rows: Floats) -> Floats:
+        """How far the model misses the goal at background rows, shape (rows,); asks about all of them."""
+        return self.asked.about(self.chart.taken(rows)).missed
+
+
+SAME_DISTANCE = 9  # digits: of points that differ by less, those with fewer changes are better
+PERFECT = Score(0, 0, 0, 0, 0)
 
 
 class Proposer(Protocol):
@@ -94,10 +93,14 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """When a search ends: after so many steps (batches of its proposer), or at a deadline. Calls are the model's."""
+    """When a search ends: after so many steps (batches of its proposer), or at a deadline. Calls are the model's.
+
+    stopped: asked before every step; true where somebody else has ended it.
+    """
 
     steps: int | None = None
     deadline: Deadline = NEVER
+    stopped: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         if self.steps is not None and (isinstance(self.steps, bool) or not isinstance(self.steps, int)):
@@ -118,7 +121,6 @@ class Run:
         self,
         proposer: Proposer,
         task: Task,
-        asked: Asked,
         random_state: int = 0,
         effort: Effort = Effort(),
         best: Score = WORST,
@@ -128,7 +130,7 @@ class Run:
             raise MaceError(f"random_state must be a whole number >= 0, got {short(random_state)}")
         if (reason := proposer.refusal(task)) is not None:
             raise MaceError(f"the proposer {proposer.name!r} does not take this question: {reason}")
-        self.proposer, self.task, self.asked, self.effort, self.best = proposer, task, asked, effort, best
+        self.proposer, self.task, self.effort, self.best = proposer, task, effort, best
         self.random_state, self.confirm = random_state, confirm
         self.steps, self.why = 0, ""
         self.several: list[Point] = []
@@ -139,17 +141,17 @@ class Run:
         batches = self.proposer.batches(self.task, np.random.default_rng(self.random_state))
         try:
             rows = chart.snap(next(batches))
-            while not self._ended():
+            while not self._ended() and self.best > PERFECT:
                 self.steps += 1
                 scores = self.scores(rows)
                 place = self._better(rows, scores)
                 if place is not None:
                     self.best, point = scores.at(place), chart.point(rows[place])
                     distance, seconds = self.task.place.distance_of(point), time.perf_counter() - began
-                    yield Proposal(point, self.best, distance, self.steps, self.asked.calls, seconds)
+                    yield Proposal(point, self.best, distance, self.steps, self.task.asked.calls, seconds)
                 rows = chart.snap(batches.send(scores))
         except StopIteration as end:
-            self.why = self.asked.why if self.asked.lacking else ""
+            self.why = self.task.asked.why if self.task.asked.lacking else ""
             if end.value is not None:
                 self.several = [chart.point(row) for row in chart.snap(end.value)]
         except ExhaustedError as end:  # asked by the proposer itself, about the background rows
@@ -164,16 +166,18 @@ class Run:
                 return None
             if not scores.at(place).valid or self.confirm(self.task.chart.point(rows[place])):
                 return place
-            scores.goal[place] = self.asked.deny(rows[place])
+            scores.goal[place] = self.task.asked.deny(rows[place])
         return None
 
     def _ended(self) -> bool:
-        if self.effort.deadline.over:
+        if self.effort.stopped():
+            self.why = "stopped"
+        elif self.effort.deadline.over:
             self.why = self.effort.deadline.why
         elif self.effort.steps is not None and self.steps >= self.effort.steps:
             self.why = f"step limit ({self.effort.steps})"
         else:
-            self.why = self.asked.why
+            self.why = self.task.asked.why
         return bool(self.why)
 
     def scores(self, rows: Floats) -> Scores:
@@ -181,8 +185,9 @@ class Run:
         chart = self.task.chart
         goal, doubts = np.full(len(rows), np.inf), np.full(len(rows), np.inf)
         allowed = chart.allowed(rows)
-        said = self.asked.about(rows[allowed])
+        said = self.task.asked.about(rows[allowed])
         goal[allowed], doubts[allowed] = said.missed, said.doubts
         changed = chart.changed(rows)
         constrained = changed[:, sorted(self.task.constrained)].sum(axis=1).astype(np.float64)
-        return Scores(goal, constrained, doubts, chart.distances(rows), changed.sum(axis=1).astype(np.float64))
+        distances = np.round(chart.distances(rows), SAME_DISTANCE)
+        return Scores(goal, constrained, doubts, distances, changed.sum(axis=1).astype(np.float64))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.exact import nearest
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.search.chart import Chart, Floats
@@ -95,11 +94,9 @@ class ActionableRecourse:
         feature, value = np.array(features), np.array(values)
         rows = np.tile(chart.start, (len(value), 1))
         rows[np.arange(len(value)), feature] = value
-        delta = chart.deltas(rows)[np.arange(len(value)), feature]
-        weight = np.array([nearest(one) for one in norm.weights])[feature]
-        changes = (delta > 0).astype(np.float64)
-        cost = weight * (nearest(norm.alpha) * changes + nearest(norm.beta) * delta)
-        return Actions(feature.astype(np.float64), value, cost, nearest(norm.gamma) * weight * delta, changes)
+        deltas, own = chart.deltas(rows), (np.arange(len(value)), feature)
+        charged, changes = norm.charged(deltas), (deltas[own] > 0).astype(np.float64)
+        return Actions(feature.astype(np.float64), value, charged.part[own], charged.top[own], changes)
 
 
 def _solve(
@@ -111,8 +108,7 @@ def _solve(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    count, norm = len(actions.value), question.distance
-    assert isinstance(norm, Norm)
+    count = len(actions.value)
     feature = actions.feature.astype(np.intp)
     one_each = np.zeros((chart.features, count + 1))
     one_each[feature, np.arange(count)] = 1
@@ -121,7 +117,7 @@ def _solve(
         added, base = _added(question, chart, actions, compare)
         margin = SLACK * (1 + np.abs(added).sum() + abs(base))
         constraints.append(LinearConstraint(np.append(added, 0.0)[None], compare.than - base + margin, np.inf))
-    if norm.gamma:
+    if actions.top.any():
         tops = np.zeros((count, count + 1))
         tops[np.arange(count), np.arange(count)], tops[:, count] = -actions.top, 1
         constraints.append(LinearConstraint(tops, 0, np.inf))

@@ -7,18 +7,33 @@ from typing import TypeAlias
 
 from mace.base.escape import short
 from mace.errors import MaceError
+from mace.search.dice import Dice
+from mace.search.face import Face
+from mace.search.genetic import Genetic
 from mace.search.observed import MinimumObservable
 from mace.search.protocol import Proposer
 from mace.search.recourse import ActionableRecourse
+from mace.search.spheres import GrowingSpheres
+from mace.search.swarm import Swarm
+from mace.search.tabu import Tabu
 from mace.search.tweaking import FeatureTweaking
 
 ProposerSpec: TypeAlias = str | Proposer
 
 PROPOSERS: dict[str, Callable[[], Proposer]] = {
+    "tabu": Tabu,
     "mo": MinimumObservable,
     "ft": lambda: FeatureTweaking(plausible=False),
     "pft": FeatureTweaking,
     "ar": ActionableRecourse,
+    "spheres": GrowingSpheres,
+    "face-knn": Face,
+    "face-radius": lambda: Face("radius"),
+    "swarm": Swarm,
+    "nsga2": Genetic,
+    "ga": lambda: Genetic("ga"),
+    "dice-random": Dice,
+    "dice-genetic": lambda: Dice("genetic"),
 }
 
 

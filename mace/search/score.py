@@ -3,7 +3,7 @@
 goal:        how far the goal is missed, 0 where it is met; infinite for a point that is not allowed.
 constrained: how many features changed that had better not.
 doubts:      how many outputs have a confidence below their threshold.
-distance:    how far the point is.
+distance:    how far the point is, to nine digits.
 changes:     how many features changed.
 
 The first three are what makes an answer valid. Source: "Counterfactuals with Constraint Solvers", three hard and two

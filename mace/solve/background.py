@@ -80,14 +80,8 @@ class Background:
                 deltas[:, j] = np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0])[level]
                 allowed &= np.array([axis.allows(k) for k in range(axis.count + 1)])[level]
         rows, deltas = rows[allowed], deltas[allowed]
-        if isinstance(question.distance, Norm):
-            norm = question.distance
-            weighted = deltas * np.array([float(w) for w in norm.weights])
-            count = ((deltas > 0) * np.array([float(w) for w in norm.weights])).sum(axis=1)
-            cost = float(norm.alpha) * count + float(norm.beta) * weighted.sum(axis=1)
-            cost += float(norm.gamma) * weighted.max(axis=1, initial=0.0)
-        else:
-            cost = deltas.sum(axis=1)
+        norm = question.distance
+        cost = norm.charged(deltas).total if isinstance(norm, Norm) else deltas.sum(axis=1)
         for place in np.argsort(cost, kind="stable")[:CANDIDATES]:
             point = self._point(question, self.values[rows[place]])
             if point is not None and question.obeys(point):

@@ -216,6 +216,16 @@ def _simple(middle: Fraction, lower: Fraction, upper: Fraction) -> Fraction:
         bits += 8
 
 
+def bring_in(bracket: Bracket, point: Point, distance: Fraction, gap: Gap) -> None:
+    """A confirmed, allowed point of somebody else, for the upper bound, where it is nearer than the bracket's own."""
+    if bracket.status != "optimal" and (bracket.upper is None or distance < bracket.upper):
+        if bracket.status == "infeasible":
+            bracket.status, bracket.proof = "unknown", None
+            bracket.why = "the oracle refuted a question to which a witness is known; please report this"
+        bracket.point, bracket.upper = point, distance
+        conclude(bracket, gap)
+
+
 def conclude(bracket: Bracket, gap: Gap) -> None:
     """The status of a bracket, once nothing more is asked."""
     if bracket.status == "infeasible":

@@ -1,0 +1,86 @@
+"""A proposer beside the prover: one bracket, closed in from both sides.
+
+In:  a question, how points are confirmed, and a proposer with what it may spend.
+Out: while the prover runs, better points as they are confirmed, from whichever side they come (`Beside.begun`).
+Promise: a point of the proposer only lowers the upper bound: no verdict and no lower bound is its own. It runs in a
+thread, which ends with the prover, and only where it came to its own end is what it found the same in every run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from mace.explain.asking import Asking
+from mace.explain.judge import Judge
+from mace.explain.proposing import task_of
+from mace.problem.question import Question
+from mace.search.chart import Floats
+from mace.search.protocol import Effort, Proposer, Run
+from mace.solve.protocol import Limits
+from mace.space.axes import Point
+
+
+@dataclass
+class Nearest:
+    """The nearest confirmed point so far; both threads may bring one, and each better one is told to `better`."""
+
+    question: Question
+    better: Callable[[Point, Fraction], None]
+    point: Point | None = None
+    distance: Fraction | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def bring(self, point: Point) -> None:
+        """Take a point that is allowed and confirmed, if it is nearer than all before."""
+        distance = self.question.distance_of(point)
+        with self.lock:
+            if self.distance is None or distance < self.distance:
+                self.point, self.distance = point, distance
+                self.better(point, distance)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A proposer, and what it may spend.
+
+    rows: of the background, as numbers.
+    """
+
+    proposer: Proposer
+    judge: Judge
+    rows: Floats | None = None
+    random_state: int = 0
+    max_calls: int | None = None
+
+    @contextmanager
+    def begun(self, question: Question, nearest: Nearest, limits: Limits) -> Iterator[None]:
+        """Run in a thread as long as the block does; an error of the proposer is raised at the end of the block."""
+        stop, asking = threading.Event(), Asking(self.judge)
+        task = task_of(question, self.judge, self.rows, self.max_calls, limits.deadline)
+        run = Run(
+            self.proposer, task, self.random_state, Effort(deadline=limits.deadline, stopped=stop.is_set),
+            confirm=lambda point: asking.confirms(question, point),
+        )  # fmt: skip
+        errors: list[BaseException] = []
+
+        def propose() -> None:
+            try:
+                for one in run:
+                    if one.score.valid:
+                        nearest.bring(one.point)
+            except BaseException as error:  # noqa: BLE001  raised where the caller waits
+                errors.append(error)
+
+        thread = threading.Thread(target=propose, name=f"mace {self.proposer.name}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+        if errors:
+            raise errors[0]

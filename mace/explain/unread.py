@@ -1,0 +1,392 @@
+"""Models that are only asked: the best point that a search finds, and what asking about every point proves.
+
+In:  a function, an object with `predict` that no reader takes, or a `BlackBox`; a space, a row, a goal.
+Out: an `Answer`, as for a model that is read, with lower bound 0 and the words that nothing is proved. Where the space
+     is finite and small, every point is asked about, the nearest first: then the answer is optimal or infeasible, and
+     rests on the model answering each point as it did.
+Promise: no row is asked about twice but those of the answer, once more at the end: a model that says something else
+then is said to, and proves nothing. No more rows than `max_calls` are asked about.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.deadline import Deadline
+from mace.base.escape import short
+from mace.base.values import plain
+from mace.errors import GoalError, MaceError, ModelError
+from mace.explain.answer import UNREAD, Answer, Counterfactual
+from mace.explain.frames import answers_of, is_frame
+from mace.explain.level import Level
+from mace.explain.proposing import counterfactual, places_of
+from mace.explain.search import exclusion
+from mace.explain.settings import GoalSpec
+from mace.problem.around import Place
+from mace.problem.goal_text import parse, wanted
+from mace.problem.goals import Value
+from mace.problem.missing import settled
+from mace.problem.objectives import DistanceSpec, read_distance
+from mace.problem.programs import rule_of
+from mace.search.aims import Aim, GoalAim, Targets, TargetsAim
+from mace.search.asked import Asked as AskedModel
+from mace.search.asked import ExhaustedError, Said, calls_asked
+from mace.search.blackbox import Calls, black_box
+from mace.search.chart import Chart, Floats
+from mace.search.enumeration import MOST, Enumerated, enumerate_points, points_of
+from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
+from mace.search.registry import ProposerSpec, proposer_of
+from mace.search.score import Score
+from mace.solve.background import numbers_of
+from mace.solve.driver import Asked, Bracket, Status
+from mace.space.axes import Point
+from mace.space.space import Space
+from mace.tables.table import Label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AGAIN = 2  # rows of an answer that are asked about once more: the start and the counterfactual
+DIFFERENTLY = "the model answered the same point differently when it was asked once more"
+FEWEST = 10  # calls from which on these are put aside
+
+
+class Unread:
+    """A model that is only asked, a space, rules, a distance and background rows; `explain` answers for a row."""
+
+    def __init__(
+        self,
+        model: object,
+        space: Space,
+        *,
+        background: pd.DataFrame | None = None,
+        rules: Sequence[str | Path] = (),
+        distance: DistanceSpec = "l1",
+        weights: Mapping[str, object] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """notes: what an answer says first, for instance why the model is only asked."""
+        self.space, self.notes = space, tuple(notes)
+        self.box = black_box(model, space)
+        if isinstance(rules, (str, Path)):
+            rules = [rules]
+        self.rules = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
+        self.distance = read_distance(distance, space, weights)
+        self._frame = background
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The background rows as numbers; None without any."""
+        return None if self._frame is None else numbers_of(self.space, self._frame)
+
+    def explain(
+        self, x: object, *,
+        goal: GoalSpec = None, count: int = 1, together: bool = False, diversity: object = "features",
+        most_changes: int | None = None, oracle: str = "auto", timeout: float | Deadline | None = 60.0,
+        callback: Callable[[Bracket], None] | None = None, proposer: ProposerSpec | None = None, random_state: int = 0,
+        max_calls: int | None = None, constrained: Sequence[str] = (), confidence: float | None = None,
+        gap: object = None, rgap: object = None, memory_mb: int | None = None,  # noqa: ARG002
+    ) -> Any:  # fmt: skip
+        """The answer for a row; for a frame a list of answers. The arguments are those of `mace.explain`.
+
+        Raises MaceError for what needs a model that is read, and as `mace.explain`.
+        """
+        if oracle not in ("auto", "search"):
+            why = self.notes[0] if self.notes else "this one is only asked"
+            raise MaceError(f"the oracle {oracle!r} needs a model that is read: {why}")
+        if together:
+            raise MaceError("answers that are found together need a model that is read")
+        if not isinstance(count, int) or count < 1:
+            raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
+        if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
+            raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
+        chosen, most = proposer_of(proposer or "tabu"), calls_asked(max_calls)
+        named = places_of(constrained, self.space)
+
+        def answer(row: object) -> Answer:
+            began, deadline = time.perf_counter(), Deadline.asked(timeout)
+            place = self._place(row, most_changes)
+            calls = Calls(self.box, Chart(place), deadline)
+            search = _Search(self, place, calls, chosen, random_state, most, deadline, named, callback)
+            made = search.answer(goal, confidence, count, diversity)
+            return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds)
+
+        return answers_of(self.space, x, answer) if is_frame(x) else answer(x)
+
+    def _place(self, row: object, most_changes: int | None) -> Place:
+        """The points around a row."""
+        axes = settled(self.space, self.space.axes(row), self.rules, self.distance, None)
+        rules = tuple(rule.at(axes) for rule in self.rules)
+        most = None if most_changes is None else min(most_changes, len(axes))
+        return Place(self.space, axes, self.distance, rules, most_changes=most)
+
+
+@dataclass
+class _Found:
+    """One answer on its way: a point, what is proved of it, and why no more is."""
+
+    point: Point | None
+    status: Status
+    lower: Fraction
+    why: str
+    score: Score | None = None
+    missed: Proposal | None = None  # the point that comes nearest to a goal that was not reached
+    note: str = ""
+
+
+@dataclass
+class _Search:
+    """The search of one row."""
+
+    unread: Unread
+    place: Place
+    calls: Calls
+    proposer: Proposer
+    random_state: int
+    most: int | None
+    deadline: Deadline
+    constrained: frozenset[int]
+    callback: Callable[[Bracket], None] | None
+    trace: list[Asked] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    spent: int = 0  # rows asked about beside the search
+    levelled: bool = False  # whether an answer shows the levels of its score
+
+    def answer(self, goal: GoalSpec, confidence: float | None, count: int, diversity: object) -> Answer:
+        """The whole answer."""
+        start = self.calls.chart.snap(self.calls.chart.start)
+        try:
+            said = self.calls.answers(start)
+        except ExhaustedError as error:
+            raise ModelError(f"the {self.unread.box.name} cannot be asked: {error}") from error
+        self.calls.remember(start[0], said)
+        decision = said[0].tolist() if said.ndim > 1 else plain(said[0])
+        aim, text = self._aim(goal, decision, confidence)
+        self.levelled = isinstance(goal, Targets) or confidence is not None or bool(self.constrained)
+        asked = self._asked(aim)
+        asked.about(start)
+        found: list[_Found] = []
+        place = self.place
+        while len(found) < count:
+            found.append(self._one(place, aim, asked))
+            point = found[-1].point
+            if point is None or point == place.start:
+                break
+            place = place.away(exclusion(place, point, diversity))
+        return self._made(found, count, text, decision, asked.calls + self.spent)
+
+    def _aim(self, goal: GoalSpec, decision: Any, confidence: float | None) -> tuple[Aim, str]:
+        """What is wanted, and its text."""
+        box = self.unread.box
+        if confidence is not None and (isinstance(confidence, bool) or not 0 <= confidence <= 1):
+            raise GoalError(f"a confidence lies between 0 and 1, got {short(confidence)}")
+        if isinstance(goal, Targets) or confidence is not None:
+            sure = confidence is not None or bool(isinstance(goal, Targets) and goal.thresholds)
+            if sure and box.confidence is None:
+                raise GoalError("the goal asks for confidence", hint="Give mace.BlackBox(.., confidence=function).")
+        if isinstance(goal, Targets):
+            names = tuple(box.outputs) or tuple(goal.values)
+            unknown = [name for name in (*goal.values, *goal.thresholds) if name not in names]
+            if unknown:
+                raise GoalError(f"the {box.name} has no output `{unknown[0]}`", hint=f"It has {', '.join(names)}.")
+            return TargetsAim(goal, names), str(goal)
+        if isinstance(decision, list):
+            raise GoalError(
+                f"the {box.name} has {len(decision)} outputs", hint="Give goal=mace.Targets({name: value})."
+            )
+        classes = self._classes(goal, decision)
+        spec = wanted(goal, classes, decision)
+        return GoalAim(spec, classes, confidence), str(spec)
+
+    def _classes(self, goal: GoalSpec, decision: Any) -> tuple[Label, ...]:
+        """The classes of the model: what it says of itself, or what its answers look like; none for numbers."""
+        box = self.unread.box
+        if box.classes is not None:
+            return tuple(plain(label) for label in box.classes)
+        if isinstance(decision, bool):
+            return (False, True)
+        if isinstance(decision, float) or isinstance(goal, Value) or isinstance(decision, int) and _is_interval(goal):
+            return ()
+        known = {decision} | self._observed()
+        if goal is not None and not (isinstance(goal, str) and any(sign in goal for sign in "<>=(")):
+            several = goal if isinstance(goal, (list, tuple, set, frozenset)) else [goal]
+            known |= {plain(label) for label in several if not (isinstance(label, str) and label.startswith("not "))}
+        if len(known) < 2:
+            raise GoalError(
+                f"the {box.name} said {short(decision)} of the row, and no other class is known",
+                hint="Name the goal, give a background, or mace.BlackBox(.., classes=[..]).",
+            )
+        return tuple(sorted(known, key=lambda label: (type(label).__name__, label)))
+
+    def _observed(self) -> set[Label]:
+        """The classes of some background rows."""
+        numbers = self.unread.numbers
+        room = 50 if self.most is None else min(50, self.most // 4)
+        if numbers is None or not room:
+            return set()
+        rows = self.calls.chart.taken(numbers[:room])
+        self.spent += len(rows)
+        return {plain(label) for label in self.calls.answers(rows)}
+
+    def _asked(self, aim: Aim) -> AskedModel:
+        """The model, with as many calls left as are not put aside."""
+        aside = self.spent + (AGAIN if self.most is not None and self.most >= FEWEST else 0)
+
+        def ask(rows: Floats) -> Said:
+            return aim.said(self.calls, rows)
+
+        return AskedModel(ask, self.most, self.deadline, self.unread.box.batch, aside)
+
+    # ------------------------------------------------------------------------------------------ one answer
+
+    def _one(self, place: Place, aim: Aim, asked: AskedModel) -> _Found:
+        """One answer: by asking about all points where they are few, else by the proposer."""
+        task = Task(place, asked, self.unread.numbers, self.constrained)
+        run = Run(self.proposer, task, self.random_state, Effort(None, self.deadline))
+        room = MOST if asked.most is None else min(MOST, asked.most)
+        if not self.constrained and points_of(task) <= room:
+            return self._proved(enumerate_points(run), aim, task)
+        trace = []
+        for one in run:
+            trace.append(one)
+            if one.score.valid:
+                self._watch(one)
+        valid = [one for one in trace if one.score.valid]
+        why = run.why or "the search came to its own end"
+        for one in reversed(valid):
+            if self._again(one.point, aim, asked):
+                nearest = one.distance == 0
+                return _Found(
+                    one.point, "optimal" if nearest else "bounded", Fraction(0), "" if nearest else why, one.score
+                )
+        return _Found(None, "unknown", Fraction(0), why, missed=trace[-1] if trace else None)
+
+    def _proved(self, found: Enumerated, aim: Aim, task: Task) -> _Found:
+        """What asking about all points proves; nothing where the model says something else now."""
+        asked = task.asked
+        if found.point is not None and not self._again(found.point, aim, asked):
+            return _Found(None, "unknown", Fraction(0), DIFFERENTLY)
+        if self.notes:
+            upper = found.point
+            return _Found(upper, "bounded" if upper else "unknown", Fraction(0), DIFFERENTLY)
+        if found.lower is None:
+            note = f"asked about all {found.allowed} allowed points; this rests on the model answering as it did"
+            return _Found(None, "infeasible", Fraction(0), "", note=note)
+        note = (
+            f"asked about {found.asked} of {found.allowed} allowed points, the nearest first; this rests on the model "
+            "answering as it did"
+        )
+        if found.point is None:
+            return _Found(None, "unknown", found.lower, found.why, note=note)
+        upper_bound = task.place.distance_of(found.point)
+        self._progress(upper_bound, found.lower, found.point, 0.0)
+        status: Status = "optimal" if found.lower == upper_bound else "bounded"
+        return _Found(found.point, status, found.lower, found.why, note=note)
+
+    def _again(self, point: Point, aim: Aim, asked: AskedModel) -> bool:
+        """Ask about the start and a point once more; whether the point still has the goal."""
+        rows = np.array([self.calls.chart.row(self.place.start), self.calls.chart.row(point)])
+        if self.most is not None and asked.calls + self.spent + len(rows) > self.most:
+            return True
+        before = asked.about(rows)
+        self.calls.remember(rows[0], None)
+        try:
+            now = aim.said(self.calls, rows)
+        except ExhaustedError as error:
+            self.notes.append(f"the counterfactual could not be asked about once more: {error}")
+            return True
+        self.spent += len(rows)
+        if (now.missed == before.missed).all() and (now.doubts == before.doubts).all():
+            return True
+        if DIFFERENTLY not in self.notes:
+            self.notes.append(DIFFERENTLY)
+        return bool(now.missed[1] == 0 and now.doubts[1] == 0)
+
+    def _watch(self, one: Proposal) -> None:
+        self._progress(one.distance, Fraction(0), one.point, one.seconds)
+
+    def _progress(self, upper: Fraction, lower: Fraction, point: Point, seconds: float) -> None:
+        """Keep an improvement, and tell the caller."""
+        self.trace.append(Asked(None, "proposed", seconds, lower, upper))
+        if self.callback is not None:
+            self.callback(Bracket(lower, upper, point, "bounded", UNREAD, trace=list(self.trace)))
+
+    # ------------------------------------------------------------------------------------------ the answer
+
+    def _made(self, found: Sequence[_Found], count: int, text: str, decision: Any, calls: int) -> Answer:
+        """What was found, as an answer."""
+        first, place = found[0], self.place
+        shown: list[Counterfactual] = []
+        for one in found:
+            if one.point is not None:
+                made = counterfactual(place, one.point)
+                shown.append(replace(made, status=one.status, exact_lower_bound=one.lower))
+        notes = ["the row has the goal already"] if first.point == place.start else []
+        notes += self.unread.notes
+        notes += dict.fromkeys(one.note for one in found if one.note)
+        if shown and len(shown) < count and first.point != place.start:
+            notes.append(f"{len(shown)} of {count} answers found ({found[-1].why or found[-1].status})")
+        if first.missed is not None and not shown:
+            notes.append(_nearest_miss(place, first.missed))
+        if self.calls.failed:
+            notes.append(f"{self.calls.failed} calls failed on the way and were made again")
+        return Answer(
+            status=first.status,
+            counterfactuals=shown,
+            exact_lower_bound=first.lower,
+            exact_distance=None if first.point is None else place.distance_of(first.point),
+            start=place.values(place.start),
+            goal=text,
+            distance_name=place.distance.name,
+            oracle=f"search ({self.proposer.name})" if first.note == "" else "search (every point)",
+            why=first.why,
+            seconds=0.0,
+            trace=self.trace,
+            space=place.space,
+            decision=decision,
+            notes=[*notes, *self.notes],
+            levels=_levels(first) if self.levelled else [],
+            calls=calls,
+        )
+
+
+LEVELS = ("goal missed by", "constrained features changed", "outputs in doubt", "distance", "features changed")
+
+
+def _levels(found: _Found) -> list[Level]:
+    """The levels of the score; of a point that reaches the goal, or of the one that comes nearest to it."""
+    score = found.score or (found.missed.score if found.missed else None)
+    if score is None:
+        return []
+    return [
+        Level(name, "optimal" if not value else "bounded", Fraction(value), Fraction(0), value, oracle="search")
+        for name, value in zip(LEVELS, score, strict=True)
+    ]
+
+
+def _nearest_miss(place: Place, one: Proposal) -> str:
+    """What came nearest to a goal that was not reached."""
+    values = place.values(one.point)
+    changed = {name: value for name, value in values.items() if value != place.values(place.start)[name]}
+    what = ", ".join(f"{name} = {value}" for name, value in list(changed.items())[:6]) or "the row as it is"
+    return f"the nearest to the goal that was found misses it by {one.score.goal:.6g}: {what}"
+
+
+def _is_interval(goal: GoalSpec) -> bool:
+    """Whether a goal is a text about a number."""
+    if not isinstance(goal, str):
+        return False
+    try:
+        parse(goal, ())
+    except GoalError:
+        return False
+    return True

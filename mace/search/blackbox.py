@@ -1,0 +1,229 @@
+"""Models that are only asked: a function, an object with `predict` that no reader takes, a service elsewhere.
+
+In:  rows of a chart.    Out: what the model said of them, checked: one finite answer a row.
+Promise: a call that fails on the way (`OSError`: connections, timeouts) is made again, some times; what still fails
+then ends the search, and what the model itself gets wrong (too few answers, NaN, an exception) is a ModelError.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.deadline import NEVER, Deadline
+from mace.base.escape import short
+from mace.compilers.deployed import names_of
+from mace.compilers.pipeline.rows import frame_of
+from mace.errors import MaceError, ModelError
+from mace.search.asked import ExhaustedError
+from mace.search.chart import Chart, Floats
+from mace.space.space import Space
+from mace.tables.table import Label
+
+if TYPE_CHECKING:
+    pass
+
+Ask = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class BlackBox:
+    """A model that is asked, and how.
+
+    predict:       rows -> an answer for each: a class, a number, or several outputs, shape (rows, outputs).
+    probabilities: rows -> the probabilities of the classes, shape (rows, classes), for goals that speak of them.
+    confidence:    rows -> how sure each output is, in 0..1, shape (rows,) or (rows, outputs).
+    classes:       in the order of the probabilities; () for a model that predicts numbers; None: found out by asking.
+    outputs:       names of several outputs, for goals that name them.
+    given:         what the functions are given: "frame", the features as people see them, in a DataFrame; "encoded",
+                   the columns that the space encodes, in a DataFrame; "array", these as an array of float64.
+    batch:         how many rows at most in one call.
+    retries, pause: how often a failed call is made again, after how many seconds; each wait is twice the one before.
+    """
+
+    predict: Ask
+    probabilities: Ask | None = None
+    confidence: Ask | None = None
+    classes: Sequence[Label] | None = None
+    outputs: Sequence[str] = ()
+    given: Literal["frame", "encoded", "array"] = "frame"
+    batch: int = 1000
+    retries: int = 3
+    pause: float = 0.1
+    name: str = "black box"
+    graded: bool = False  # whether probabilities also say how far a class is away: calls that cost nothing
+
+    def __post_init__(self) -> None:
+        if not callable(self.predict):
+            raise ModelError(f"a black box is made of a function, got {short(self.predict)}")
+        if self.given not in ("frame", "encoded", "array"):
+            raise ModelError(f"given must be frame, encoded or array, got {short(self.given)}")
+        for key, least in (("batch", 1), ("retries", 0)):
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ModelError(f"{key} must be a whole number >= {least}, got {short(value)}")
+        if not isinstance(self.pause, (int, float)) or not self.pause >= 0:
+            raise ModelError(f"pause must be a number of seconds >= 0, got {short(self.pause)}")
+
+
+def black_box(model: Any, space: Space) -> BlackBox:
+    """A model as a black box: itself, a function, or an object with `predict`.
+
+    An object that knows the names of its columns is given these, the space's own or those that it encodes; one that
+    knows how many there are is given an array; any other gets the features in a frame.
+    Raises ModelError for what cannot be asked, and for an object that was fitted on other columns.
+    """
+    if isinstance(model, BlackBox):
+        return model
+    if isinstance(model, type):
+        raise ModelError(f"{model.__qualname__} is a class, not a trained model")
+    if not callable(getattr(model, "predict", None)):
+        if not callable(model):
+            raise ModelError(f"a model is a function or has `predict`; got {short(model)}")
+        return BlackBox(model, name=getattr(model, "__name__", type(model).__name__))
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        known: Sequence[Label] | None = () if hasattr(model, "fit") else None  # a fitted classifier has its classes
+    else:
+        known = np.asarray(classes).tolist()
+    return BlackBox(
+        model.predict,
+        getattr(model, "predict_proba", None),
+        classes=known,
+        given=_given(model, space),
+        name=type(model).__name__,
+        graded=True,
+    )
+
+
+def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
+    """What an object with `predict` takes."""
+    names, columns = names_of(model), [column.name for column in space.columns]
+    count = getattr(model, "n_features_in_", None)
+    if names is not None:
+        if list(names) == columns:
+            return "encoded"
+        if set(names) <= set(space.names):
+            return "frame"
+        odd = next(name for name in names if name not in columns) if set(names) != set(columns) else names[0]
+        raise ModelError(
+            f"the model was trained on other columns than the space has (for instance `{odd}`)",
+            hint=f"The space encodes {', '.join(columns)}.",
+        )
+    if count is None:
+        return "frame"
+    if count == len(columns):
+        return "array"
+    raise ModelError(f"the model takes {count} columns, the space encodes {len(columns)}")
+
+
+class Calls:
+    """The calls of a black box about rows of a chart.
+
+    failed: how many calls failed and were made again.
+    """
+
+    def __init__(self, box: BlackBox, chart: Chart, deadline: Deadline = NEVER) -> None:
+        self.box, self.chart, self.deadline = box, chart, deadline
+        self.failed = 0
+        self._remembered: tuple[Floats, NDArray[Any]] | None = None
+
+    def answers(self, rows: Floats) -> NDArray[Any]:
+        """The answer for every row, shape (rows,) or (rows, outputs); one that is remembered is not asked for again."""
+        if self._remembered is None:
+            return self._call(self.box.predict, "predict", rows)
+        row, answer = self._remembered
+        same = ((rows == row) | (np.isnan(rows) & np.isnan(row))).all(axis=1)
+        rest = [] if same.all() else [self._call(self.box.predict, "predict", rows[~same])]
+        found: NDArray[Any] = np.concatenate([answer, *rest])[np.where(same, 0, np.cumsum(~same))]
+        return found
+
+    def remember(self, row: Floats, answer: NDArray[Any] | None) -> None:
+        """Keep the answer for one row, shape (1,) or (1, outputs); None: forget it."""
+        self._remembered = None if answer is None else (row, answer)
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """The probabilities of the classes, shape (rows, classes)."""
+        assert self.box.probabilities is not None
+        found = self._call(self.box.probabilities, "probabilities", rows)
+        classes = self.box.classes
+        if found.ndim != 2 or classes and found.shape[1] != len(classes):
+            raise ModelError(
+                f"`probabilities` of the {self.box.name} gave an array of shape {found.shape} for {len(rows)} rows and "
+                f"{len(classes or ())} classes"
+            )
+        return found.astype(np.float64)
+
+    def confidences(self, rows: Floats) -> Floats:
+        """How sure each output is, shape (rows, outputs)."""
+        assert self.box.confidence is not None
+        found = self._call(self.box.confidence, "confidence", rows).astype(np.float64)
+        return found.reshape(len(rows), -1)
+
+    def _call(self, ask: Ask, name: str, rows: Floats) -> NDArray[Any]:
+        """One call, made again where it fails on the way."""
+        given, wait = self._given(rows), self.box.pause
+        for tried in range(self.box.retries + 1):
+            try:
+                said = ask(given)
+                break
+            except MaceError:
+                raise
+            except (OSError, HTTPException) as error:
+                reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                if tried == self.box.retries:
+                    raise ExhaustedError(f"the model failed {tried + 1} times in a row ({reason})") from error
+                if self.deadline.over:
+                    raise ExhaustedError(f"{self.deadline.why}; the last call failed ({reason})") from error
+                self.failed += 1
+                left = self.deadline.left()
+                time.sleep(wait if left is None else min(wait, left))
+                wait *= 2
+            except Exception as error:
+                raise ModelError(
+                    f"`{name}` of the {self.box.name} raised {type(error).__name__} for {len(rows)} rows: {error}",
+                    hint="Try it on a few rows of the table, in the form that BlackBox(given=..) names.",
+                ) from error
+        return self._checked(said, name, len(rows))
+
+    def _checked(self, said: Any, name: str, count: int) -> NDArray[Any]:
+        """One answer a row, none of them missing."""
+        try:
+            found = np.asarray(said)
+        except ValueError:
+            raise ModelError(f"`{name}` of the {self.box.name} gave lists of different lengths") from None
+        if found.ndim not in (1, 2) or len(found) != count:
+            shape = f"an array of shape {found.shape}" if found.ndim else short(said)
+            raise ModelError(
+                f"`{name}` of the {self.box.name} must give one answer a row: it gave {shape} for {count} rows"
+            )
+        if found.ndim == 2 and found.shape[1] == 1:
+            found = found[:, 0]
+        odd = found != found if found.dtype.kind in "fcO" else np.zeros(found.shape, dtype=np.bool_)
+        none = np.array([cell is None for cell in found.ravel().tolist()], dtype=np.bool_).reshape(found.shape)
+        if (odd | none).any():
+            place = int(np.flatnonzero((odd | none).reshape(count, -1).any(axis=1))[0])
+            raise ModelError(
+                f"`{name}` of the {self.box.name} gave NaN or None for a row",
+                shown=str(self.chart.values(self._last[place : place + 1])[0]),
+            )
+        return found
+
+    def _given(self, rows: Floats) -> Any:
+        """Rows as the functions take them."""
+        self._last, space = rows, self.chart.place.space
+        if self.box.given == "frame":
+            names = names_of(getattr(self.box.predict, "__self__", None))
+            return frame_of(space, self.chart.values(rows), names, {}, {})
+        matrix = self.chart.matrix(rows, space.columns)
+        if self.box.given == "array":
+            return matrix
+        import pandas as pd
+
+        return pd.DataFrame(matrix, columns=pd.Index([column.name for column in space.columns]))

@@ -1,0 +1,324 @@
+"""Models that are only asked: nothing is called proved but what asking about every point proves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC, SVR
+
+import mace
+from mace.datasets import load
+from mace.errors import GoalError, MaceError, ModelError
+from mace.explain.answer import UNREAD
+from mace.space.feature import Feature
+from mace.space.space import Space
+
+SMALL = Space(
+    [
+        Feature("a", "integer", 0, 5),
+        Feature("b", "integer", 0, 9),
+        Feature("c", "categorical", levels=["u", "v"]),
+    ]
+)
+START = {"a": 1, "b": 1, "c": "u"}
+FOUR = Space([Feature(f"x{k}", "real", 0, 1000) for k in range(4)])
+WEIGHTS = np.array([5.0, 0.0, 1.0, 25.0, -5.0])
+FIVE_START = (-0.04822564522107575, 2.0912726657731104, 5.368920447474639, 0.7460348559645964, 3.6228232398513613)
+FIVE = Space(
+    [Feature(f"x{k}", "real", -5, max(5, FIVE_START[2]) if k == 2 else 5) for k in range(5)],
+    rules=["x2 <= 5 or x2 == start_x2"],
+)
+
+
+class Counting:
+    """A function that counts the rows that it is asked about, and how often each."""
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.seen = function, list[tuple[Any, ...]]()
+
+    def __call__(self, rows: pd.DataFrame) -> Any:
+        self.seen += list(rows.itertuples(index=False, name=None))
+        return self.function(rows)
+
+
+def sums(rows: pd.DataFrame) -> Any:
+    return rows.sum(axis=1).to_numpy()
+
+
+def near_500(rows: pd.DataFrame) -> Any:
+    return np.abs(sums(rows) - 500) <= 10
+
+
+@pytest.fixture(scope="module")
+def loans() -> Any:
+    data = load("loans")
+    X = data.X.iloc[:400]
+    return data, X, data.space.encode(X), data.y.iloc[:400]
+
+
+def test_an_svc_with_a_radial_kernel_on_loans_is_only_asked(loans: Any) -> None:
+    data, X, matrix, y = loans
+    model = SVC(gamma="scale").fit(matrix, y)
+    rejected = X[model.predict(matrix) != data.goal].iloc[0]
+    answer = mace.explain(model, data.space, rejected, goal=data.goal, background=X, max_calls=300, random_state=1)
+    assert answer.status == "bounded"
+    assert answer.lower_bound == 0
+    assert UNREAD in str(answer)
+    assert answer.calls is not None
+    assert answer.calls <= 300
+    assert any("sklearn.svm._classes.SVC are not supported" in note for note in answer.notes)
+    (found,) = answer.counterfactuals
+    assert model.predict(data.space.encode(pd.DataFrame([found.values])))[0] == data.goal
+    assert all(point.verdict == "proposed" for point in answer.trace)
+    uppers = [float(point.upper or 0) for point in answer.trace]
+    assert np.diff(uppers).max(initial=-1) <= 1e-9
+    again = mace.explain(model, data.space, rejected, goal=data.goal, background=X, max_calls=300, random_state=1)
+    assert again.counterfactuals == answer.counterfactuals
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsClassifier(3),
+        StackingClassifier([("a", LogisticRegression()), ("b", KNeighborsClassifier(3))], cv=2),
+    ],
+    ids=["neighbours", "stacking"],
+)
+def test_estimators_that_no_reader_takes_are_proved_on_small_spaces(model: Any) -> None:
+    every = pd.DataFrame([*itertools.product(range(6), range(10), "uv")], columns=["a", "b", "c"])
+    y = np.where(every.a + every.b + 3 * (every.c == "v") > 9, "yes", "no")
+    model.fit(SMALL.encode(every), y)
+    answer = mace.explain(model, SMALL, START)
+    good = every[model.predict(SMALL.encode(every)) == "yes"]
+    distances = (abs(good.a - 1) / 5 + abs(good.b - 1) / 9 + (good.c != "u")) / 3
+    assert answer.goal == "anything but 'no'" or answer.goal == "'yes'"
+    assert answer.status == "optimal"
+    assert answer.distance == answer.lower_bound == pytest.approx(distances.min(), abs=1e-12)
+    assert any("rests on the model answering as it did" in note for note in answer.notes)
+    with pytest.raises(MaceError, match="no certificate"):
+        _ = answer.certificate
+
+
+def test_a_small_space_without_the_goal_is_infeasible_and_no_row_is_asked_about_twice() -> None:
+    model = Counting(lambda rows: rows.a * rows.b > 45)
+    answer = mace.explain(model, SMALL, START, goal=True)
+    assert answer.status == "infeasible"
+    assert len(model.seen) == len(set(model.seen)) == answer.calls == 120
+
+
+def test_small_spaces_agree_with_a_model_that_is_read() -> None:
+    every = pd.DataFrame([*itertools.product(range(6), range(10), "uv")], columns=["a", "b", "c"])
+    model = RandomForestClassifier(4, random_state=0).fit(SMALL.encode(every), (every.a * every.b > 14).astype(int))
+    for rules in ([], ["a <= 3 or c == 'v'"]):
+        read = mace.explain(model, SMALL, START, goal=1, rules=rules)
+        asked = mace.explain(model, SMALL, START, goal=1, rules=rules, oracle="search")
+        assert (asked.status, asked.exact_distance) == (read.status, read.exact_distance)
+        assert asked.exact_lower_bound == read.exact_lower_bound
+
+
+def test_several_answers_differ_and_are_each_proved() -> None:
+    answer = mace.explain(lambda rows: rows.a + rows.b >= 8, SMALL, START, goal=True, count=3, diversity="points")
+    assert [c.status for c in answer.counterfactuals] == ["optimal"] * 3
+    assert len({tuple(c.values.items()) for c in answer.counterfactuals}) == 3
+    distances = [c.exact_distance for c in answer.counterfactuals]
+    assert distances == sorted(distances)
+
+
+def test_calls_are_limited_batched_and_never_repeated_but_for_the_answer() -> None:
+    model = Counting(near_500)
+    box = mace.BlackBox(model, batch=20)
+    answer = mace.explain(box, FOUR, [100, 150, 1, 2], goal=True, max_calls=300)
+    assert len(model.seen) == answer.calls <= 300
+    again = [row for row in set(model.seen) if model.seen.count(row) > 1]
+    assert len(again) <= 2
+    assert "limit of calls (300)" in answer.why
+
+
+@pytest.mark.parametrize(("most", "status"), [(1, "unknown"), (2, "unknown"), (9, "unknown")])
+def test_very_few_calls_are_kept_to(most: int, status: str) -> None:
+    model = Counting(lambda rows: sums(rows) > 3999)
+    answer = mace.explain(model, FOUR, [0, 0, 0, 0], goal=True, max_calls=most)
+    assert answer.status == status
+    assert len(model.seen) == answer.calls <= most
+
+
+def test_a_row_that_has_the_goal_already() -> None:
+    answer = mace.explain(near_500, FOUR, [500, 0, 0, 0], goal=True)
+    assert answer.status == "optimal"
+    assert answer.distance == 0
+    assert "the row has the goal already" in answer.notes
+
+
+def test_a_model_that_answers_the_same_point_differently_is_said_so() -> None:
+    seen: set[Any] = set()
+
+    def moody(rows: pd.DataFrame) -> Any:
+        """Accepts whatever it has not seen yet, but for the start."""
+        cells = list(rows.itertuples(index=False, name=None))
+        said = [bool(seen) and row not in seen for row in cells]
+        seen.update(cells)
+        return said
+
+    answer = mace.explain(moody, FOUR, [1, 2, 3, 4], goal=True, max_calls=200)
+    assert any("answered the same point differently" in note for note in answer.notes)
+    assert answer.status == "unknown"
+    seen.clear()
+    small = mace.explain(moody, SMALL, START, goal=True)
+    assert small.status == "unknown"
+    assert small.lower_bound == 0
+    assert "answered the same point differently" in small.why
+
+
+def test_callback_gets_every_improvement() -> None:
+    seen: list[Any] = []
+    answer = mace.explain(near_500, FOUR, [100, 150, 1, 2], goal=True, max_calls=500, callback=seen.append)
+    uppers = [bracket.upper for bracket in seen]
+    assert len(uppers) > 1
+    assert np.diff([float(upper) for upper in uppers]).max() <= 1e-9
+    assert uppers[-1] == answer.exact_distance
+    assert all(bracket.lower == 0 and bracket.status == "bounded" for bracket in seen)
+
+
+# ------------------------------------------------------------------------------------------ levels of score
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_t1_by_tabu_is_exact_where_the_reference_is_near(seed: int) -> None:
+    answer = mace.explain(near_500, FOUR, [100, 150, 1, 2], goal=True, max_calls=10_000, random_state=seed)
+    assert answer.status == "bounded"
+    assert answer.distance is not None
+    assert math.sqrt(answer.distance) <= 0.24375  # of the reference, after 10,000 calls
+    assert len(answer.counterfactuals[0].changes) == 1
+
+
+def test_t3_has_its_confidence() -> None:
+    box = mace.BlackBox(near_500, confidence=lambda rows: np.clip(np.abs(10 - np.abs(sums(rows) - 500)), 0, 1))
+    answer = mace.explain(box, FOUR, [100] * 4, goal=True, confidence=0.9, max_calls=2_000)
+    (found,) = answer.counterfactuals
+    assert 490.9 <= sum(found.values.values()) <= 509.1
+    assert math.sqrt(answer.distance or 1) == pytest.approx(0.15075, abs=2e-3)
+    assert [level.name for level in answer.levels][:3] == [
+        "goal missed by", "constrained features changed", "outputs in doubt",
+    ]  # fmt: skip
+    assert [level.value for level in answer.levels][:3] == [0, 0, 0]
+
+
+def test_t4_ends_and_says_that_nothing_was_found_and_what_is_proved() -> None:
+    narrow = Space([Feature(f"x{k}", "real", 0, 2, change="fixed" if k > 1 else "any") for k in range(4)])
+    answer = mace.explain(sums, narrow, [1] * 4, goal="499 <= y <= 501", max_calls=500)
+    assert answer.status == "unknown"
+    assert "no counterfactual was found, and nothing is proved: the model cannot be read" in str(answer)
+    assert any("misses it by 493" in note for note in answer.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_t5_by_tabu_moves_one_weight_where_the_reference_changes_four(seed: int) -> None:
+    answer = mace.explain(
+        lambda rows: rows.to_numpy() @ WEIGHTS, FIVE, FIVE_START, goal="y within 0.01 of 0", max_calls=30_000,
+        random_state=seed,
+    )  # fmt: skip
+    assert answer.distance is not None
+    assert math.sqrt(answer.distance) == pytest.approx(0.06726, abs=5e-6)
+    assert list(answer.counterfactuals[0].changes) == ["x3"]
+
+
+def test_targets_for_several_outputs() -> None:
+    def both(rows: pd.DataFrame) -> Any:
+        return np.column_stack([rows.x0 + rows.x1, rows.x2 > 300])
+
+    box = mace.BlackBox(both, outputs=["total", "late"])
+    answer = mace.explain(box, FOUR, [1, 2, 3, 4], goal=mace.Targets({"total": 400, "late": 1}, 0.05), max_calls=4_000)
+    (found,) = answer.counterfactuals
+    assert abs(found.values["x0"] + found.values["x1"] - 400) / 400 < 0.06
+    assert found.values["x2"] > 300
+
+
+def test_a_constrained_feature_changes_only_where_it_must() -> None:
+    point = [100, 100, 100, 100]
+    free = mace.explain(near_500, FOUR, point, goal=True, constrained=["x0", "x3"], max_calls=1_500)
+    assert not {"x0", "x3"} & set(free.counterfactuals[0].changes)
+    must = mace.explain(lambda rows: rows.x0 > 500, FOUR, point, goal=True, constrained="x0", max_calls=500)
+    assert must.status == "unknown"
+    assert must.levels[0].value == 0
+    assert must.levels[1].value == 1
+
+
+# ------------------------------------------------------------------------------------------ what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("predict", "words"),
+    [
+        (lambda rows: [1.0], "must give one answer a row: it gave an array of shape"),
+        (lambda rows: 1.0, "must give one answer a row: it gave 1.0 for"),
+        (lambda rows: np.where(rows.x0 == 0, 1.0, np.nan), "gave NaN or None for a row"),
+        (lambda rows: [None] * len(rows), "gave NaN or None for a row"),
+        (lambda rows: rows.nothing, "raised AttributeError for 1 rows"),
+        (lambda rows: [[1], [1, 2]], "gave lists of different lengths"),
+        (lambda rows: np.zeros((len(rows), 2)), "has 2 outputs"),
+        (lambda rows: ["late"] * len(rows), "is no goal|not a class|no other class"),
+    ],
+)
+def test_what_a_function_gets_wrong_is_one_message(predict: Any, words: str) -> None:
+    with pytest.raises(MaceError, match=words):
+        mace.explain(predict, FOUR, [0, 1, 2, 3], goal="y >= 3", max_calls=50)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"max_calls": 0}, "max_calls must be a whole number > 0"),
+        ({"max_calls": 2.5}, "max_calls must be a whole number > 0"),
+        ({"max_calls": True}, "max_calls must be a whole number > 0"),
+        ({"oracle": "z3"}, "needs a model that is read"),
+        ({"together": True, "count": 2}, "need a model that is read"),
+        ({"objectives": ["l1", "changes"]}, "need a model that is read"),
+        ({"proposer": "pft"}, "it reads the trees of an ensemble"),
+        ({"proposer": "mo"}, "there are none"),
+        ({"confidence": 0.5}, "the goal asks for confidence"),
+        ({"confidence": 2}, "a confidence lies between 0 and 1"),
+        ({"constrained": ["z"]}, "there is no feature `z`"),
+        ({"random_state": "x"}, "random_state must be a whole number"),
+        ({"goal": mace.Targets({"y": 1}, confidence=0.5)}, "the goal asks for confidence"),
+        ({"goal": 5}, "not a class"),
+    ],
+)
+def test_what_may_not_be_asked_is_one_message(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(MaceError, match=words):
+        mace.explain(near_500, FOUR, [0, 1, 2, 3], **settings)
+
+
+def test_what_is_no_model_is_said() -> None:
+    with pytest.raises(ModelError, match="a model is a function or has `predict`"):
+        mace.explain(3, FOUR, [0, 1, 2, 3], oracle="search")
+    with pytest.raises(ModelError, match="is a class, not a trained model"):
+        mace.explain(SVC, FOUR, [0, 1, 2, 3])
+    with pytest.raises(ModelError, match="NotFittedError"):
+        mace.explain(SVC(), FOUR, [0, 1, 2, 3], goal=1)
+    with pytest.raises(GoalError, match="a model that predicts a number needs a goal"):
+        mace.explain(lambda rows: sums(rows) * 1.0, FOUR, [0, 1, 2, 3])
+
+
+def test_goals_are_as_everywhere() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1000, (60, 4)), columns=FOUR.names)
+    probable = KNeighborsClassifier(10).fit(X, (X.x0 > 500).astype(int))
+    row = X[probable.predict(X) == 0].iloc[0]
+    likely = mace.explain(probable, FOUR, row, goal="p(1) >= 0.8", background=X, max_calls=400)
+    found = pd.DataFrame([likely.counterfactuals[0].values])
+    assert probable.predict_proba(found)[0, 1] >= 0.8
+    number = SVR().fit(X, X.x0 / 1000)
+    high = mace.explain(number, FOUR, row, goal="y >= 0.5", background=X, max_calls=400)
+    assert number.predict(pd.DataFrame([high.counterfactuals[0].values]))[0] >= 0.5
+    labels = mace.BlackBox(lambda rows: np.where(rows.x0 > 500, "late", "soon"), classes=["late", "soon"])
+    assert mace.explain(labels, FOUR, [1, 2, 3, 4], goal="not soon", max_calls=300).counterfactuals
+    assert mace.explain(labels, FOUR, [1, 2, 3, 4], max_calls=300).goal in ("'late'", "anything but 'soon'")

@@ -94,9 +94,9 @@ class ActionableRecourse:
         feature, value = np.array(features), np.array(values)
         rows = np.tile(chart.start, (len(value), 1))
         rows[np.arange(len(value)), feature] = value
-        deltas, own = chart.deltas(rows), (np.arange(len(value)), feature)
-        charged, changes = norm.charged(deltas), (deltas[own] > 0).astype(np.float64)
-        return Actions(feature.astype(np.float64), value, charged.part[own], charged.top[own], changes)
+        deltas, at = chart.deltas(rows), (np.arange(len(value)), feature)
+        charged, changes = norm.charged(deltas), (deltas[at] > 0).astype(np.float64)
+        return Actions(feature.astype(np.float64), value, charged.part[at], charged.top[at], changes)
 
 
 def _solve(

@@ -7,8 +7,12 @@ Source: Mothilal, Sharma, Tan 2020.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from io import StringIO
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -57,12 +61,12 @@ class Dice:
         data = dice_ml.Data(dataframe=frame, continuous_features=numbers, outcome_name=OUTCOME)
         explainer = dice_ml.Dice(data, dice_ml.Model(model=_Classifier(task), backend="sklearn"), method=self.method)
         free = [feature.name for feature, may in zip(features, chart.free, strict=True) if may]
-        settings: dict[str, Any] = {"random_seed": int(rng.integers(2**31))} if self.method == "random" else {}
         try:
-            made = explainer.generate_counterfactuals(
-                _frame(chart, chart.start[None]), total_CFs=self.count, desired_class=1, features_to_vary=free,
-                verbose=False, **settings,
-            )  # fmt: skip
+            with _seeded(int(rng.integers(2**32))), redirect_stderr(StringIO()):  # it draws a bar there
+                made = explainer.generate_counterfactuals(
+                    _frame(chart, chart.start[None]), total_CFs=self.count, desired_class=1, features_to_vary=free,
+                    verbose=False,
+                )  # fmt: skip
         except Exception as error:
             if type(error).__name__ != "UserConfigValidationException":
                 raise
@@ -73,6 +77,19 @@ class Dice:
         several = _rows(chart, found)
         yield several
         return several
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """The library draws from the generators that all share: they are set for it, and put back."""
+    before, numbers = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(before)
+        np.random.set_state(numbers)  # noqa: NPY002
 
 
 class _Classifier:

@@ -219,12 +219,7 @@ class Explainer:
         Raises a MaceError as `mace.explain`; of a frame it names the row, and those that are not in the space are found
         before the first one is answered.
         """
-        if not isinstance(count, int) or not 1 <= count <= MOST_ANSWERS:
-            raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
-        if count > 1 and len(self.priorities) > 1 and diversity not in ("features", "points"):
-            raise MaceError('with several objectives, diversity is "features" or "points"')
-        if together and (len(self.priorities) > 1 or self.priorities[0].unit != 1):
-            raise MaceError("answers that are found together have one objective, which is a distance")
+        self._check_several(count, together, diversity)
         allowed = memory_asked(memory_mb)
         room = None if allowed is None else allowed * 2**20
         beside = None
@@ -264,6 +259,15 @@ class Explainer:
             return answers_of(self.space, x, answer)
         with interruptible():
             return answer(x)
+
+    def _check_several(self, count: int, together: bool, diversity: object) -> None:
+        """Raise MaceError where so many answers cannot be asked for in this way."""
+        if not isinstance(count, int) or not 1 <= count <= MOST_ANSWERS:
+            raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
+        if count > 1 and len(self.priorities) > 1 and diversity not in ("features", "points"):
+            raise MaceError('with several objectives, diversity is "features" or "points"')
+        if together and (len(self.priorities) > 1 or self.priorities[0].unit != 1):
+            raise MaceError("answers that are found together have one objective, which is a distance")
 
     def asked(
         self, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,

@@ -1,4 +1,4 @@
-"""Which explainer a model gets: one that reads it, or one that only asks it."""
+"""Which explainer a model gets, one that reads it or one that only asks it; and the answer for one row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from mace.base.deadline import Deadline, interruptible
 from mace.errors import MaceError, UnreadableError
+from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
 from mace.explain.inferred import inferred
 from mace.explain.unread import Unread
@@ -54,6 +56,35 @@ def explainer_of(
         notes += assumed
         shared["background"] = frame if background is None else background
     return Unread(model, space, notes=notes, **shared)
+
+
+def explain_row(
+    model: object, space: Space | pd.DataFrame | NDArray[Any], x: object, oracle: str, read: Mapping[str, Any],
+    asked: Mapping[str, Any], *,
+    background: pd.DataFrame | None, rules: Sequence[str | Path], distance: DistanceSpec,
+    weights: Mapping[str, object] | None, objectives: Sequence[ObjectiveSpec] | None, **settings: Any,
+) -> Answer:  # fmt: skip
+    """`mace.explain`: the answer for one row.
+
+    read, asked: settings for models that are read, and for those that are only asked; `settings` are for both.
+    """
+    with interruptible():
+        one_clock = settings["count"] == 1 or settings["together"]  # else each answer has its own
+        deadline = Deadline.asked(settings.pop("timeout")) if one_clock else settings.pop("timeout")
+        explainer = explainer_of(
+            model, space, oracle, background=background, rules=rules, distance=distance, weights=weights,
+            objectives=objectives,
+        )  # fmt: skip
+        row = explainer.space.row(x)
+        if isinstance(explainer, Unread):
+            found: Answer = explainer.explain(row, oracle=oracle, timeout=deadline, **settings, **asked)
+            return found
+        if asked["constrained"] or asked["confidence"] is not None:
+            raise MaceError(
+                "`constrained` and `confidence` are for models that are only asked",
+                hint='Use objectives, a goal such as `p(good) >= 0.9`, or oracle="search".',
+            )
+        return explainer.explain(row, oracle=oracle, timeout=deadline, **settings, **read)
 
 
 def _function(model: object) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.errors import MaceError
-
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
@@ -70,28 +68,13 @@ def explain(
                 any distance; how sure its `confidence` has to be.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
-    from mace.base.deadline import Deadline, interruptible
-    from mace.explain.explainers import explainer_of
-    from mace.explain.unread import Unread
+    from mace.explain.explainers import explain_row
 
-    with interruptible():
-        deadline = Deadline.asked(timeout) if count == 1 or together else timeout  # else of each answer by itself
-        explainer = explainer_of(
-            model, space, oracle, background=background, rules=rules, distance=distance, weights=weights,
-            objectives=objectives,
-        )  # fmt: skip
-        shared: dict[str, Any] = {
-            "goal": goal, "count": count, "together": together, "diversity": diversity, "most_changes": most_changes,
-            "oracle": oracle, "timeout": deadline, "callback": callback, "proposer": proposer,
-            "random_state": random_state, "max_calls": max_calls,
-        }  # fmt: skip
-        row = explainer.space.row(x)
-        if isinstance(explainer, Unread):
-            answer: Answer = explainer.explain(row, constrained=constrained, confidence=confidence, **shared)
-            return answer
-        if constrained or confidence is not None:
-            raise MaceError(
-                "`constrained` and `confidence` are for models that are only asked",
-                hint='Use objectives, a goal such as `p(good) >= 0.9`, or oracle="search".',
-            )
-        return explainer.explain(row, gap=gap, rgap=rgap, memory_mb=memory_mb, **shared)
+    read: dict[str, Any] = {"gap": gap, "rgap": rgap, "memory_mb": memory_mb}
+    asked: dict[str, Any] = {"constrained": constrained, "confidence": confidence}
+    return explain_row(
+        model, space, x, oracle, read, asked, background=background, rules=rules, distance=distance, weights=weights,
+        objectives=objectives, goal=goal, count=count, together=together, diversity=diversity, timeout=timeout,
+        most_changes=most_changes, callback=callback, proposer=proposer, random_state=random_state,
+        max_calls=max_calls,
+    )  # fmt: skip

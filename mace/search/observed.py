@@ -42,6 +42,11 @@ class MinimumObservable:
 
 def nearest_observed(chart: Chart, observed: Floats) -> Floats:
     """The background rows that are points of the axes, each once, the nearest first; shape (rows, features)."""
-    rows, fit = chart.fitted(observed)
-    rows = np.unique(rows[fit], axis=0)
+    import pandas as pd
+
+    found = chart.fitted(observed)
+    rows: Floats = found.rows[found.fit]
+    rows = rows[
+        ~np.asarray(pd.DataFrame(rows).duplicated(), dtype=bool)
+    ]  # by hashing: numpy's `unique` sorts whole rows
     return rows[np.argsort(chart.distances(rows), kind="stable")]

@@ -62,7 +62,7 @@ class Swarm:
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The positions of all particles in each iteration; at the end, several answers."""
         chart = task.chart
-        coder = Coder(chart, self._active(task), self.box)
+        coder = Coder(chart, self.active_features(task), self.box)
         width = coder.high - coder.low
         place = rng.uniform(coder.low, coder.high, (self.particles, len(width)))
         place[0] = coder.code(chart.start[None])[0]
@@ -83,7 +83,7 @@ class Swarm:
                 place = np.clip(moved, coder.low, coder.high)
         return self._several(coder, place, cost, own, own_cost, rng)
 
-    def _active(self, task: Task) -> Bools:
+    def active_features(self, task: Task) -> Bools:
         """The features that may change."""
         chart, rows = task.chart, task.rows
         if self.active is None or rows is None or chart.free.sum() <= self.active:
@@ -139,7 +139,7 @@ class Coder:
                 low += [0.0] * len(known)
                 high += [1.0] * len(known)
             else:
-                ends = _box(chart, int(j), box) if known is None else (float(known[0]), float(known[-1]))
+                ends = room(chart, int(j), box) if known is None else (float(known[0]), float(known[-1]))
                 low.append(ends[0])
                 high.append(ends[1])
             self.slices.append(slice(first, len(low)))
@@ -168,7 +168,7 @@ class Coder:
         return self.chart.snap(found)
 
 
-def _box(chart: Chart, j: int, box: float | None) -> tuple[float, float]:
+def room(chart: Chart, j: int, box: float | None) -> tuple[float, float]:
     """How far a number may move, by where it stands in the range of its feature."""
     low, high, start = float(chart.low[j]), float(chart.high[j]), float(chart.start[j])
     if box is None or start != start:

@@ -1,7 +1,8 @@
 """Feature tweaking of tree ensembles: for each goal leaf of each tree, the changes that lead there.
 
 For every tree and every leaf of it that has the goal by itself, the columns tested on its way are moved just past the
-thresholds that the row fails; the nearest of these rows that the whole ensemble gives the goal is the answer.
+thresholds that the row fails (or past every threshold, as the published algorithm does); the nearest of these rows that
+the whole ensemble gives the goal is the answer.
 
 FT:  the columns of the model are moved each by itself, as the paper does; a row of columns that no values of the
      features encode (two levels at once) is dropped.
@@ -24,7 +25,7 @@ from mace.search.chart import Bools, Chart, Floats
 from mace.search.protocol import Batches, Task
 from mace.tables.table import Decision, Ensemble, Tree, decided
 
-BATCH = 4096  # leaves at a time
+BATCH = 512  # rows at a time
 
 
 class Leaves(NamedTuple):
@@ -44,10 +45,12 @@ class FeatureTweaking:
 
     epsilon:   how far past a threshold a number is moved, as a share of its range; 0: to the next value.
     plausible: PFT, else FT.
+    every:     whether numbers that pass all their tests are moved to just past a threshold too.
     """
 
     epsilon: float = 0.0
     plausible: bool = True
+    every: bool = False
 
     @property
     def name(self) -> str:
@@ -66,15 +69,17 @@ class FeatureTweaking:
         return None
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:  # noqa: ARG002
-        """The rows of all goal leaves, in the order of the trees."""
+        """The rows of all goal leaves, the nearest first, until one has the goal."""
         question, chart = task.place, task.chart
         assert isinstance(question, Question) and isinstance(question.model, Ensemble)
         leaves = goal_leaves(question.model, question.goal.decision)
-        for first in range(0, len(leaves.above), BATCH):
-            part = Leaves(leaves.above[first : first + BATCH], leaves.most[first : first + BATCH])
-            rows, kept = self._moved(question, chart, part)
-            if kept.any():
-                yield rows[kept]
+        found, kept = self._moved(question, chart, leaves)
+        rows = found[kept]
+        rows = rows[np.argsort(chart.distances(rows), kind="stable")]
+        for first in range(0, len(rows), BATCH):
+            scores = yield rows[first : first + BATCH]
+            if scores.valid.any():
+                return None
         return None
 
     def _moved(self, question: Question, chart: Chart, leaves: Leaves) -> tuple[Floats, Bools]:
@@ -105,6 +110,9 @@ class FeatureTweaking:
         strict = model.test == "<"
         low = seen < above if strict else seen <= above
         high = seen >= most if strict else seen > most
+        if self.every:
+            low |= ~high & np.isfinite(above)
+            high |= ~low & np.isfinite(most)
         if self.epsilon:
             by = self.epsilon * chart.scale[j]
             moved = np.where(low, above + by, np.where(high, most - by, start))

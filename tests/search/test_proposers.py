@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import MaceError
+from mace.search.tweaking import FeatureTweaking
 from mace.space.feature import Feature
 from mace.space.space import Space
 
@@ -93,10 +94,11 @@ def test_tweaking_of_a_forest_finds_points_that_flip_it() -> None:
     x = start_of(model)
     best = nearest_of(explainer, model, x, EVERY)
     assert best is not None
-    for name in ("ft", "pft"):
-        found = explainer.propose(x, name, goal=1)
-        check(explainer, model, x, found)
-        assert found.best.distance >= best
+    found = [explainer.propose(x, one, goal=1) for one in ("ft", "pft", FeatureTweaking(every=True))]
+    for one in found:
+        check(explainer, model, x, one)
+        assert one.best.distance >= best
+    assert found[2].best.distance >= found[1].best.distance  # numbers that pass their tests are moved too
 
 
 @pytest.mark.parametrize("distance", ["l0", "l1", "linf"])

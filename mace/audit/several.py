@@ -24,7 +24,7 @@ from mace.audit.task import Method, Query
 class Part(NamedTuple):
     """One question about every row.
 
-    name: what a checkpoint knows it by: two parts of one name are the same question.
+    name: what a checkpoint knows it by, together with how the method is written out.
     gap:  when a prover stops.
     by:   who answers instead of the provers.
     """
@@ -48,7 +48,7 @@ def ask_parts(request: Request, parts: Sequence[Part]) -> dict[str, list[Record]
         return {
             part.name: dispatch.all(
                 [
-                    Query(digest(base, part.name, values), place, str(labels[place]), values, part.name,
+                    Query(digest(base, part.name, repr(part.by), values), place, str(labels[place]), values, part.name,
                           gap=part.gap, by=part.by)
                     for place, values in chosen
                 ]

@@ -11,6 +11,7 @@ from mace.base.deadline import Deadline
 from mace.base.exact import above, text
 from mace.base.values import for_json
 from mace.explain.explainer import Explainer
+from mace.search.protocol import Proposer
 
 if TYPE_CHECKING:
     from mace.explain.answer import Counterfactual
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proposing:
-    """A proposer of `mace.search`, by name.
+    """A proposer of `mace.search`, by name or with its settings.
 
     among: how many of the background rows, from the first, it may see; None: all.
     which: the answer's place among those that the proposer takes for several; None: the nearest one.
     """
 
-    proposer: str
+    proposer: str | Proposer
     among: int | None = None
     which: int | None = None
     random_state: int = 0
@@ -38,7 +39,7 @@ class Proposing:
         point = found.best
         if self.which is not None:
             point = found.several[self.which] if self.which < len(found.several) else None
-        return recorded(point, blank, f"search:{self.proposer}", found.why or "it found nothing")
+        return recorded(point, blank, "search", found.why or "it found nothing")
 
 
 def recorded(point: Counterfactual | None, blank: Record, oracle: str, why: str) -> Record:

@@ -17,6 +17,8 @@ MODULES = {
     "mace-table-7": "mace.reproduce.recourse.age_lowered",
     "mace-figure-4": "mace.reproduce.recourse.distances",
     "mace-figure-5": "mace.reproduce.recourse.questions",
+    "swarm-table-2": "mace.reproduce.swarm.table_2",
+    "levels-t1-t7": "mace.reproduce.levels",
 }
 
 

@@ -10,8 +10,8 @@ from mace.reproduce.work import Work
 
 TITLE = "Coverage: percent of rows with an answer"
 WHY = {
-    "PFT": "PFT moves each feature here to its nearest own value that passes the tests, and one-hot columns together; "
-    "the paper does not say why its own finds nothing on Adult",
+    "PFT": "here a feature with levels goes to its nearest level that passes all tests, so that an answer is always a "
+    "row of the table's kind; the paper does not say why its own PFT finds nothing on Adult",
     "AR": "the grid of actions has 100 values over the range of each number here; the paper's is not stated",
 }
 

@@ -22,7 +22,7 @@ NOTES = [
     "An improvement is 100 E[1 - d / d_other] over the rows that both answer. The paper's draws of rows "
     "are not stated, so models and rows here are others, and figures are met in kind.",
     "A bisection, as in the paper, stops when its bounds are as close as the gap; the provers here mostly end at the "
-    "optimum itself, whatever the gap.",
+    "optimum itself, whatever the gap. Where they stop before, another method may be nearer: a figure below 0.",
 ]
 
 

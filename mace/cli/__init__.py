@@ -27,6 +27,7 @@ from mace.cli.plan import plan
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
 from mace.cli.reproduce import reproduce
+from mace.cli.serve import serve
 from mace.cli.verify import verify
 from mace.errors import MaceError
 
@@ -69,6 +70,7 @@ for command in (
     plan,
     audit,
     report,
+    serve,
     verify,
     reproduce,
     check,

@@ -31,7 +31,7 @@ def sentences(menu: Menu) -> list[str]:
     said = [_of_one(menu, name) for name in menu.free]
     for way in menu.ways:
         if len(way.features) > 1:
-            said.append(f"{_names(way.features)} together: {'; '.join(_moves(way))}.{_keeps(menu.space, way)}")
+            said.append(f"{_names(way.features)} together: {'; '.join(moves(way))}.{_keeps(menu.space, way)}")
     if not menu.ways and menu.complete:
         said.append("Whatever changes of what may change, the decision stays: proved.")
     elif menu.complete:
@@ -47,7 +47,7 @@ def _of_one(menu: Menu, name: str) -> str:
     if found is None:
         return f"{one_line(name)} alone: not known."
     if isinstance(found, Way):
-        return f"{one_line(name)} alone: {'; '.join(_moves(found))}.{_keeps(menu.space, found)}"
+        return f"{one_line(name)} alone: {'; '.join(moves(found))}.{_keeps(menu.space, found)}"
     return f"{one_line(name)} alone: proved impossible."
 
 
@@ -56,7 +56,8 @@ def _names(features: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
 
 
-def _moves(way: Way) -> list[str]:
+def moves(way: Way) -> list[str]:
+    """The changes of a way, one text each, without the name of a feature that changes alone."""
     moved = changes_of(way.answer)
     if len(way.features) == 1:
         moved = [text.removeprefix(one_line(way.features[0])).strip() for text in moved]
@@ -94,7 +95,8 @@ def _head(menu: Menu) -> str:
     return f"{now}wanted: {one_line(menu.wanted)}"
 
 
-def _ending(menu: Menu) -> str:
+def ending(menu: Menu) -> str:
+    """How many there are, and whether these are all."""
     counts = f"{len(menu.ways)} minimal choices are enough, {len(menu.cannot)} maximal ones are not"
     if menu.complete:
         return f"{counts}; proved: every other choice holds one of the first or lies in one of the second"
@@ -117,7 +119,7 @@ def as_text(menu: Menu) -> str:
     if several:
         lines.append("together:")
     for way in several[:MOST]:
-        lines.append(f"  {'; '.join(_moves(way))}")
+        lines.append(f"  {'; '.join(moves(way))}")
         if way.box is not None:
             lines.append(f"      proved for {_mixture(menu.space, way.box)}")
     lines += _rest(several)
@@ -127,7 +129,7 @@ def as_text(menu: Menu) -> str:
         lines += _rest(menu.cannot)
     if menu.held:
         lines.append(f"may not change: {', '.join(map(one_line, menu.held))}")
-    lines.append(_ending(menu))
+    lines.append(ending(menu))
     return "\n".join([*lines, *(f"note: {one_line(note)}" for note in menu.notes)])
 
 
@@ -135,14 +137,14 @@ def as_html(menu: Menu) -> str:
     """For a notebook and for the page."""
     rows = "".join(
         f"<tr><th scope='row'>{escape(_names(way.features))}</th>"
-        f"<td>{escape('; '.join(_moves(way)))}</td><td>{escape(_range(menu.space, way))}</td></tr>"
+        f"<td>{escape('; '.join(moves(way)))}</td><td>{escape(_range(menu.space, way))}</td></tr>"
         for way in menu.ways
     )
     head = "".join(f"<th scope='col'>{name}</th>" for name in ("Enough", "Nearest change", "Proved for"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
     cannot = "".join(f"<li>{escape(', '.join(map(one_line, one.features)) or 'no change')}</li>" for one in menu.cannot)
     below = f"<p>Not enough, whatever becomes of all of these, proved:</p><ul>{cannot}</ul>" if cannot else ""
-    return f"<div><p>{escape(_head(menu))}</p>{table}{below}<p>{escape(_ending(menu))}</p></div>"
+    return f"<div><p>{escape(_head(menu))}</p>{table}{below}<p>{escape(ending(menu))}</p></div>"
 
 
 def _range(space: Space, way: Way) -> str:

@@ -1,0 +1,245 @@
+"""The page that one can touch: a person's values, the decision, the nearest change, the menu, the box that is safe.
+
+In:  an explainer, the rows of a table, a goal, a token.
+Out: a Starlette application, for `mace serve`.
+Promise: who does not name the token, or comes by another name of this host than those allowed, is not answered; the
+page fetches nothing from anywhere else and runs no script but its own. What it calls proved has a certificate; that of
+the nearest change is checked before it is shown. One question is asked at a time.
+"""
+
+from __future__ import annotations
+
+import copy
+import hmac
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from mace.base.deadline import Deadline
+from mace.base.escape import json_text
+from mace.base.values import for_json
+from mace.errors import CertificateError, GoalError, MaceError
+from mace.explain.safe import Around, Safe
+from mace.present.html import template
+from mace.present.menu_views import ending, moves, range_words
+from mace.present.words import chance
+from mace.space.feature import Feature
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from mace.explain.answer import Answer
+    from mace.explain.explainer import Explainer, GoalSpec
+    from mace.space.space import Space
+
+MOST_BYTES = 100_000  # of what a page sends
+
+
+class Live:
+    """What the page asks; every method takes plain values and returns plain values. Raises MaceError."""
+
+    def __init__(self, explainer: Explainer, rows: pd.DataFrame, goal: GoalSpec, seconds: float = 30.0) -> None:
+        self.explainer, self.rows, self.goal, self.seconds = explainer, rows, goal, seconds
+        self._one = threading.Lock()
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted, as people call it."""
+        return self.explainer.space.called(self.goal)
+
+    def features(self) -> list[dict[str, Any]]:
+        """How each feature is shown: a slider with its range, or a choice of levels."""
+        return [_control(feature) for feature in self.explainer.space.features]
+
+    def person(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a row of the table, and how many rows there are."""
+        row = asked.get("row")
+        if not isinstance(row, int) or not 0 <= row < len(self.rows):
+            raise MaceError(f"the data has the rows 0 to {len(self.rows) - 1}")
+        values = self.explainer.space.row(self.rows.iloc[row])
+        return {"row": row, "values": {name: for_json(value) for name, value in values.items()}}
+
+    def decide(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The decision about some values, and what the model says of them in numbers."""
+        with self._one:
+            question, decided = self.explainer.question(asked["values"], self.goal)
+            judge = self.explainer.judge
+            try:
+                found = judge.outcomes(question, [question.start])
+            except MaceError:  # a model whose `predict_proba` fails decides all the same
+                found = None
+            return {
+                "decision": self.explainer.space.called(decided),
+                "reached": bool(judge.meets(question, question.start)),
+                "number": "" if found is None else f"{found.name} = {chance(found.values[0], found.name)}",
+            }
+
+    def nearest(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The nearest change of what is not locked, its proof checked, and the box in which the decision stays."""
+        with self._one:
+            explainer = self._locked(asked)
+            answer = explainer.explain(asked["values"], goal=self.goal, timeout=self.seconds)
+            found = answer.counterfactuals[0] if answer.counterfactuals else None
+            return {
+                "status": answer.status,
+                "meaning": answer.meaning,
+                "why": answer.why,
+                "changes": answer.sentences(),
+                "values": None if found is None else {name: for_json(value) for name, value in found.values.items()},
+                "proof": _proof(answer),
+                "safe": self._safe(explainer, asked, answer),
+            }
+
+    def menu(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What is enough, and what provably is not."""
+        with self._one:
+            made = self._locked(asked).menu(asked["values"], goal=self.goal, timeout=self.seconds)
+        ways = [
+            {
+                "features": list(way.features),
+                "changes": moves(way),
+                "values": {name: for_json(value) for name, value in way.answer.counterfactuals[0].values.items()},
+                "safe": {}
+                if way.box is None
+                else {name: range_words(made.space, way.box, name) for name in way.box.ranges},
+            }
+            for way in made.ways
+            if way.answer.counterfactuals
+        ]
+        cannot = [list(one.features) for one in made.cannot]
+        return {"ways": ways, "cannot": cannot, "complete": made.complete, "ending": ending(made)}
+
+    def _locked(self, asked: Mapping[str, Any]) -> Explainer:
+        """The explainer of a space in which the locked features stay."""
+        locked = [name for name in asked.get("locked", ()) if isinstance(name, str)]
+        made = copy.copy(self.explainer)
+        made.space = self.explainer.space.change(**dict.fromkeys(locked, "fixed"))
+        return made
+
+    def _safe(self, explainer: Explainer, asked: Mapping[str, Any], answer: Answer) -> dict[str, str]:
+        point, question = answer.witness, answer.question
+        if point is None or question is None or point == question.start:
+            return {}
+        row = explainer.asked(asked["values"], self.goal, None, "auto", Deadline.asked(self.seconds), None)
+        try:
+            box = Around(question, point, row.search, row.limits).box(question.changed(point))
+        except GoalError:
+            return {}
+        return _ranges(explainer.space, box)
+
+
+def _ranges(space: Space, box: Safe | None) -> dict[str, str]:
+    return {} if box is None else {name: range_words(space, box, name) for name in box.ranges}
+
+
+def _for_script(value: object) -> Any:
+    """A value as JSON inside of a script element, which no text in it can end."""
+    from markupsafe import Markup
+
+    text = json_text(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(text)  # noqa: S704  nothing in it is markup any more
+
+
+def _proof(answer: Answer) -> str:
+    """What the checker says of the certificate, which is written and checked now."""
+    try:
+        return str(answer.certificate.check())
+    except CertificateError as error:
+        return f"no certificate: {error.message}"
+
+
+def _control(feature: Feature) -> dict[str, Any]:
+    plain: dict[str, Any] = {"name": feature.name, "unit": feature.unit, "fixed": feature.change == "fixed"}
+    if feature.numeric:
+        low, high = feature.bounds()
+        step = feature.step if feature.step is not None else 1 if feature.kind == "integer" else None
+        return plain | {
+            "kind": "number",
+            "low": for_json(low),
+            "high": for_json(high),
+            "step": "any" if step is None else for_json(step),
+        }
+    return plain | {"kind": "levels", "levels": [for_json(level) for level in feature.levels]}
+
+
+@dataclass(frozen=True)
+class Door:
+    """Who is let in: whoever names the token, and calls this host by one of its names."""
+
+    token: str
+    hosts: Sequence[str]
+
+    def refuses(self, request: Request, said: str) -> Response | None:
+        """The answer to a request that is not let in; None for one that is."""
+        from starlette.responses import PlainTextResponse
+
+        if request.headers.get("host", "") not in self.hosts:
+            return PlainTextResponse("this is another host\n", 421)
+        if not hmac.compare_digest(said.encode(), self.token.encode()):
+            return PlainTextResponse("the address lacks its token: use the one that `mace serve` printed\n", 403)
+        return None
+
+
+def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
+    """The application; raises MaceError where Starlette is not installed.
+
+    token: what every request must name. hosts: the names of this host, with the port, by which it may be called.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.responses import HTMLResponse, JSONResponse
+        from starlette.routing import Route
+    except ImportError:
+        raise MaceError("the page needs Starlette and uvicorn", hint="pip install 'mace-smt[serve]'.") from None
+
+    door = Door(token, hosts)
+
+    def page(request: Request) -> Response:
+        no = door.refuses(request, request.query_params.get("token", ""))
+        if no is not None:
+            return no
+        nonce = secrets.token_urlsafe(16)
+        text = template(files("mace.present").joinpath("live.html.jinja").read_text(encoding="utf-8"), "the page")
+        features = live.features()
+        levels = {one["name"]: one["levels"] for one in features if one["kind"] == "levels"}
+        shown = text.render(
+            nonce=nonce, features=features, count=len(live.rows), wanted=live.wanted, levels=_for_script(levels)
+        )
+        policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
+        policy += "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+        return HTMLResponse(shown, headers=headers)
+
+    def asks(method: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
+        async def answer(request: Request) -> Response:
+            from starlette.concurrency import run_in_threadpool
+
+            no = door.refuses(request, request.headers.get("x-mace-token", ""))
+            if no is not None:
+                return no
+            try:
+                if int(request.headers.get("content-length", "0")) > MOST_BYTES:
+                    return JSONResponse({"error": "too long"}, 413)
+                asked = await request.json()
+                if not isinstance(asked, dict) or not isinstance(asked.get("values", {}), dict):
+                    raise ValueError("no object")
+                return JSONResponse(await run_in_threadpool(method, asked))
+            except MaceError as error:
+                return JSONResponse({"error": str(error)}, 422)
+            except (ValueError, KeyError) as error:
+                return JSONResponse({"error": f"not understood: {error}"}, 400)
+
+        return answer
+
+    methods = {"person": live.person, "decide": live.decide, "nearest": live.nearest, "menu": live.menu}
+    routes = [
+        Route("/", page),
+        *(Route(f"/{name}", asks(method), methods=["POST"]) for name, method in methods.items()),
+    ]
+    return Starlette(routes=routes)

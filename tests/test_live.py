@@ -1,0 +1,122 @@
+"""The page of `mace serve`: who is answered, what it asks, and what a browser shows of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.cli.serve import listening
+from mace.errors import FileError
+
+pytest.importorskip("starlette")
+uvicorn = pytest.importorskip("uvicorn")
+
+HOSTILE = "</script><b>x"
+CHROMIUM = os.environ.get("MACE_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def address():
+    from mace.present.live import Live, application
+
+    made = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"Income": made.integers(10, 60, 80), "Job": made.choice(["a", HOSTILE], 80), "Owns": made.integers(0, 2, 80)}
+    )
+    space = mace.Space.from_frame(X, unit={"Income": "EUR"}, decisions={0: "refused", 1: "approved"})
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(
+        space.encode(X), (X.Income + 10 * X.Owns >= 45).astype(int)
+    )
+    row = int(np.flatnonzero((X.Income < 30) & (X.Owns == 0))[0])
+    sock = listening("127.0.0.1", 0)
+    port = sock.getsockname()[1]
+    app = application(Live(mace.Explainer(tree, space, background=X), X, 1), "secret", [f"127.0.0.1:{port}"])
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{port}", row
+    server.should_exit = True
+    thread.join(10)
+
+
+def ask(address, what, body, token="secret", host=None):
+    headers = {"X-Mace-Token": token, "Content-Type": "application/json"} | ({"Host": host} if host else {})
+    request = urllib.request.Request(f"{address}/{what}", json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as got:
+            return got.status, json.loads(got.read())
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_nobody_without_the_token_or_by_another_name_is_answered(address):
+    base, _ = address
+    assert ask(base, "person", {"row": 0}, token="wrong")[0] == 403
+    assert ask(base, "person", {"row": 0}, host="evil.example")[0] == 421
+    for path in ("/", "/?token=wrong"):
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(base + path)
+    with pytest.raises(FileError, match="cannot listen there"):
+        listening("127.0.0.1", int(base.rpartition(":")[2]) if os.name == "nt" else 70_000)
+
+
+def test_the_page_fetches_nothing_and_runs_its_own_script_alone(address):
+    base, _ = address
+    with urllib.request.urlopen(f"{base}/?token=secret") as got:
+        policy, text = got.headers["Content-Security-Policy"], got.read().decode()
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert text.count("<script") == 1 and "http://" not in text and "https://" not in text
+    assert HOSTILE not in text and "wanted: approved" in text
+
+
+def test_a_person_a_decision_the_nearest_change_and_the_menu(address):
+    base, row = address
+    values = ask(base, "person", {"row": row})[1]["values"]
+    now = ask(base, "decide", {"values": values})[1]
+    assert now["decision"] == "refused" and not now["reached"] and now["number"] == "p(approved) = 0.0%"
+    found = ask(base, "nearest", {"values": values})[1]
+    assert found["status"] == "optimal" and found["proof"].startswith("accepted") and found["safe"]
+    assert ask(base, "decide", {"values": found["values"]})[1]["reached"]
+    locked = ask(base, "nearest", {"values": values, "locked": ["Owns"]})[1]
+    assert locked["values"]["Owns"] == values["Owns"] and locked["changes"][0].startswith("Income from")
+    menu = ask(base, "menu", {"values": values, "locked": ["Owns"]})[1]
+    assert (
+        menu["complete"] and [way["features"] for way in menu["ways"]] == [["Income"]] and menu["cannot"] == [["Job"]]
+    )
+    none = ask(base, "nearest", {"values": values, "locked": ["Owns", "Income"]})[1]
+    assert none["status"] == "infeasible" and none["values"] is None
+
+
+def test_what_is_not_understood_has_a_message(address):
+    base, row = address
+    values = ask(base, "person", {"row": row})[1]["values"]
+    assert ask(base, "person", {"row": 80}) == (422, '{"error":"the data has the rows 0 to 79"}')
+    for body, code in (({"values": {**values, "Income": -5}}, 422), ({"values": 3}, 400), ({}, 400), ([1], 400)):
+        assert ask(base, "decide", body)[0] == code
+    assert ask(base, "nearest", {"values": values, "locked": ["Incom"]})[0] == 422
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_browser_shows_decision_and_menu_at_any_width(address, width, tmp_path):
+    base, row = address
+    shown = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}", f"--window-size={width},900",
+         "--virtual-time-budget=20000", "--dump-dom", f"{base}/?token=secret&row={row}&ask=menu"],
+        capture_output=True, text=True, check=True, timeout=120,
+    ).stdout  # fmt: skip
+    assert ">refused</strong>" in shown and "Income alone: from" in shown and "Set these values" in shown
+    assert HOSTILE not in shown and 'role="status"' in shown

@@ -130,6 +130,11 @@ def test_a_display_prints_as_itself(tree, table):
     pytest.importorskip("matplotlib").use("agg")
     answer = mace.explain(tree, mace.Space.from_frame(table[["Age", "Income"]]), table.iloc[0])
     assert repr(answer.plot()).startswith("AnswerDisplay(") and " at 0x" not in repr(answer.plot())
+    three = mace.explain(tree, table, table.iloc[0], count=3, diversity="points")
+    assert len(three.counterfactuals) == 3
+    names = [change.name for change in three.plot().changes]
+    assert {name.partition(".")[0] for name in names} == {"1", "2", "3"}
+    assert three.plot().figure_.get_suptitle().startswith("3 ways") and len(three.plot(which=1).changes) < len(names)
 
 
 def test_ctrl_c_ends_the_deadlines_that_began_within_and_a_second_one_interrupts():

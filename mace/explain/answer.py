@@ -259,8 +259,8 @@ class Answer(Proved):
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
 
-    def plot(self, ax: Axes | None = None, *, which: int = 0) -> Plot:
-        """Draw what counterfactual number `which`, from 0, changes; into `ax`, or into a new figure.
+    def plot(self, ax: Axes | None = None, *, which: int | None = None) -> Plot:
+        """Draw what counterfactual number `which`, from 0, changes, or all of them; into `ax`, or into a new figure.
 
         Raises MaceError if there is no such counterfactual, or if matplotlib is not installed.
         """

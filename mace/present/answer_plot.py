@@ -6,7 +6,7 @@ In:  an `Answer`.    Out: an `AnswerDisplay`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,11 @@ class AnswerDisplay(Display):
         self.title = title
 
     @classmethod
-    def from_answer(cls, answer: Answer, ax: Axes | None = None, *, which: int = 0) -> AnswerDisplay:
-        """Plot counterfactual number `which` of an answer, from 0; raises MaceError if there is none."""
+    def from_answer(cls, answer: Answer, ax: Axes | None = None, *, which: int | None = None) -> AnswerDisplay:
+        """Plot counterfactual number `which` of an answer, from 0, or all; raises MaceError if there is none."""
+        if which is None and len(answer.counterfactuals) > 1:
+            return cls.all_of(answer).plot(ax)
+        which = which or 0
         if not 0 <= which < len(answer.counterfactuals):
             raise MaceError(
                 f"there is no counterfactual {which} to plot: the answer is {answer.status} "
@@ -65,6 +68,18 @@ class AnswerDisplay(Display):
         if rounding == "up":
             held += f", lower bound {number(float(shown.exact_lower_bound), rounding='down')}"
         return cls(changes_on(answer.space, shown.changes), f"{shown.status}: {held}")
+
+    @classmethod
+    def all_of(cls, answer: Answer) -> AnswerDisplay:
+        """All counterfactuals one below the other, each change with the number of the one that it belongs to."""
+        parts = [cls.of(answer, which) for which in range(len(answer.counterfactuals))]
+        changes = [
+            replace(change, name=f"{place}. {change.name}")
+            for place, part in enumerate(parts, 1)
+            for change in part.changes
+        ]
+        distances = ", ".join(number(found.distance) for found in answer.counterfactuals)
+        return cls(changes, f"{len(parts)} ways: {answer.distance_name} distances {distances}")
 
     @property
     def height(self) -> float:  # type: ignore[override]

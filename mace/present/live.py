@@ -26,7 +26,7 @@ from mace.explain.safe import Around, Safe
 from mace.present.html import template
 from mace.present.menu_views import ending, moves, range_words
 from mace.present.words import chance
-from mace.space.feature import Feature
+from mace.space.feature import Change, Feature
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,8 @@ class Live:
         """The explainer of a space in which the locked features stay."""
         locked = [name for name in asked.get("locked", ()) if isinstance(name, str)]
         made = copy.copy(self.explainer)
-        made.space = self.explainer.space.change(**dict.fromkeys(locked, "fixed"))
+        held: dict[str, Change] = dict.fromkeys(locked, "fixed")
+        made.space = self.explainer.space.change(**held)
         return made
 
     def _safe(self, explainer: Explainer, asked: Mapping[str, Any], answer: Answer) -> dict[str, str]:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 
-def change(feature: Feature, before: Any, after: Any) -> str:
-    """One change in words: `Income from 25,300 to 30,000 EUR a year`."""
-    name = one_line(feature.name)
+def change(name: str, unit: str, before: Any, after: Any) -> str:
+    """One change of a feature in words: `Income from 25,300 to 30,000 EUR a year`."""
+    name = one_line(name)
     if before is None:
-        return f"{name} given: {cell(after, feature.unit)}"
+        return f"{name} given: {cell(after, unit)}"
     if after is None:
-        return f"{name} no longer given, where it is {cell(before, feature.unit)}"
-    return f"{name} from {cell(before)} to {cell(after, feature.unit)}"
+        return f"{name} no longer given, where it is {cell(before, unit)}"
+    return f"{name} from {cell(before)} to {cell(after, unit)}"
 
 
 def sentences(answer: Answer, which: int = 0) -> list[str]:
@@ -33,7 +33,8 @@ def sentences(answer: Answer, which: int = 0) -> list[str]:
     if not 0 <= which < len(answer.counterfactuals):
         return []
     changes = answer.counterfactuals[which].changes
-    return [change(feature, *changes[feature.name]) for feature in answer.space.features if feature.name in changes]
+    found = [feature for feature in answer.space.features if feature.name in changes]
+    return [change(feature.name, feature.unit, *changes[feature.name]) for feature in found]
 
 
 def decision(answer: Answer) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.explain.answer import Answer
-from mace.present.drawing import cell
 from mace.present.words import change
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         title or "About your application",
         _called(audit, space, decision),
         _called(audit, space, wanted),
-        _sentences(found, space),
+        _sentences(found, space, audit.about.get("features") or {}),
         CERTAIN[status],
         digests[-1].term if digests else "",
         digests[-1].value if digests else "",
@@ -74,9 +73,9 @@ def _called(audit: Audit, space: Space | None, label: object) -> str:
     return str(names.get(text, names.get(text.strip("'\""), text)))
 
 
-def _sentences(changes: Mapping[str, tuple[Any, Any]], space: Space | None) -> list[str]:
-    known = {} if space is None else {feature.name: feature for feature in space.features}
-    return [
-        change(known[name], before, after) if name in known else f"{name} from {cell(before)} to {cell(after)}"
-        for name, (before, after) in changes.items()
-    ]
+def _sentences(changes: Mapping[str, tuple[Any, Any]], space: Space | None, features: Mapping[str, Any]) -> list[str]:
+    """One sentence for each change, with the units of the space, or else of the audit."""
+    units = {name: str(about.get("unit", "")) for name, about in features.items() if isinstance(about, dict)}
+    if space is not None:
+        units |= {feature.name: feature.unit for feature in space.features}
+    return [change(name, units.get(name, ""), before, after) for name, (before, after) in changes.items()]

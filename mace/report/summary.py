@@ -41,8 +41,10 @@ def _decided(audit: Audit) -> Said:
     decided = counts.get("optimal", 0) + counts.get("infeasible", 0)
     how_many = "all" if decided == total and total else f"{decided:,}"
     nearest, none = counts.get("optimal", 0), counts.get("infeasible", 0)
-    proved = f"for {nearest:,} the nearest change that is enough, for {none:,} that there is none"
-    return Said(f"{begin}, and {how_many} are decided with proof: {proved}.", "proved")
+    parts = [f"for {nearest:,} the nearest change that is enough"] if nearest else []
+    parts += [f"for {none:,} that no change is enough"] if none else []
+    proved = f": {', '.join(parts)}" if parts else ""
+    return Said(f"{begin}, and {how_many} are decided with proof{proved}.", "proved")
 
 
 def _stuck(audit: Audit) -> Said:
@@ -76,10 +78,10 @@ def _farther(audit: Audit) -> Said:
         low, high = (choose(lines, key=lambda one: one.median.value or 0) for choose in (min, max))
         near, far = low.median.value, high.median.value
         if near is None or far is None or near == far:
-            said.append(f"by {by} half of every group must go equally far")
+            said.append(f"by {by} all groups must go equally far at the median")
         elif near > 0:
             said.append(
-                f"half of {by} {high.group} must go {number(far / near, 2)} times as far as half of {by} {low.group}"
+                f"by {by}, {high.group} must go {number(far / near, 2)} times as far as {low.group} at the median"
                 f"{_in_units(audit, near, far)}"
             )
     if not said:
@@ -100,7 +102,7 @@ def _in_units(audit: Audit, near: float, far: float) -> str:
     # The distance l1 is the mean over all features of the changes in shares of their ranges.
     whole, unit = count * float(known[name]["range"]), str(known[name].get("unit", ""))
     amounts = [cell(float(number(part * whole, 2).replace(",", "")), unit) for part in (far, near)]
-    return f" (as far as {amounts[0]} of {name} alone, and {amounts[1]})"
+    return f" (as far as {amounts[0]} of {name} alone, against {amounts[1]})"
 
 
 def _protected(audit: Audit) -> Said:
@@ -118,9 +120,9 @@ def _protected(audit: Audit) -> Said:
 
 
 def _flip(line: Flips) -> str:
-    count, never = line.flips.count, f"proved never to for {line.never.count:,}"
+    count, never = line.flips.count, f"{line.never.count:,} never do, proved"
     if line.undecided:
-        never += f", not decided for {line.undecided:,}"
+        never += f"; {line.undecided:,} are not decided"
     if not count:
         return f"no decision is known to flip on {line.feature} alone ({never})"
     rows = _named([str(example["label"]) for example in line.examples])
@@ -144,6 +146,8 @@ def _open(audit: Audit) -> Said:
         )
     else:
         said.append("no row that was answered stayed open" if not audit.finished else "no row stayed open")
+    if not audit.finished:
+        said.append(f"{counted_rows(audit.about['planned'] - len(audit.records))} were not asked about")
     if not statuses.asked_for:
         said.append("no certificates were asked for, so that the proofs rest on the provers alone")
     else:

@@ -184,7 +184,7 @@ def test_the_summary_names_the_groups_at_both_ends():
     audit = made.audit(records=records, extra={}, groups={"Sex": ["male", "female", "male"]})
     words = Parsed(to_html(audit)).words()
     assert "1 (33.3%) provably have no way out; by Sex the share lies between 0.0% (female) and 50.0% (male)" in words
-    assert "Half of Sex male must go 2 times as far as half of Sex female." in words
+    assert "By Sex, male must go 2 times as far as female at the median." in words
 
 
 def test_distances_are_told_as_amounts_of_what_changes_most():
@@ -193,7 +193,7 @@ def test_distances_are_told_as_amounts_of_what_changes_most():
     groups = {"Sex": ["female", "male"]}
     audit = made.audit(records=records, extra={}, groups=groups, about=about)
     # Three features: a distance of 1/2 is 1.5 times the range of one.
-    assert "(as far as 1,500 EUR of Income alone, and 750 EUR)" in Parsed(to_html(audit)).words()
+    assert "(as far as 1,500 EUR of Income alone, against 750 EUR)" in Parsed(to_html(audit)).words()
     weighted = made.audit(records=records, extra={}, groups=groups, about=about | {"weighted": True})
     assert "of Income alone" not in Parsed(to_html(weighted)).words()
 
@@ -236,6 +236,8 @@ def test_a_letter_says_in_plain_words_what_would_have_been_enough():
     assert "Income from 1,200.5 to 1,800" in words and "no smaller change would have been enough" in words
     stuck = Parsed(to_html(made.audit(), 3, template="letter")).words()
     assert "no change of what may change would have been enough" in stuck
+    about |= {"features": {"Income": {"unit": "EUR", "range": 1000}}}
+    assert "to 1,800 EUR" in Parsed(to_html(made.audit(about=about), 0, template="letter")).words()
     with pytest.raises(MaceError, match="a letter is about a person"):
         to_html(made.audit(), template="letter")
     assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")

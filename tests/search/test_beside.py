@@ -1,0 +1,132 @@
+"""A proposer beside the prover: the upper bound may come sooner, and nothing else changes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import mace
+from mace.errors import MaceError
+from mace.explain.beside import Nearest
+from mace.problem.question import Question
+from mace.search.protocol import Batches, Task
+from mace.solve.driver import Bracket, bring_in
+from mace.solve.protocol import Gap, Unknown
+from mace.space.feature import Feature
+from mace.space.space import Space
+
+SPACE = Space([Feature(name, "integer", 0, 20) for name in "abcd"])
+
+
+@pytest.fixture(scope="module")
+def asked() -> Any:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 21, (300, 4)), columns=list("abcd"))
+    y = (X.a + X.b - X.c > 12).astype(int)
+    return X, RandomForestClassifier(10, max_depth=5, random_state=0).fit(X, y)
+
+
+class Given:
+    """Proposes these rows, one a step."""
+
+    name = "given"
+
+    def __init__(self, rows: list[list[float]]) -> None:
+        self.rows = rows
+
+    def refusal(self, task: Task) -> str | None:  # noqa: ARG002
+        return None
+
+    def batches(self, task: Task, rng: np.random.Generator) -> Batches:  # noqa: ARG002
+        for row in self.rows:
+            yield np.array([row], dtype=float)
+        return None
+
+
+@pytest.mark.parametrize("proposer", ["tabu", "mo", "pft", Given([[20, 20, 0, 0], [0, 0, 0, 0]])])
+def test_no_verdict_and_no_bound_changes(asked: Any, proposer: Any) -> None:
+    X, forest = asked
+    explainer = mace.Explainer(forest, SPACE, background=X)
+    for _, row in X[forest.predict(X) == 0].iloc[:4].iterrows():
+        alone = explainer.explain(row, goal=1)
+        beside = explainer.explain(row, goal=1, proposer=proposer)
+        assert (beside.status, beside.exact_distance) == (alone.status, alone.exact_distance)
+        assert beside.exact_lower_bound == alone.exact_lower_bound
+        assert beside.counterfactuals == alone.counterfactuals
+        assert beside.certificate.check().accepted
+
+
+def test_what_is_infeasible_stays_so(asked: Any) -> None:
+    _, forest = asked
+    for rules in (["a + b + c + d <= 3"],):
+        answer = mace.explain(forest, SPACE, [0, 0, 0, 0], goal=1, rules=rules, proposer="tabu")
+        assert answer.status == "infeasible"
+
+
+def test_improvements_reach_the_callback(asked: Any) -> None:
+    X, model = asked
+    row = X[model.predict(X) == 0].iloc[0]
+    seen: list[Bracket] = []
+    mace.explain(model, SPACE, row, goal=1, proposer="tabu", callback=seen.append)
+    uppers = [bracket.upper for bracket in seen if bracket.upper is not None]
+    assert uppers == sorted(uppers, reverse=True)
+
+
+def test_what_the_proposer_found_is_the_answer_where_the_prover_found_nothing(
+    asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, forest = asked
+    row = X[forest.predict(X) == 0].iloc[0]
+    explainer = mace.Explainer(forest, SPACE)
+    from mace.solve.ensembles.prover import EnsembleOracle
+
+    def nothing(self: Any, *_: Any, **__: Any) -> Unknown:
+        found.wait(20)
+        return Unknown("time limit (0.1 s)", Fraction(1, 1000))
+
+    import threading
+
+    found = threading.Event()
+
+    def watch(bracket: Bracket) -> None:
+        if bracket.upper is not None:
+            found.set()
+
+    monkeypatch.setattr(EnsembleOracle, "ask", nothing)
+    answer = explainer.explain(row, goal=1, proposer=Given([[20, 20, 0, 0]]), callback=watch)
+    assert answer.status == "bounded"
+    assert answer.exact_lower_bound == Fraction(1, 1000)
+    assert forest.predict(pd.DataFrame([answer.counterfactuals[0].values]))[0] == 1
+
+
+def test_an_error_of_the_proposer_is_raised(asked: Any) -> None:
+    X, forest = asked
+    row = X[forest.predict(X) == 0].iloc[0]
+    with pytest.raises(MaceError, match="the proposer 'ar' does not take this question"):
+        mace.explain(forest, SPACE, row, goal=1, proposer="ar")
+    with pytest.raises((ValueError, IndexError), match=r"shape|index|broadcast"):
+        mace.explain(forest, SPACE, row, goal=1, proposer=Given([[1, 2]]))
+
+
+def test_a_witness_against_a_refutation_is_never_swept_away() -> None:
+    bracket = Bracket(status="infeasible", proof=[])
+    bring_in(bracket, (1, 2), Fraction(1, 2), Gap())
+    assert bracket.status == "bounded"
+    assert "please report this" in bracket.why
+    assert bracket.proof is None
+
+
+def test_the_nearest_point_is_kept_whoever_brings_it(asked: Any) -> None:
+    _, forest = asked
+    question: Question = mace.Explainer(forest, SPACE).question([0, 0, 0, 0], 1)[0]
+    told: list[Fraction] = []
+    nearest = Nearest(question, lambda point, distance: told.append(distance))
+    for point in ((5, 0, 0, 0), (6, 0, 0, 0), (4, 0, 0, 0)):
+        nearest.bring(point)
+    assert nearest.point == (4, 0, 0, 0)
+    assert told == [Fraction(5, 80), Fraction(4, 80)]

@@ -37,6 +37,8 @@ def _passing_on(attribute: str) -> Reader:
     )
 
 
+_NEIGHBOURS = "Its votes depend on distances to all stored rows: fit an ensemble of trees to them."
+_KERNELS = "Its scores are sums of kernels over stored rows: use a linear model, or trees."
 _OUTPUTS = "several outputs"
 _CERTAIN = "probabilities of 0 and 1 (`alpha=0`)"
 _LABELS = "several labels a row"
@@ -150,6 +152,14 @@ LIBRARY = Library(
         "sklearn.naive_bayes.GaussianNB": "Its scores are quadratic. LinearDiscriminantAnalysis has linear ones.",
         "sklearn.naive_bayes.CategoricalNB": "Encode its columns by OneHotEncoder, before a MultinomialNB.",
         "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": "LinearDiscriminantAnalysis has linear scores.",
+        "sklearn.neighbors.KNeighborsClassifier": _NEIGHBOURS,
+        "sklearn.neighbors.KNeighborsRegressor": _NEIGHBOURS,
+        "sklearn.gaussian_process.GaussianProcessClassifier": _KERNELS,
+        "sklearn.gaussian_process.GaussianProcessRegressor": _KERNELS,
+        "sklearn.multiclass.OneVsOneClassifier": "OneVsRestClassifier over linear models has one score a class.",
+        "sklearn.multiclass.OutputCodeClassifier": "OneVsRestClassifier over linear models has one score a class.",
+        "sklearn.multioutput.ClassifierChain": "Fit one model for each output.",
+        "sklearn.multioutput.RegressorChain": "Fit one model for each output.",
         "sklearn.multioutput.MultiOutputClassifier": "Explain one of its estimators_: each decides one output.",
         "sklearn.multioutput.MultiOutputRegressor": "Explain one of its estimators_: each predicts one output.",
     },

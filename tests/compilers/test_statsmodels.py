@@ -68,7 +68,7 @@ MODELS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("named", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_result_says_what_its_table_says(name: str, named: bool) -> None:
     frame = people()
@@ -105,6 +105,7 @@ def compiled(model: Any) -> CompiledPipeline:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "right",
     [
@@ -161,6 +162,7 @@ def test_other_models_families_and_offsets_are_refused_by_name() -> None:
             read(model)
 
 
+@pytest.mark.slow
 def test_a_probability_of_logit_is_a_goal() -> None:
     import mace
 

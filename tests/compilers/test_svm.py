@@ -34,8 +34,8 @@ def test_a_machine_decides_as_the_library(kind: str, classes: int) -> None:
     table: Any = read(model)
     rng = np.random.default_rng(2)
     weights = table.layers[0].weights @ table.layers[1].weights
-    near = rng.normal(size=(200, 3))  # on the boundary of some pair
-    pair = rng.integers(0, weights.shape[1], 200)
+    near = rng.normal(size=(60, 3))  # on the boundary of some pair
+    pair = rng.integers(0, weights.shape[1], 60)
     rest = table.layers[1].bias[pair] + (near[:, 1:] * weights[1:, pair].T).sum(axis=1)
     near[:, 0] = -rest / weights[0, pair]
     rows = np.concatenate([EVERY, near, near + 1e-9, near - 1e-9])

@@ -26,6 +26,13 @@ def has_data() -> bool:
     return folder is not None and (Path(folder) / "adult.csv.gz").is_file()
 
 
+def pytest_configure() -> None:
+    """Test compiled code; what is interpreted in a new installation has tests of its own (test_compiled.py)."""
+    from mace.solve.compiled import at_once
+
+    at_once()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Stable: quick ones first, else in order.
     items.sort(key=lambda item: "slow" in item.keywords or "exhaustive" in item.keywords)

@@ -24,9 +24,13 @@ from mace.audit.store import Store
 from mace.audit.task import Query, Task
 from mace.base.values import for_json
 from mace.base.versions import MACE, versions
+from mace.certify import elaboration
 from mace.compilers import extras
 from mace.errors import MaceError
 from mace.space.feature import Change
+from mace.tables.table import Ensemble
+
+MANY = 30  # rows: for fewer, each process may as well interpret
 
 if TYPE_CHECKING:
     from mace.audit.pool import Runner
@@ -142,8 +146,18 @@ class Dispatch:
             return DaskRunner(self.task, scheduler)
         from mace.audit.pool import LocalRunner
 
-        self.task.explainer.ready(self.task.oracle)  # so that processes find on disk what they would all compile
+        if queries >= MANY:
+            self._compile()
         return LocalRunner(self.task, min(processes, queries))
+
+    def _compile(self) -> None:
+        """Put on disk what the processes would all compile."""
+        from mace.solve.compiled import at_once
+
+        at_once()
+        self.task.explainer.ready(self.task.oracle)
+        if self.task.certificates is not None and isinstance(self.task.explainer.table, Ensemble):
+            elaboration.warm()
 
     def __enter__(self) -> Dispatch:
         return self

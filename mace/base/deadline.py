@@ -27,6 +27,32 @@ class TimeOverError(Exception):
     """The time allowed is over; the message says how much it was. No error of the user: it ends as an answer."""
 
 
+class _Standing:
+    """How long the clock has stood in all, and since when it stands if it does."""
+
+    away = 0.0
+    since: float | None = None
+
+
+def now() -> float:
+    """The clock of every deadline, in seconds; it stands while `standing` is entered."""
+    return (time.monotonic() if _Standing.since is None else _Standing.since) - _Standing.away
+
+
+@contextmanager
+def standing() -> Iterator[None]:
+    """Within it no deadline comes nearer: for what is no question's time, since it is done once and kept."""
+    if _Standing.since is not None:
+        yield
+        return
+    _Standing.since = time.monotonic()
+    try:
+        yield
+    finally:
+        _Standing.away += time.monotonic() - _Standing.since
+        _Standing.since = None
+
+
 class _Stoppable:
     """A clock that jumps to the end of time once it is stopped, so that every deadline that reads it is over."""
 
@@ -34,7 +60,7 @@ class _Stoppable:
         self.stopped = False
 
     def __call__(self) -> float:
-        return math.inf if self.stopped else time.monotonic()
+        return math.inf if self.stopped else now()
 
 
 _clocks: list[_Stoppable] = []  # that of the outermost `interruptible`
@@ -75,12 +101,12 @@ class Deadline:
 
     seconds: float | None = None
     end: float = math.inf
-    clock: Clock = field(default=time.monotonic, repr=False, compare=False)
+    clock: Clock = field(default=now, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None, clock: Clock | None = None) -> Deadline:
         """The deadline so many seconds from now (None: never)."""
-        read = clock or (_clocks[0] if _clocks else time.monotonic)
+        read = clock or (_clocks[0] if _clocks else now)
         return cls(seconds, math.inf if seconds is None else read() + seconds, read)
 
     @classmethod
@@ -115,7 +141,7 @@ class Deadline:
         return self if seconds is None else replace(self, end=min(self.end, self.clock() + seconds))
 
     def later(self, seconds: float) -> Deadline:
-        """The deadline moved on, for time that is not the question's: compiling, which is done once."""
+        """The deadline moved on, for time that is not the question's: what is made ready once."""
         return replace(self, end=self.end + seconds)
 
     @property

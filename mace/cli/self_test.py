@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def examine() -> dict[str, Any]:
     """{"versions": name -> version, "tests": [{"name", "ok", "seconds", "note"}]}; a failing test does not raise."""
     from mace.compilers import LIBRARIES, extras
+    from mace.solve.compiled import at_once
 
+    at_once()
     found = versions(extras())
     tests = [
         _run("tree, prover, certificate", lambda: _ask("tree", "ensembles")),

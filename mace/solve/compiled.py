@@ -1,8 +1,13 @@
-"""Functions compiled by numba on first use, and kept on disk.
+"""Functions compiled by numba once they are worth it, and kept on disk.
 
 In:  a function of arrays and numbers.    Out: the same function, compiled for the types that it is called with.
 Promise: a cache that cannot be written, is damaged, or was made from other sources, by other versions or on another
 processor costs time and nothing else: what does not match its own digest is compiled again.
+
+A new installation has nothing on disk, and compiling takes half a minute, where a small question takes a tenth of a
+second even in Python. So functions that are not on disk are interpreted until a process has spent `PATIENCE` in them;
+only then they are compiled, while the clock of all deadlines stands. The results are the same: numba's integers wrap
+as numpy's do, and neither reorders sums.
 
 Why not numba's own cache: it raises where no folder can be written, fails on a damaged file, and keeps the code of a
 function when only a function that it calls has changed. Here everything lies in one folder a state of the sources.
@@ -20,9 +25,10 @@ import platform
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,7 +36,9 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import compiler, serialize
+from numba.core.registry import CPUDispatcher
 
+from mace.base.deadline import standing
 from mace.base.files import write_whole
 from mace.errors import FileError
 
@@ -51,17 +59,69 @@ SOURCES = (
     "networks/model.py",
     "networks/relax.py",
 )
+PATIENCE = 3.0  # CPU seconds, about a tenth of what compiling takes
 KEPT = 4  # states of the sources in one folder
 OWN = "mace-smt"  # how folders that only this user may write begin
 log = logging.getLogger("mace.compiled")
 
 
 def compiled(function: F) -> F:
-    """Compile a function on its first call."""
+    """Compile a function once it is worth it."""
     made: Any = numba.njit(function)
     if hasattr(made, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
+        made.__class__ = _Function
         made._cache = Kept(function)
     return cast(F, made)
+
+
+def at_once() -> None:
+    """From now on compile before the first call: for whoever asks much, or measures."""
+    _interpreting.patience = 0.0
+
+
+class _Interpreting:
+    """The time that this process has spent in interpreted functions."""
+
+    def __init__(self) -> None:
+        self.patience = PATIENCE
+        self.spent = 0.0
+        self.began: float | None = None  # when the outermost call under way began
+
+    @property
+    def over(self) -> bool:
+        """Whether compiling is worth it now."""
+        since = 0.0 if self.began is None else time.thread_time() - self.began
+        return self.spent + since >= self.patience
+
+    def call(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        """Interpret a call; what it calls is asked again, so that a long call ends compiled."""
+        if self.began is not None:
+            return function(*given)
+        self.began = time.thread_time()
+        try:
+            with np.errstate(all="ignore"):  # compiled code says nothing of infinities either
+                return function(*given)
+        finally:
+            self.spent += time.thread_time() - self.began
+            self.began = None
+
+
+_interpreting = _Interpreting()
+
+
+class _Function(CPUDispatcher):
+    """A function of numba that is interpreted as long as it is neither on disk nor worth compiling."""
+
+    _cache: Kept
+
+    def __call__(self, *given: Any) -> Any:
+        if self.signatures or _interpreting.over or self._cache.kept:
+            return super().__call__(*given)
+        return _interpreting.call(self.py_func, given)
+
+    def compile(self, signature: Any) -> Any:
+        with standing():
+            return super().compile(signature)
 
 
 class Kept:
@@ -69,6 +129,12 @@ class Kept:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+
+    @cached_property
+    def kept(self) -> bool:
+        """Whether code for some types is on disk."""
+        state = digest()
+        return state is not None and any(any((one / state).glob(f"{self.name}-*.bin")) for one in folders())
 
     @property
     def cache_path(self) -> str | None:

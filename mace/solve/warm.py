@@ -1,21 +1,20 @@
 """Make the provers' compiled code ready, before any clock runs.
 
-In:  a model's table.    Out: how many seconds it took.
-Promise: afterwards a question about such a model compiles nothing (tests/oracles/test_compiled.py); what numba compiles
-is not charged to the first question, and is done once a process, mostly by reading what an earlier one kept on disk.
+In:  a model's table.    Out: how many seconds of the question's clock it took.
+Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
+`mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
 Only the relaxation of trees is left out for ensembles below `LARGE`, whose searches hardly ever come to it.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
 """
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from typing import assert_never
 
 import numpy as np
 
-from mace.base.deadline import NEVER
+from mace.base.deadline import NEVER, now
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
@@ -30,7 +29,7 @@ LARGE = 1000  # leaves
 
 def warm(table: Table) -> float:
     """Compile, or read from disk, what the prover of this kind of model needs; the seconds it took."""
-    began = time.perf_counter()
+    began = now()
     match table:
         case Ensemble():
             _trees()
@@ -42,7 +41,7 @@ def warm(table: Table) -> float:
             pass  # only solvers take programs
         case _:
             assert_never(table)
-    return time.perf_counter() - began
+    return now() - began
 
 
 @cache

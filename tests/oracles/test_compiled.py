@@ -10,16 +10,20 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mace
+from mace.base import deadline
 from mace.solve import compiled
 
 PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
 
 NOTHING_NEW = """
+from mace.solve.compiled import at_once
+at_once()
 from mace.solve.ensembles import greedy, search, walk
 from mace.solve.networks import kernels, relax
 from mace.solve.ensembles.prover import EnsembleOracle
@@ -48,6 +52,8 @@ assert signatures() == before, [pair for pair in signatures() if pair not in bef
 
 
 ELABORATION = """
+from mace.solve.compiled import at_once
+at_once()
 from mace.certify import elaboration
 from mace.certify.writer import certificate
 from mace.solve.ensembles import pruning
@@ -75,6 +81,38 @@ assert signatures() == before, [pair for pair in signatures() if pair not in bef
 """
 
 
+INTERPRETED = """
+import pathlib
+from mace.solve import compiled
+compiled.folders = lambda: iter([pathlib.Path({folder!r})])
+compiled._interpreting.patience = 1e9
+
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Found, Limits, Refuted
+from mace.certify.writer import certificate
+from tests.oracles.small_ensembles import bounds, random_question as random_ensemble
+from tests.reference import random_question
+
+def accepted(question, reply):
+    found = isinstance(reply, Found)
+    lower, witness = (reply.lower, reply.point) if found else (None, None)
+    assert certificate(question, lower, witness, reply.proof).check().accepted
+
+for question in [random_ensemble(seed) for seed in range(25)]:
+    possible, certain = bounds(question)
+    reply = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(reply, Refuted) or question.distance_of(reply.point) == certain and reply.lower == possible
+    assert isinstance(reply, Refuted) == (possible is None)
+    accepted(question, reply)
+for question in [random_question(seed, "network") for seed in range(8)]:
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(reply, (Found, Refuted))
+    accepted(question, reply)
+assert not list(pathlib.Path({folder!r}).iterdir()), "something was compiled"
+"""
+
+
 def run(code: str, **environment: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -95,6 +133,11 @@ def test_after_warming_no_question_compiles_or_loads_anything() -> None:
 @pytest.mark.slow
 def test_after_warming_no_certificate_compiles_or_loads_anything() -> None:
     run(ELABORATION)
+
+
+@pytest.mark.slow
+def test_a_new_installation_answers_as_all_points_do_and_compiles_nothing(tmp_path: Path) -> None:
+    run(INTERPRETED.format(folder=str(tmp_path)))
 
 
 def test_the_state_of_the_sources_covers_every_file_that_compiled_code_takes_names_from() -> None:
@@ -135,6 +178,36 @@ def test_code_is_kept_in_the_first_folder_that_can_be_written_and_loaded_from_th
     again = compiled.compiled(twice)
     assert again(4) == 8
     assert sum(again.stats.cache_hits.values()) == 1 and not again.stats.cache_misses  # type: ignore[attr-defined]
+
+
+def test_a_function_is_interpreted_until_it_is_worth_compiling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compiled._interpreting.over  # the tests ask much
+    monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
+    made: Any = compiled.compiled(twice)
+    assert made(4) == 8
+    assert not made.signatures and not kept(folder)
+    monkeypatch.setattr(compiled._interpreting, "spent", 2e9)
+    assert made(4) == 8
+    assert made.signatures and kept(folder)
+    monkeypatch.setattr(compiled._interpreting, "spent", 0.0)
+    again: Any = compiled.compiled(twice)
+    assert again(4) == 8 and again.signatures, "what is on disk is not interpreted"
+
+
+def test_no_deadline_comes_nearer_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand = [100.0]
+    monkeypatch.setattr(deadline.time, "monotonic", lambda: hand[0])
+    limit = deadline.Deadline.after(2.0)
+    with deadline.standing():
+        hand[0] += 1000.0
+        assert limit.left() == 2.0
+        with deadline.standing():
+            hand[0] += 1000.0
+    assert limit.left() == 2.0
+    hand[0] += 1.5
+    assert limit.left() == 0.5
+    monkeypatch.undo()
+    monkeypatch.setattr(deadline._Standing, "away", 0.0)
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "nonsense"])

@@ -16,7 +16,8 @@ from mace.solve.ensembles.cuts import Array
 LEAF = -1
 
 
-def _best_gains(
+@compiled
+def best_gains(
     test: Array, roots: Array, gain: Array, grid: Array, base: Array, at: Array, low: Array, high: Array
 ) -> Array:  # fmt: skip
     found = np.zeros(gain.shape[0], np.int64)
@@ -51,10 +52,8 @@ def _best_gains(
     return found
 
 
-best_gains = compiled(_best_gains)
-
-
-def _may_hold(
+@compiled
+def may_hold(
     test: Array, roots: Array, gain: Array, grid: Array, base: Array, at: Array, lows: Array, highs: Array,
     need: Array, part_of: Array, begin: Array,
 ) -> Array:  # fmt: skip
@@ -67,6 +66,3 @@ def _may_hold(
                 some &= best[part_of[place]] >= need[part_of[place]]
             held[k] |= some
     return held
-
-
-may_hold = compiled(_may_hold)

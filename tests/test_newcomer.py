@@ -82,6 +82,7 @@ def test_an_inferred_space_asks_about_dates_identifiers_and_what_only_grows(tabl
 def test_words_that_are_nearly_right_are_named(tree, table):
     space = mace.Space.from_frame(table[["Age", "Income"]])
     assert meant("incme", ["Age", "Income"]) == "Did you mean 'Income'?" and meant("xyz", ["Age"]) == ""
+    assert meant(10**9999, [1, 2], "Use 1 or 2.") == "Use 1 or 2." and meant("a" * 9999, ["a"]) == ""
     for wrong, error, hint in (
         (lambda: space["Incom"], SpaceError, "Income"),
         (lambda: mace.Space.from_frame(table, fixed=["age"]), SpaceError, "Age"),

@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 ALIKE = 0.6  # of difflib's ratio
+LONGEST = 200  # characters of what may be a word
 
 
 def closest(word: object, known: Iterable[object], alike: float = ALIKE) -> str:
-    """The known word that is most like this one, whatever the case of its letters; empty if none is."""
+    """The known word that is most like this text, whatever the case of its letters; empty if none is."""
+    if not isinstance(word, str) or len(word) > LONGEST:  # a number is no word, and may be too long to be written
+        return ""
     texts = {str(name).casefold(): str(name) for name in known}
-    found = get_close_matches(str(word).casefold(), list(texts), n=1, cutoff=alike)
+    found = get_close_matches(word.casefold(), list(texts), n=1, cutoff=alike)
     return texts[found[0]] if found else ""
 
 

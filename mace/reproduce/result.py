@@ -113,12 +113,12 @@ class Reproduced:
 
     @property
     def unlike(self) -> list[str]:
-        """The figures that point another way than the paper's, each with its reason."""
-        return [
-            f"{', '.join((*figure.row, figure.column))}: {figure.why or 'not explained'}"
-            for figure in self.figures
-            if figure.alike is False
-        ]
+        """The figures that point another way than the paper's: a line for each row and reason, with its columns."""
+        found: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        for figure in self.figures:
+            if figure.alike is False:
+                found.setdefault((figure.row, figure.why or "not explained"), []).append(figure.column)
+        return [f"{', '.join(row)} ({', '.join(columns)}): {why}" for (row, why), columns in found.items()]
 
     def to_frame(self) -> pd.DataFrame:
         """A row a figure: where it stands, ours, the paper's, how many rows and how many of them proved."""

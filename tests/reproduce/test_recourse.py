@@ -157,10 +157,10 @@ SAID = Reproduced(
 
 def test_a_result_says_the_same_in_every_form():
     assert SAID.parts[0].lines() == [["a", "1.2 (2.0) !", "7.0"], ["b", "", "- (4.0)"]]
-    assert SAID.unlike == ["a, one: a reason"]
+    assert SAID.unlike == ["a (one): a reason"]
     assert not SAID.settled
     text = as_text(SAID)
-    for part in ("1.2 (2.0) !", "2 of 3 answers", "0 of 1 figures", "Another direction: a, one: a reason", "a note"):
+    for part in ("1.2 (2.0) !", "2 of 3 answers", "0 of 1 figures", "Another direction: a (one): a reason", "a note"):
         assert part in text
     frame = SAID.to_frame()
     assert frame["ours"].tolist()[:1] == [1.25]

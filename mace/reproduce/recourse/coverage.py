@@ -12,7 +12,8 @@ TITLE = "Coverage: percent of rows with an answer"
 WHY = {
     "PFT": "here a feature with levels goes to its nearest level that passes all tests, so that an answer is always a "
     "row of the table's kind; the paper does not say why its own PFT finds nothing on Adult",
-    "AR": "the grid of actions has 100 values over the range of each number here; the paper's is not stated",
+    "AR": "it chooses among 100 values of each number and all levels of every other feature, which suffices; the paper "
+    "does not say what its AR could choose from",
 }
 
 

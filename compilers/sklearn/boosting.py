@@ -22,7 +22,7 @@ import numpy as np
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import is_regressor, tree_of
 from mace.compilers.tree_arrays import checked
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.members import Members, equal_to
 from mace.tables.table import Ensemble, Floats, Label, Link, Rule, Tree
 
@@ -61,7 +61,7 @@ def read_hist_boosting(model: Any) -> Ensemble:
     stages, columns, classes = fitted(model, "_predictors"), columns_of(model), _classes(model)
     outputs = len(classes) if len(classes) > 2 else 1
     if not classes and model.loss not in ("squared_error", "absolute_error", "quantile", *_EXPONENTIALS):
-        raise ModelError(f"{name_of(model)} with loss={model.loss!r} is not supported")
+        raise UnreadableError(f"{name_of(model)} with loss={model.loss!r} is not supported")
     source, known = _categories(model, columns)
     _refuse_other_bins(model, columns)
     trees = []
@@ -108,7 +108,7 @@ def _start(model: Any, columns: int, outputs: int) -> Floats:
     """The scores before the first tree: the library's own, for they are the logarithms of its own functions."""
     init = fitted(model, "init_")
     if not isinstance(init, str) and type(init).__name__ not in ("DummyClassifier", "DummyRegressor"):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} starts from a {type(init).__name__}, which is not supported",
             hint="Fit it with init=None or init='zero'.",
         )

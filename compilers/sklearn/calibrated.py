@@ -23,7 +23,7 @@ import numpy as np
 from mace.base.exact import first_float, float_to_rank
 from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.turns import Turns, through_sigmoid, unit_of, with_turns
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.margins import turns_of
 from mace.tables.table import Bools, Ensemble, Floats, Link, Network, Table
 
@@ -81,7 +81,7 @@ def _only(model: Any) -> Any:
             "calibrate a model that is fitted already, as FrozenEstimator(model).",
         )
     if inside[0].method not in ("sigmoid", "isotonic", "temperature") or len(inside[0].calibrators) != 1:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} calibrates by {inside[0].method!r}, which is not supported",
             hint='Supported are "sigmoid", "isotonic" and "temperature".',
         )
@@ -98,7 +98,7 @@ def _readable(model: Any, estimator: Any, table: Table) -> Ensemble | Network:
         return table
     if isinstance(table, Network) and table.rule in ("positive", "sigmoid") and table.decisions is None:
         return table
-    raise ModelError(
+    raise UnreadableError(
         f"{name_of(model)} over a {name_of(estimator)} is not supported",
         hint="Supported are linear models, perceptrons, trees, forests, bagging and gradient boosting of scikit-learn, "
         "and the classifiers of XGBoost, LightGBM, CatBoost and interpret.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Floats, Label
 
 # What looking at a model raises whose attributes are not those that `fit` leaves.
@@ -45,7 +45,7 @@ def labels_of(model: object) -> tuple[Label, ...]:
     """The classes, in the model's order, as plain Python values."""
     classes = fitted(model, "classes_")
     if isinstance(classes, list) or np.ndim(classes) != 1:
-        raise ModelError(f"{name_of(model)} decides several outputs at once, which is not supported")
+        raise UnreadableError(f"{name_of(model)} decides several outputs at once, which is not supported")
     labels = tuple(np.asarray(classes).tolist())
     if not labels or len(set(labels)) != len(labels):
         raise ModelError(f"{name_of(model)} is damaged: its classes are {labels!r}")

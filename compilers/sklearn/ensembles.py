@@ -22,7 +22,7 @@ import numpy as np
 from mace.base.exact import first_float
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import is_regressor, read_forest, tree_of
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Compare, Ensemble, Floats, Label, Link, Tree
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
@@ -115,7 +115,7 @@ def read_voting(model: Any) -> Ensemble:
             own = list(read_forest(member).trees)
         else:
             what = "trees" if hard else "trees and forests"
-            raise ModelError(
+            raise UnreadableError(
                 f"{name_of(model)}: member {number} is a {name_of(member)}; with voting={model.voting!r} "
                 f"only {what} of scikit-learn are supported",
                 hint="Its other votes are no sum of trees.",
@@ -212,7 +212,7 @@ def _members(model: Any) -> list[Any]:
         raise ModelError(f"{name_of(model)} is damaged: it has no members")
     for number, member in enumerate(members):
         if not _is(member, _TREES):
-            raise ModelError(
+            raise UnreadableError(
                 f"{name_of(model)}: member {number} is a {name_of(member)}; only trees of scikit-learn are supported",
                 hint="Use a DecisionTree or an ExtraTree as its estimator.",
             )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Layer, Link, Network
 
 
@@ -27,7 +27,7 @@ def read_linear(model: Any) -> Network:
     coefficients, intercept = fitted(model, "coef_"), fitted(model, "intercept_")
     binarizer = getattr(model, "_label_binarizer", None)  # RidgeClassifier alone takes several labels a row
     if binarizer is not None and str(getattr(binarizer, "y_type_", "")).startswith("multilabel"):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} decides several labels a row, which is not supported",
             hint="Fit one model for each label.",
         )
@@ -61,7 +61,7 @@ def read_exponential(model: Any) -> Network:
     """The table of PoissonRegressor, GammaRegressor or TweedieRegressor: the exponential of a score, or the score."""
     link = type(fitted(fitted(model, "_base_loss"), "link")).__name__
     if link not in ("LogLink", "IdentityLink"):
-        raise ModelError(f"{name_of(model)} with the link {link} is not supported")
+        raise UnreadableError(f"{name_of(model)} with the link {link} is not supported")
     return replace(read_line(model), link=Link("exp") if link == "LogLink" else None)
 
 
@@ -70,7 +70,7 @@ def read_line(model: Any) -> Network:
     coefficients, intercept = fitted(model, "coef_"), fitted(model, "intercept_")
     columns = columns_of(model)
     if np.ndim(coefficients) > 1 and np.shape(coefficients)[0] != 1:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} predicts {np.shape(coefficients)[0]} numbers at once, which is not supported",
             hint="Fit one model for each number.",
         )

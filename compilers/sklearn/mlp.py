@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Layer, Link, Network
 
 _HIDDEN: dict[str, Literal["relu", "identity"]] = {"relu": "relu", "identity": "identity"}
@@ -30,13 +30,13 @@ def read_mlp(model: Any) -> Network:
     weights, biases = fitted(model, "coefs_"), fitted(model, "intercepts_")
     hidden = _HIDDEN.get(model.activation)
     if hidden is None and len(weights) > 1:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} has hidden layers with activation {model.activation!r}, which is not supported",
             hint='Supported are "relu" and "identity": fit the model again with activation="relu".',
         )
     output, columns = fitted(model, "out_activation_"), columns_of(model)
     if output not in ("identity", "logistic", "softmax"):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} has the output activation {output!r}, which is not supported",
             hint='Fit it with loss="squared_error".',
         )
@@ -46,7 +46,7 @@ def read_mlp(model: Any) -> Network:
         raise ModelError(f"{name_of(model)} knows one class only, {classes[0]!r}: no input has another decision")
     expected = "identity" if not classes else "logistic" if outputs == 1 else "softmax"
     if fitted(model, "n_outputs_") != outputs or output != expected:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} decides several labels a row, which is not supported",
             hint="Fit one model for each label.",
         )

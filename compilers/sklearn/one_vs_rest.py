@@ -19,7 +19,7 @@ import numpy as np
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import fitted, labels_of, name_of
 from mace.compilers.sklearn.linear import read_linear
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Layer, Network
 
 
@@ -30,13 +30,13 @@ def read_one_vs_rest(model: Any, linear: Iterable[str]) -> Network:
     """
     members = fitted(model, "estimators_")
     if str(fitted(model, "label_binarizer_").y_type_) not in ("binary", "multiclass"):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} decides several labels a row, which is not supported",
             hint="Explain its members, one for each label: model.estimators_.",
         )
     for member in members:
         if not any(is_a(member, path) for path in linear):
-            raise ModelError(
+            raise UnreadableError(
                 f"{name_of(model)} over a {name_of(member)} is not supported",
                 hint="Supported are linear classifiers of scikit-learn; most classifiers take several classes "
                 "by themselves.",

@@ -17,7 +17,7 @@ import numpy as np
 
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
-from mace.errors import ModelError
+from mace.errors import UnreadableError
 from mace.tables.table import Layer, Network, Table
 
 PATH = "sklearn.decomposition.PCA"
@@ -32,13 +32,13 @@ def projected(steps: Sequence[Any], table: Table) -> Table:
     """The table of the model behind the projections, over what enters the first."""
     for step in reversed(steps):
         if not isinstance(table, Network):
-            raise ModelError(
+            raise UnreadableError(
                 f"{name_of(step)} before {table.name} is not supported: its trees would test sums of columns",
                 hint="Supported are projections directly before a linear model or a network.",
             )
         components = fitted(step, "components_")
         if step.whiten or getattr(components, "dtype", None) != np.float64:
-            raise ModelError(
+            raise UnreadableError(
                 f"{name_of(step)} with whitening, or in float32, is not supported",
                 hint="Fit it with whiten=False on numbers in float64, and put a StandardScaler before it.",
             )

@@ -25,7 +25,7 @@ from mace.compilers.sklearn.ensembles import read_bagging
 from mace.compilers.sklearn.linear import read_line, read_linear
 from mace.compilers.sklearn.mixed import Part, weighted_sum
 from mace.compilers.sklearn.trees import read_forest, read_tree
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Ensemble, Layer, Network
 
 _KINDS: dict[str, Callable[[Any], Ensemble | Network]] = {
@@ -49,7 +49,7 @@ _FINAL_CLASSES = (
 def read_stacking(model: Any) -> Ensemble | Network:
     """The table of StackingClassifier or StackingRegressor."""
     if model.passthrough:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} with passthrough=True is not supported", hint="Fit it with passthrough=False."
         )
     classes = labels_of(model) if hasattr(type(model), "predict_proba") else ()
@@ -100,7 +100,7 @@ def _final(model: Any, classes: Sequence[Any]) -> Network:
     name = name_of(estimator)
     own = type(estimator).__module__.startswith("sklearn.")
     if not own or (name not in _FINAL_CLASSES if classes else _KINDS.get(name) is not read_line):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} with the final estimator {name} is not supported",
             hint="Supported are linear ones, such as the default.",
         )
@@ -108,7 +108,7 @@ def _final(model: Any, classes: Sequence[Any]) -> Network:
     if classes and tuple(table.classes) != tuple(range(len(classes))):
         raise ModelError(f"{name_of(model)} is damaged: its final estimator knows other classes than the whole")
     if table.dtype == "float32":
-        raise ModelError(f"{name_of(model)} with a final estimator in float32 is not supported")
+        raise UnreadableError(f"{name_of(model)} with a final estimator in float32 is not supported")
     return table
 
 
@@ -117,15 +117,15 @@ def _member(model: Any, number: int, member: Any, method: str, classes: int) -> 
     what = f"{name_of(model)}: member {number} is a {name_of(member)}"
     read = _KINDS.get(name_of(member)) if type(member).__module__.startswith("sklearn.") else None
     if read is None:
-        raise ModelError(
+        raise UnreadableError(
             f"{what}, which is not supported there",
             hint="Supported are trees, forests, bagging, boosting for numbers, and linear models without a sigmoid.",
         )
     table = read(member)
     if table.dtype == "float32" or method == "predict" and (table.classes or table.link is not None):
-        raise ModelError(f"{what} whose `{method}` is given on, which is not supported")
+        raise UnreadableError(f"{what} whose `{method}` is given on, which is not supported")
     if method == "predict_proba" and (table.link is None or table.link.kind != "fraction"):
-        raise ModelError(f"{what} whose `{method}` is no sum of trees, which is not supported")
+        raise UnreadableError(f"{what} whose `{method}` is no sum of trees, which is not supported")
     if table.classes and tuple(table.classes) != tuple(range(classes)):
         raise ModelError(f"{what} that knows other classes than the whole")
     return table, [1] if method == "predict_proba" and classes == 2 else list(range(table.outputs))
@@ -133,7 +133,7 @@ def _member(model: Any, number: int, member: Any, method: str, classes: int) -> 
 
 def _ensemble(model: Any, table: Ensemble | Network) -> Ensemble:
     if not isinstance(table, Ensemble):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} of trees and linear models together ({table.name}) is not supported",
             hint="Leave out the ones or the others.",
         )

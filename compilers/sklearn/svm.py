@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Compare, Decision, Floats, Layer, Network
 
 MOST_CLASSES = 3
@@ -27,18 +27,18 @@ def read_svm(model: Any) -> Network:
     """The table of one machine."""
     kernel = model.kernel
     if kernel != "linear":
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} with the kernel {kernel if isinstance(kernel, str) else 'of a function'!r} is not "
             "supported",
-            hint='Use kernel="linear", or an ensemble of trees.',
+            hint='Use kernel="linear", or an ensemble of trees; or only ask it, which proves nothing: oracle="search".',
         )
     vectors = fitted(model, "support_vectors_")
     if getattr(model, "_sparse", False) or hasattr(vectors, "tocsr"):
-        raise ModelError(f"{name_of(model)} fitted on sparse rows is not supported", hint="Fit it on dense rows.")
+        raise UnreadableError(f"{name_of(model)} fitted on sparse rows is not supported", hint="Fit it on dense rows.")
     columns, count = columns_of(model), len(vectors)
     classes = () if model._impl in ("epsilon_svr", "nu_svr") else labels_of(model)
     if len(classes) > MOST_CLASSES:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} votes between pairs of {len(classes)} classes; supported are up to {MOST_CLASSES}",
             hint="LinearSVC has one score a class.",
         )

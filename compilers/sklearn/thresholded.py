@@ -21,7 +21,7 @@ import numpy as np
 
 from mace.compilers.sklearn.common import fitted, labels_of, name_of
 from mace.compilers.sklearn.turns import Turns, through_sigmoid, unit_of, with_turns
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.margins import SATURATED, squashed_between, turns_of
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Link, Network, Table
 
@@ -48,7 +48,7 @@ def read_threshold(model: Any, estimator: Any, table: Table) -> Ensemble | Netwo
         return with_turns(table, found, 0, classes, name)
     link = table.link
     if link is None:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} over the probabilities of a {name_of(estimator)} is not supported",
             hint="They are no known function of one score. Where it has a decision_function, use "
             'response_method="decision_function".',
@@ -66,7 +66,7 @@ def _asked(model: Any, estimator: Any, classes: tuple[Any, ...]) -> tuple[str, i
     if method == "auto":
         method = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
     if method not in ("predict_proba", "decision_function"):
-        raise ModelError(f"{name_of(model)} has the response_method {method!r}, which is not supported")
+        raise UnreadableError(f"{name_of(model)} has the response_method {method!r}, which is not supported")
     label = model._curve_scorer._get_pos_label() if tuned else model.pos_label
     given = model.best_threshold_ if tuned else model.threshold
     if isinstance(given, str) and given == "auto":
@@ -81,7 +81,7 @@ def _of_score(model: Any, estimator: Any, table: Ensemble | Network, place: int,
     """Where the score itself crosses the threshold."""
     linear = isinstance(table, Network) and table.rule == "positive"
     if not linear and not (isinstance(table, Ensemble) and name_of(estimator) in _BOOSTED):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} over the decision_function of a {name_of(estimator)} is not supported",
             hint='Use response_method="predict_proba", or a linear model or gradient boosting.',
         )
@@ -115,7 +115,7 @@ def _of_link(model: Any, estimator: Any, table: Ensemble | Network, link: Link, 
         turn = 2 * threshold - 1 if place else 1 - 2 * threshold
         found = Turns(one_first=False, places=(turn,), doubt=8 * unit, link=link)
     else:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} over a {name_of(estimator)} with these probabilities is not supported",
             hint='Over a calibration, use method="sigmoid" or "isotonic".',
         )

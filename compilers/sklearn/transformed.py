@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.sklearn.common import fitted, name_of, numbers
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Ensemble, Layer, Link, Network
 
 _UNIT = 2.0**-53
@@ -32,7 +32,9 @@ def read_transformed(model: Any, regressor: Any, table: Ensemble | Network) -> E
     transformer = fitted(model, "transformer_")
     name = f"{name_of(model)} of {table.name}"
     if table.classes or table.link is not None or table.outputs != 1:
-        raise ModelError(f"{name_of(model)} over a {name_of(regressor)} that predicts no plain number is not supported")
+        raise UnreadableError(
+            f"{name_of(model)} over a {name_of(regressor)} that predicts no plain number is not supported"
+        )
     if name_of(transformer) == "StandardScaler":
         scale, mean = _number(transformer, "scale_", 1.0), _number(transformer, "mean_", 0.0)
         return replace(_moved(table, scale, mean), name=name)
@@ -68,7 +70,7 @@ def _moved(table: Ensemble | Network, scale: float, mean: float) -> Ensemble | N
         layer = Layer(np.array([[scale]]), np.array([mean]), "identity")
         return replace(table, layers=(*table.layers, layer))
     if table.dtype == "float32":
-        raise ModelError(
+        raise UnreadableError(
             f"a StandardScaler of the target over {table.name} is not supported: it computes in float32",
             hint="Fit it to the target itself.",
         )

@@ -18,7 +18,7 @@ import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of
 from mace.compilers.tree_arrays import checked
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Ensemble, Label, Link, Tree
 
 
@@ -46,7 +46,7 @@ def _classes(model: Any) -> tuple[Label, ...]:
     """The classes of a model with one output; none for a regressor."""
     outputs = fitted(model, "n_outputs_")
     if outputs != 1:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} decides {outputs} outputs at once, which is not supported",
             hint="Fit one model for each output, with a target of one column.",
         )

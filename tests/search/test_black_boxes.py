@@ -74,7 +74,7 @@ def test_an_svc_with_a_radial_kernel_on_loans_is_only_asked(loans: Any) -> None:
     assert UNREAD in str(answer)
     assert answer.calls is not None
     assert answer.calls <= 300
-    assert any("sklearn.svm._classes.SVC are not supported" in note for note in answer.notes)
+    assert any("SVC with the kernel 'rbf' is not supported" in note for note in answer.notes)
     (found,) = answer.counterfactuals
     assert model.predict(data.space.encode(pd.DataFrame([found.values])))[0] == data.goal
     assert all(point.verdict == "proposed" for point in answer.trace)
@@ -302,7 +302,7 @@ def test_what_is_no_model_is_said() -> None:
         mace.explain(3, FOUR, [0, 1, 2, 3], oracle="search")
     with pytest.raises(ModelError, match="is a class, not a trained model"):
         mace.explain(SVC, FOUR, [0, 1, 2, 3])
-    with pytest.raises(ModelError, match="NotFittedError"):
+    with pytest.raises(ModelError, match=r"not fitted|NotFittedError"):
         mace.explain(SVC(), FOUR, [0, 1, 2, 3], goal=1)
     with pytest.raises(GoalError, match="a model that predicts a number needs a goal"):
         mace.explain(lambda rows: sums(rows) * 1.0, FOUR, [0, 1, 2, 3])

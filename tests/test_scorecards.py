@@ -14,14 +14,44 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mace.base.deadline import NEVER
 from mace.errors import MaceError
 from mace.scorecards import Card, Counterfactual, read_card
-from tests.cards import HARD, cards_agree, table
+from mace.scorecards.pricing import priced
+from tests.cards import HARD, card, cards_agree, every_set, table
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_set_of_bins_is_the_best_of_all(seed: int) -> None:
     cards_agree(seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_prices_leave_the_best_set_of_all(seed: int) -> None:
+    rng = np.random.default_rng(seed + 50)
+    made = card(rng, 4, 4)
+    found = Counterfactual(made).fit(table(made, rng))
+    row = {v.name: int(rng.integers(0, 4)) + 0.5 for v in made.variables}
+    y = int(made.score(made.places(row)) <= 0)
+    for rules in (HARD, HARD[1:]):
+        found.generate(row, y, "binary", 3, max_changes=2, objectives={"proximity": 1.0}, hard_constraints=rules)
+        truth = every_set(found, 3, rules, {"proximity": 1.0})
+        assert found.status == ("INFEASIBLE" if truth is None else "OPTIMAL")
+        assert truth is None or found.objective["proximity"] == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_prices_bound_every_set(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    bins = rng.integers(-1, 4, (60, 4))
+    cost = np.sort(rng.exponential(size=60))
+    found = priced(bins, cost, 3, NEVER, features=True)
+    assert found is not None
+    for members in itertools.combinations(range(60), 3):
+        pairs = list(itertools.combinations(bins[list(members)], 2))
+        if any(((a >= 0) & (a == b)).any() or ((a >= 0) == (b >= 0)).all() for a, b in pairs):
+            continue
+        assert cost[list(members)].sum() >= found.bound + found.excess[list(members)].sum() - 1e-9
 
 
 def by_hand() -> tuple[Card, pd.DataFrame]:

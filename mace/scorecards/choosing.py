@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
-from mace.scorecards.problem import Array, Problem, Singles
+from mace.scorecards.pricing import priced
+from mace.scorecards.problem import DOUBT, Array, Problem, Singles
 from mace.solve.compatible import best_from
 
 STEPS = 20_000_000  # between two looks at the clock
+FIRST_ROOM = 0.02  # of the bound by prices, within which a set is looked for first
 FEW = 256  # choices, the cheapest ones, that are looked at before all are
 
 
@@ -187,12 +189,21 @@ def best_set(
 
     seen: is given sets of that size that need not be the best.
     """
+    if rules.values and out_of_reach(problem, count):
+        return None
     everything = problem.singles(objective, math.inf, deadline)
     if count > 1 and _Search(everything, rules, count, deadline).hopeless(np.arange(everything.size), count):
         return None
     before, found = 0.0, None
     for size in range(1, count + 1):
         search = _Search(everything, rules, size, deadline)
+        known = _by_prices(search) if rules.values and size > 2 and not search.rewarded else None
+        if known is not None:
+            found = known._replace(reach=known.cost - before)
+            if size == count:
+                seen(found)
+            before = known.cost
+            continue
         members = _some(search)
         if members is None:
             return None
@@ -206,6 +217,42 @@ def best_set(
         found = Chosen(everything.bins[members], again.below, again.below - before + (size - 1) * search.reward)
         before = found.cost
     return found
+
+
+def out_of_reach(problem: Problem, count: int) -> bool:
+    """Whether so many choices cannot all reach a score that will do, where each bin is taken once.
+
+    What all of them add to the score is at most the sum of what the best bins add, `count` of each variable.
+    """
+    now, places = problem.card.score(problem.start), count * problem.most_changes
+    for sign, need in ((1, problem.low - now), (-1, now - problem.high)):
+        best = [np.sort(sign * gains)[::-1][:count] for gains in problem.gains]
+        most = np.sort(np.maximum(np.concatenate(best), 0.0))[::-1][:places].sum()
+        if count * (need - 2 * DOUBT) > most:
+            return True
+    return False
+
+
+def _by_prices(search: _Search) -> Chosen | None:
+    """The best set, among the choices that prices leave in it; None where they do not tell."""
+    listed, found = search.singles, None
+    if listed.size >= search.count:
+        found = priced(listed.bins, listed.cost, search.count, search.deadline, features=search.rules.features)
+    if found is None:
+        return None
+    room = FIRST_ROOM * max(found.bound, 1e-6)
+    while room < found.excess.max():
+        keep = np.flatnonzero(found.excess <= room)
+        near = Singles(listed.bins[keep], listed.cost[keep], {}, whole=False)
+        below = found.bound + room
+        again = _Search(
+            near, search.rules, search.count, search.deadline, below=below, first=found.excess[keep], room=room
+        )
+        members = again.exact()
+        if members is not None:
+            return Chosen(near.bins[members], again.below, math.inf)
+        room *= 2
+    return None
 
 
 def _some(search: _Search) -> list[int] | None:
@@ -225,6 +272,8 @@ def _cheaper(singles: Singles, most: float) -> Singles:
 
 def any_set(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> bool:
     """Whether there is a set at all."""
+    if rules.values and out_of_reach(problem, count):
+        return False
     singles = problem.singles({"proximity": 1.0}, math.inf, deadline)
     return _some(_Search(singles, rules, count, deadline, any_will_do=True)) is not None
 

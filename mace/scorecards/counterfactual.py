@@ -414,21 +414,23 @@ def _core(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> tup
 
     core = []
     for name in ("diversity_features", "diversity_values", "max_changes"):
-        fewer, wider = rules, problem
+        fewer, changes = rules, [problem.most_changes]
         if name == "max_changes":
-            wider = replace(problem, most_changes=len(problem.choices))
+            # Most often one change more is enough, and there are far fewer choices of so few.
+            changes = list(range(problem.most_changes + 1, len(problem.choices) + 1))
         else:
             fewer = rules._replace(**{name.removeprefix("diversity_"): False})
-        if (fewer, wider.most_changes) == (rules, problem.most_changes):
+        if fewer == rules and (not changes or name != "max_changes"):
             continue
         try:
-            needed = any_set(wider, count, fewer, deadline)
+            wider = [replace(problem, most_changes=most) for most in changes]
+            needed = any(any_set(one, count, fewer, deadline) for one in wider)
         except (TimeOverError, MaceError):
             needed = True  # not found out: it stays
         if needed:
             core.append(name)
         else:
-            problem, rules = wider, fewer
+            problem, rules = wider[-1], fewer
     return tuple(core)
 
 

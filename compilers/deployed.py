@@ -115,5 +115,5 @@ def real_names(known: Sequence[Any] | None) -> tuple[str, ...] | None:
     if known is None or not len(known):
         return None
     names = tuple(map(str, known))
-    made_up = (tuple(f"{word}{k}" for k in range(len(names))) for word in ("Column_", "f"))
+    made_up = (tuple(word.format(k) for k in range(len(names))) for word in ("Column_{}", "f{}", "feature_{:04d}"))
     return None if names in made_up else names

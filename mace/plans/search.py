@@ -211,7 +211,7 @@ class Search:
             self._every_order(node)
             return
         variables = sorted(node.box)
-        for _ in range(MOST_ROUNDS):
+        for turn in range(MOST_ROUNDS):
             self.found.nodes += 1
             placed = self._known(node, known, variables)
             if placed is None:
@@ -234,7 +234,7 @@ class Search:
                 node = smaller
                 continue
             said = self.bounder.likely(known.prepared, _indices(node, best.place, variables))
-            if not (said and known.stale and known.reach.loose):
+            if turn == MOST_ROUNDS - 1 or not (said and known.stale and known.reach.loose):
                 break
             known = None  # the model agrees: what a smaller box says of the discounts is worth knowing
         assert known is not None

@@ -1,0 +1,160 @@
+"""The published search for plans: a genetic algorithm with biased random keys (BRKGA), through pymoo.
+
+In:  a task, and how long to search.    Out: the best plans that it came across, replayed; nothing is proved.
+Promise: every plan in it was taken by the interpreter, and its end accepted by the deployed model. The same seed gives
+the same plans.
+
+A genotype has two numbers in [0, 1] for each action: it is taken if the first, its key, is at most 0.5, in the order of
+the keys; the second is its parameter's place between least and largest value (of levels, the floor of the index).
+Source: Naumann and Ntoutsi 2021, section 4: 500 individuals, of which .8 are offspring and .2 mutants, bias .7, 150
+generations; objectives are the cost, Gower's distance, and for each feature the steps that change it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.deadline import NEVER, Deadline
+from mace.errors import MaceError
+from mace.plans.task import Replayed, Task
+from mace.space.axes import Point
+from mace.worlds.steps import Refused, State, Step, point_of
+
+Floats = NDArray[np.float64]
+WORST = 1e9
+KEY = 0.5  # the largest key of an action that is taken
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of the published search. offspring, mutants: parts of the population."""
+
+    population: int = 500
+    offspring: float = 0.8
+    mutants: float = 0.2
+    bias: float = 0.7
+    generations: int = 150
+    seed: int = 0
+
+
+PUBLISHED = Settings()
+
+
+class Proposed(NamedTuple):
+    """One plan, and its objectives: cost, Gower's distance, and for each feature the steps that change it."""
+
+    plan: Replayed
+    objectives: tuple[Fraction, ...]
+
+
+def search(task: Task, settings: Settings = PUBLISHED, deadline: Deadline = NEVER) -> list[Proposed]:
+    """The plans that no other one found beats in every objective, the cheapest first.
+
+    Raises MaceError if pymoo is not installed.
+    """
+    try:
+        from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
+        from pymoo.core.problem import Problem
+        from pymoo.optimize import minimize
+    except ImportError:
+        raise MaceError("pymoo is not installed", hint='pip install "mace-smt[plans]", or pip install pymoo') from None
+    reader = _Reader(task)
+
+    class Decoded(Problem):  # type: ignore[misc]  # pymoo has no types
+        """The genotypes of a generation, decoded and asked together."""
+
+        def __init__(self) -> None:
+            super().__init__(n_var=2 * reader.actions, n_obj=2 + len(reader.axes), xl=0.0, xu=1.0)
+
+        def _evaluate(self, X: Floats, out: dict[str, Any], *_: object, **__: object) -> None:
+            # What is no plan is worse than every plan, and in an order, so that the front is never all of a generation.
+            out["F"] = np.array(
+                [[WORST + n if f is None else float(f) for f in row] for n, row in enumerate(reader.read(X))]
+            )
+            if deadline.over:
+                algorithm.termination.force_termination = True
+
+    # The elites are the front, whatever their number.
+    size = settings.population
+    algorithm = BRKGA(
+        n_elites=0, n_offsprings=round(size * settings.offspring), n_mutants=round(size * settings.mutants),
+        bias=settings.bias, eliminate_duplicates=True,
+    )  # fmt: skip
+    minimize(Decoded(), algorithm, ("n_gen", settings.generations), seed=settings.seed, verbose=False)
+    return reader.front()
+
+
+class _Reader:
+    """Genotypes to objectives; keeps every accepted plan with objectives of its own."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.actions = len(task.world.actions)
+        self.axes = task.question.axes
+        self.found: dict[tuple[Fraction, ...], Proposed] = {}
+        self.accepted: dict[Point, bool] = {}
+
+    def read(self, genotypes: Floats) -> list[Sequence[Fraction | None]]:
+        """The objectives of each genotype; all None for one that is no plan, or whose end the model refuses."""
+        plans = [self._decoded(row) for row in genotypes]
+        for plan in plans:
+            if plan is not None and plan.end not in self.accepted:
+                said = self.task.question.has_goal(plan.end)
+                if said is None:
+                    said = self.task.judge.confirms(self.task.question, plan.end)
+                self.accepted[plan.end] = said
+        rows: list[Sequence[Fraction | None]] = []
+        for plan in plans:
+            if plan is None or not self.accepted[plan.end]:
+                rows.append([None] * (2 + len(self.axes)))
+                continue
+            objectives = self._objectives(plan)
+            self.found.setdefault(objectives, Proposed(plan, objectives))
+            rows.append(objectives)
+        return rows
+
+    def front(self) -> list[Proposed]:
+        """What no other plan found beats in every objective, the cheapest first."""
+        kept: list[Proposed] = []
+        for one in sorted(self.found.values(), key=lambda found: found.objectives):
+            if not any(all(a <= b for a, b in zip(o.objectives, one.objectives, strict=True)) for o in kept):
+                kept.append(one)
+        return kept
+
+    def _decoded(self, genotype: Floats) -> Replayed | None:
+        keys, places = genotype[: self.actions], genotype[self.actions :]
+        state: State = self.task.start
+        steps: list[Step] = []
+        for at in np.argsort(keys, kind="stable")[: self.task.horizon]:
+            if keys[at] > KEY:
+                break
+            action = self.task.world.actions[at]
+            values = {
+                one.name: one.value(one.first + min(int(places[at] * (one.last - one.first + 1)), one.last - one.first))
+                for one in action.parameters
+            }
+            step = self.task.world.step(self.axes, state, action.name, values, self.task.discount)
+            if isinstance(step, Refused):
+                return None
+            steps.append(step)
+            state = step.after
+        end = point_of(self.axes, state)
+        if not self.task.question.obeys(end):
+            return None
+        return Replayed(tuple(steps), sum((step.cost for step in steps), Fraction(0)), end)
+
+    def _objectives(self, plan: Replayed) -> tuple[Fraction, ...]:
+        states = [self.task.start, *(step.after for step in plan.steps)]
+        gower = sum((axis.delta(index) for axis, index in zip(self.axes, plan.end, strict=True)), Fraction(0))
+        touched = [
+            Fraction(sum(a.get(axis.name) != b.get(axis.name) for a, b in itertools.pairwise(states)))
+            for axis in self.axes
+        ]
+        return (plan.cost, gower / len(self.axes), *touched)

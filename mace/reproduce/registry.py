@@ -9,6 +9,7 @@ from mace.errors import MaceError
 from mace.reproduce.entry import Entry
 
 MODULES = {
+    "cscf": "mace.reproduce.plans",
     "mace-table-2": "mace.reproduce.recourse.coverage",
     "mace-table-3": "mace.reproduce.recourse.improvement",
     "mace-table-4": "mace.reproduce.recourse.age",

@@ -64,7 +64,7 @@ def search(task: Task, settings: Settings = PUBLISHED, deadline: Deadline = NEVE
         from pymoo.core.problem import Problem
         from pymoo.optimize import minimize
     except ImportError:
-        raise MaceError("pymoo is not installed", hint='pip install "mace-smt[plans]", or pip install pymoo') from None
+        raise MaceError("pymoo is not installed", hint='pip install "mace-smt[search]"') from None
     reader = _Reader(task)
 
     class Decoded(Problem):  # type: ignore[misc]  # pymoo has no types

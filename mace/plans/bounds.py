@@ -58,7 +58,7 @@ class Bounder(Protocol):
         """The parts of the goal that may hold at the ends, over a box of variables."""
         ...
 
-    def likely(self, prepared: Any, point: Sequence[int]) -> bool:
+    def likely(self, prepared: Any, variables: Sequence[str], point: Sequence[int]) -> bool:
         """Whether the model seems to have the goal at the end that the middle of the forms gives; a guess."""
         ...
 
@@ -177,7 +177,7 @@ class NetworkBounds:
                 parts.append(lines)
         return Bound(parts, scores.worth)
 
-    def likely(self, prepared: Prepared, point: Sequence[int]) -> bool:
+    def likely(self, prepared: Prepared, variables: Sequence[str], point: Sequence[int]) -> bool:  # noqa: ARG002
         """See `Bounder`."""
         values = prepared.base + prepared.slope @ np.array(point, np.float64) + (prepared.low + prepared.high) / 2
         for layer, before in zip(self.layers[1:], self.layers, strict=False):
@@ -351,9 +351,11 @@ class TreeBounds:
             self.middles[j] = np.array([float((axis.grid.value(k) + axis.grid.value(k + 1)) / 2) for k in cuts])
         return self.middles[j]
 
-    def likely(self, prepared: Forms, point: Sequence[int]) -> bool:  # noqa: ARG002
-        """See `Bounder`: the replay is cheap enough."""
-        return True
+    def likely(self, prepared: Forms, variables: Sequence[str], point: Sequence[int]) -> bool:
+        """See `Bounder`: whether a part of the goal may hold there."""
+        ranges = {name: (Fraction(at), Fraction(at)) for name, at in zip(variables, point, strict=True)}
+        best = self._best(*self.sides({name: prepared[name].span(ranges) for _, name in self.moving}))
+        return any(all(best[c] >= self.grounded.aim.need[c] for c in part) for part in self.parts)
 
     def sides(self, spans: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[Ints, Ints]:
         """The cells, or the masks of levels, of intervals of features; all others stay at the start."""
@@ -390,7 +392,7 @@ class NoBounds:
         """See `Bounder`."""
         return Bound([[]], np.zeros(len(variables)))
 
-    def likely(self, prepared: None, point: Sequence[int]) -> bool:  # noqa: ARG002
+    def likely(self, prepared: None, variables: Sequence[str], point: Sequence[int]) -> bool:  # noqa: ARG002
         """See `Bounder`."""
         return True
 

@@ -233,7 +233,7 @@ class Search:
             if smaller is not node:
                 node = smaller
                 continue
-            said = self.bounder.likely(known.prepared, _indices(node, best.place, variables))
+            said = self.bounder.likely(known.prepared, variables, _indices(node, best.place, variables))
             if turn == MOST_ROUNDS - 1 or not (said and known.stale and known.reach.loose):
                 break
             known = None  # the model agrees: what a smaller box says of the discounts is worth knowing
@@ -241,10 +241,10 @@ class Search:
         if len(node.rest) <= FEW_ORDERS and _volume(node) == 1:
             self._every_order(node)
             return
+        refused = self._try(node, known, best, bound, variables)
         if isinstance(self.bounder, TreeBounds) and 1 < _volume(node) <= MOST_POINTS:
             self._points(node, known, cost, variables)
             return
-        refused = self._try(node, known, best, bound, variables)
         if self.found.plan is not None and Fraction(cost) >= self.found.plan.cost:
             return
         why = Why(said, refused, float(best.price))
@@ -363,7 +363,7 @@ class Search:
                 index = exact.numerator // exact.denominator
                 whole &= index == exact
                 indices[name] = min(high, max(low, index + (up and index != exact)))
-            if self.bounder.likely(known.prepared, [indices[name] for name in variables]):
+            if self.bounder.likely(known.prepared, variables, [indices[name] for name in variables]):
                 said = True
                 for order in self._orders(node):
                     taken |= self._look(order, indices)

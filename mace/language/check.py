@@ -9,12 +9,12 @@ Source: Karimi et al. 2020, appendix A ("a return has no successor"; "defined be
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
+from mace.base.meant import closest
 from mace.errors import ProgramError, Span
 from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to
@@ -301,10 +301,10 @@ class _Check:
             )
         if node.name not in assigned:
             known = [*self.fixed, *assigned, *self.known]
-            close = difflib.get_close_matches(node.name, known, n=1)
+            close = closest(node.name, known)
             return self._wrong(
                 f"{name} is not an input, a constant or a variable", node.span,
-                f"Did you mean `{close[0]}`?" if close else
+                f"Did you mean `{close}`?" if close else
                 f"Declare it: `input {show_name(node.name)}: real`." if not self.known else
                 f"The names are {', '.join(map(show_name, known[:8]))}{', ...' if len(known) > 8 else ''}.",
             )  # fmt: skip

@@ -7,12 +7,12 @@ take, no product has two variable factors, and every divisor is a constant other
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from mace.base.meant import closest
 from mace.errors import ProgramError, Span
 from mace.language.run import MEANING
 from mace.language.show import show, show_text
@@ -178,9 +178,9 @@ class Kinds:
             )  # fmt: skip
         levels = self.levels[other.name]
         if text.value not in levels:
-            close = difflib.get_close_matches(text.value, levels, n=1)
+            close = closest(text.value, levels)
             listed = ", ".join(map(show_text, levels[:8])) + (", ..." if len(levels) > 8 else "")
             raise self.wrong(
                 f"`{show(other)}` has no level {show(text)}", text.span or node.span,
-                f"Did you mean {show_text(close[0])}?" if close else f"Its levels are {listed}.",
+                f"Did you mean {show_text(close)}?" if close else f"Its levels are {listed}.",
             )  # fmt: skip

@@ -6,13 +6,13 @@ Promise: every program that comes out passed `mace.language.check`; texts have b
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, assert_never
 
+from mace.base.meant import closest
 from mace.errors import ProgramError, Span
 from mace.language import (
     Apply,
@@ -153,10 +153,10 @@ class _Builder:
     def _edge(self, edge: EdgeText) -> Consequence:
         for name in (edge.source, edge.target):
             if name not in self.names:
-                close = difflib.get_close_matches(name, self.names, n=1)
+                close = closest(name, self.names)
                 raise self._wrong(
                     f"`{name}` is not a feature of the space", edge.span,
-                    f"Did you mean `{close[0]}`?" if close else f"Features: {', '.join(self.names)}.",
+                    f"Did you mean `{close}`?" if close else f"Features: {', '.join(self.names)}.",
                 )  # fmt: skip
         known = [name for name in self._states() if not name.startswith(BEFORE)]
         if isinstance(edge.of, tuple):
@@ -271,9 +271,9 @@ class _Builder:
         """Refuse a level that a feature does not have."""
         if level in levels[name]:
             return
-        close = difflib.get_close_matches(level, levels[name], n=1)
+        close = closest(level, levels[name])
         listed = ", ".join(f'"{one}"' for one in levels[name][:8]) + (", .." if len(levels[name]) > 8 else "")
-        hint = f'Did you mean "{close[0]}"?' if close else f"Its levels are {listed}."
+        hint = f'Did you mean "{close}"?' if close else f"Its levels are {listed}."
         raise self._wrong(f'`{name}` has no level "{level}"', span, hint)
 
     def _wrong(self, message: str, span: Span | None, hint: str) -> ProgramError:

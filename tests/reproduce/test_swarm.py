@@ -22,7 +22,7 @@ from mace.reproduce.answers import Proved, Several, frame_of, points
 from mace.reproduce.levels import CASES, solve
 from mace.reproduce.methods import written
 from mace.reproduce.swarm import table_2
-from mace.reproduce.swarm.box import InBox
+from mace.reproduce.swarm.box import Within
 from mace.search.observed import MinimumObservable
 from mace.search.swarm import Swarm
 from mace.space.space import Space
@@ -66,7 +66,7 @@ def test_the_provers_first_answer_is_the_nearest_and_heuristics_are_not_nearer(e
 def test_the_box_is_the_swarms_own(explainer, frame):
     swarm = Swarm(particles=10, iterations=5, active=2, box=0.5, count=2, objective="paper")
     row = {"a": 12, "b": 10, "c": 9}
-    inside, free = ask(InBox(swarm), explainer, row), ask(Proved(1), explainer, row)
+    inside, free = ask(Within(swarm), explainer, row), ask(Proved(1), explainer, row)
     found = ask(Several(swarm, 2), explainer, row)
     assert inside.status in ("optimal", "infeasible")
     for record in (inside, found):
@@ -76,14 +76,14 @@ def test_the_box_is_the_swarms_own(explainer, frame):
         assert inside.status == "optimal"
         assert Fraction(one["distance"]) >= Fraction(inside.exact_distance)
     # Nothing may move at the least of every range: z = 0 leaves no room.
-    none = ask(InBox(swarm), explainer, {"a": 1, "b": 1, "c": 1})
+    none = ask(Within(swarm), explainer, {"a": 1, "b": 1, "c": 1})
     assert none.status == "infeasible"
 
 
 def test_a_box_is_brute_force_over_what_a_swarm_may_reach(explainer, frame):
     swarm = Swarm(active=2, box=0.5)
     for start in ({"a": 12, "b": 10, "c": 9}, {"a": 9, "b": 14, "c": 20}, {"a": 14, "b": 8, "c": 3}):
-        got = ask(InBox(swarm), explainer, start)
+        got = ask(Within(swarm), explainer, start)
         lows = {name: feature.lower for name, feature in zip("abc", explainer.space.features, strict=True)}
         reach = {
             name: [v for v in range(1, 21) if abs(v - start[name]) <= 0.5 * (start[name] - lows[name])] for name in "ab"

@@ -22,7 +22,7 @@ from mace.space.axes import Axis, GridAxis
 
 
 @dataclass(frozen=True)
-class InBox:
+class Within:
     """The provers, within what a swarm may reach."""
 
     swarm: Swarm

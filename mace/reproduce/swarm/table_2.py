@@ -25,7 +25,7 @@ from mace.datasets.wide import wide
 from mace.reproduce.answers import Proved, Several, frame_of, points
 from mace.reproduce.entry import Entry
 from mace.reproduce.result import Figure, Grid, Listing, Reproduced
-from mace.reproduce.swarm.box import InBox
+from mace.reproduce.swarm.box import Within
 from mace.reproduce.work import Work
 from mace.search.dice import Dice
 from mace.search.face import Face
@@ -122,7 +122,7 @@ def methods(name: str, rows: int) -> dict[str, Any]:
         "FACE kNN": Several(Face("knn", most=4 * rows // 5), ANSWERS, runs=ANSWERS),
         "FACE radius": Several(Face("radius", most=4 * rows // 5), ANSWERS, runs=ANSWERS),
         "MD-PSO": Several(swarm, ANSWERS),
-        "in MD-PSO's box": InBox(swarm),
+        "in MD-PSO's box": Within(swarm),
         "ours": Proved(ANSWERS),
     }
 

@@ -12,7 +12,6 @@ Source: Karimi et al. 2020, sections 3 and 4.
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline, interruptible
+from mace.base.deadline import Deadline, interruptible, now
 from mace.base.escape import short
 from mace.base.kept import Kept
 from mace.errors import MaceError, ModelError
@@ -230,12 +229,12 @@ class Explainer:
         def answer(row: object) -> Answer:
             # The first answer's time includes making the question.
             deadline = Deadline.asked(timeout).later(self.ready(oracle))
-            began = time.perf_counter()
+            began = now()
             draft, asking = self._draft(row, most_changes), Asking(self.judge)
             question = self._aimed(draft, goal, asking.decision(draft, draft.start))
             if together:
                 made = set_answer(question, diversity_of(diversity), count, search, asking, Limits(deadline, room))
-                return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds)
+                return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
             while len(found) < count:
@@ -251,9 +250,7 @@ class Explainer:
                             most_changes=most_changes, timeout=deadline.seconds, memory_mb=memory_mb)  # fmt: skip
             ways = partial(self.menu, row, goal=question.goal.wanted, most_changes=most_changes, oracle=oracle,
                            memory_mb=memory_mb)  # fmt: skip
-            return replace(
-                made, seconds=time.perf_counter() - began, timeout=deadline.seconds, missed=again, menus=ways
-            )
+            return replace(made, seconds=now() - began, timeout=deadline.seconds, missed=again, menus=ways)
 
         if is_frame(x):
             return answers_of(self.space, x, answer)

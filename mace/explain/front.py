@@ -12,14 +12,13 @@ optimization".
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, now
 from mace.base.exact import nearest
 from mace.base.values import for_json
 from mace.base.views import Plot, view
@@ -164,7 +163,7 @@ def front_of(
     memory_mb: int | None, most: int = MOST_POINTS,
 ) -> Front:  # fmt: skip
     """The front of an explainer's objectives for one row."""
-    began = time.perf_counter()
+    began = now()
     priorities = _ordered(explainer.priorities)
     asked = explainer.asked(row, goal, most_changes, oracle, deadline, memory_mb)
     search = _Fronting(asked.question, priorities)
@@ -193,7 +192,7 @@ def front_of(
         asked.question.values(asked.question.start),
         asked.question.goal.text,
         open_,
-        time.perf_counter() - began,
+        now() - began,
         asked.question.space,
     )
 

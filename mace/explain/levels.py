@@ -14,12 +14,12 @@ minimised itself, with the first one as a condition.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from mace.base.deadline import now
 from mace.base.exact import nearest
 from mace.certify.recheck import recheck
 from mace.explain.asking import Asking
@@ -80,7 +80,7 @@ def by_priority(
         for one in priorities
     ]
     for priority in priorities:
-        began = time.perf_counter()
+        began = now()
         if isinstance(priority.of, Shortfall):
             missed = least_shortfall(search, question, priority, limits, asked_gap(search.gap, search.rgap))
             levels.append(missed.level)
@@ -89,7 +89,7 @@ def by_priority(
                 break
             continue
         found = _level(run, priority)
-        levels.append(_shown(priority, found, time.perf_counter() - began, limits))
+        levels.append(_shown(priority, found, now() - began, limits))
         first = first or found
         if found.bracket.point is None or found.bracket.upper is None:
             break
@@ -238,7 +238,7 @@ def _traded(run: _Run, question: Question, first: Norm, most: Fraction, own: Nor
 
 def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracket) -> _Refuted | None:
     """Look in a ball for a point with less of an objective: `bracket` holds it, or why nobody knows."""
-    asked, began = ball.question, time.perf_counter()
+    asked, began = ball.question, now()
 
     def confirm(point: Point) -> bool:
         return run.asking.confirms(asked, point)
@@ -261,7 +261,7 @@ def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracke
         bracket.why = getattr(reply, "why", "") or "the bound does not reach what the earlier objectives allow"
     done = lower > ball.most and not bracket.why
     verdict = "refuted" if done else "unknown" if bracket.why else "found"
-    bracket.trace.append(Asked(ball.radius, verdict, time.perf_counter() - began, bracket.lower, bracket.upper))
+    bracket.trace.append(Asked(ball.radius, verdict, now() - began, bracket.lower, bracket.upper))
     return _Refuted(answered, lower, proved.proof) if done else None
 
 

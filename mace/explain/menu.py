@@ -10,12 +10,12 @@ How: `mace.explain.subsets`; the question about a set is the question itself wit
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from mace.base.deadline import now
 from mace.base.views import view
 from mace.errors import GoalError
 from mace.explain.answer import Answer
@@ -152,9 +152,9 @@ def menu(asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str]
     assumed:    what was taken for granted of the space.
     safe:       whether to look for the ranges and boxes in which the decision stays.
     """
-    began = time.perf_counter()
+    began = now()
     made = _Menus(asked, priorities, assumed).made(safe=safe)
-    return replace(made, seconds=time.perf_counter() - began)
+    return replace(made, seconds=now() - began)
 
 
 class _Menus:
@@ -233,12 +233,12 @@ class _Menus:
 
     def _way(self, mask: int, limits: Limits) -> Way:
         """The nearest change of these features alone."""
-        began = time.perf_counter()
+        began = now()
         found = self.asked.solve_within(self._held(mask), self.priorities, limits)
         if found.bracket.point is not None:
             self.points.append(found.bracket.point)
         answer = self._answer(found)
-        return Way(self._called(mask), replace(answer, seconds=time.perf_counter() - began))
+        return Way(self._called(mask), replace(answer, seconds=now() - began))
 
     def _answer(self, found: Searched) -> Answer:
         question, asking = self.asked.question, self.asked.asking

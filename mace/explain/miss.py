@@ -10,11 +10,11 @@ than the best point known.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from mace.base.deadline import now
 from mace.base.exact import exact, nearest
 from mace.certify.recheck import recheck
 from mace.explain.asking import Asking
@@ -119,7 +119,7 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
 
     Raises GoalError for a goal whose shortfall is no number.
     """
-    began, wanted = time.perf_counter(), question.goal.wanted
+    began, wanted = now(), question.goal.wanted
     assert wanted is not None
     ones = tuple(Fraction(1) for _ in question.axes)
     anywhere = replace(question, distance=Norm(Fraction(0), Fraction(0), Fraction(0), ones, "nothing"))
@@ -130,7 +130,7 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
         miss.upper = Fraction(0)  # a class may win with a lead of 0
     elif not miss.why:
         _close_in(miss, gap)
-    level = _level(miss, priority, gap, time.perf_counter() - began)
+    level = _level(miss, priority, gap, now() - began)
     if not miss.upper:
         return Missed(level, question, asking, miss.point)
     later = replace(miss.aimed(relaxed(miss.goal, priority.held(miss.upper))), distance=question.distance)

@@ -7,7 +7,6 @@ Promise: every point was accepted by the deployed model, asked as for any other 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.base.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline, now
 from mace.errors import MaceError
 from mace.explain.answer import Counterfactual
 from mace.explain.asking import Asking
@@ -65,7 +64,7 @@ def propose(
     max_calls: int | None, constrained: Sequence[str] = (),
 ) -> Proposed:  # fmt: skip
     """What a proposer finds for a question about a model that was read."""
-    began, asking = time.perf_counter(), Asking(judge)
+    began, asking = now(), Asking(judge)
     task = task_of(question, judge, rows, max_calls, effort.deadline, constrained)
     run = Run(proposer, task, random_state, effort, confirm=lambda point: asking.confirms(question, point))
     trace = list(run)
@@ -81,7 +80,7 @@ def propose(
         task.asked.calls,
         task.asked.batches,
         run.steps,
-        time.perf_counter() - began,
+        now() - began,
     )
 
 

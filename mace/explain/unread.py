@@ -10,7 +10,6 @@ then is said to, and proves nothing. No more rows than `max_calls` are asked abo
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
@@ -113,12 +112,12 @@ class Unread:
         named = places_of(constrained, self.space)
 
         def answer(row: object) -> Answer:
-            began, deadline = time.perf_counter(), Deadline.asked(timeout)
+            began, deadline = now(), Deadline.asked(timeout)
             place = self._place(row, most_changes)
             calls = Calls(self.box, Chart(place), deadline)
             search = _Search(self, place, calls, chosen, random_state, most, deadline, named, callback)
             made = search.answer(goal, confidence, count, diversity)
-            return replace(made, seconds=time.perf_counter() - began, timeout=deadline.seconds)
+            return replace(made, seconds=now() - began, timeout=deadline.seconds)
 
         return answers_of(self.space, x, answer) if is_frame(x) else answer(x)
 

@@ -7,13 +7,12 @@ Promise: as `mace.plans`; what cannot be read raises a MaceError, a limit that i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.exact import as_written
 from mace.errors import MaceError, NumberError
@@ -51,11 +50,11 @@ class Planner:
     ) -> Plan:  # fmt: skip
         """The cheapest plan for a row; arguments as for `mace.plan`."""
         warm(self.explainer.table)
-        deadline, began = Deadline.asked(timeout), time.perf_counter()
+        deadline, began = Deadline.asked(timeout), now()
         task = task_of(self.explainer, self.world, x, goal, horizon, discount)
         close = Gap(_number(gap, GAP, "gap"), _number(rgap, RGAP, "rgap"))
         found = Search(task, close, deadline).run()
-        return _plan(task, found, close, time.perf_counter() - began)
+        return _plan(task, found, close, now() - began)
 
 
 def plan(

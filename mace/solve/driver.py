@@ -10,13 +10,12 @@ Source: Karimi et al. 2020, algorithm 1, with a witness moving `upper` to its ow
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from mace.base.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline, now
 from mace.base.exact import first_holding
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
@@ -122,7 +121,7 @@ def _ask(
     strict: bool = False,
 ) -> Found | Refuted | Unknown:
     """One question; a witness is believed only when it obeys the question and the deployed model confirms it."""
-    began = time.perf_counter()
+    began = now()
     reply = oracle.ask(radius, limits, strict=strict, best=bracket.point, gap=gap, replay=Replay(confirm))
     bracket.refused = tuple(oracle.refused)
     if isinstance(reply, Found) and reply.point != bracket.point:
@@ -133,7 +132,7 @@ def _ask(
         else:
             reply = Unknown("the oracle found a point that the deployed model refuses; please report this")
     verdict = {"Found": "found", "Refuted": "refuted", "Unknown": "unknown"}[type(reply).__name__]
-    bracket.trace.append(Asked(radius, verdict, time.perf_counter() - began, bracket.lower, bracket.upper))
+    bracket.trace.append(Asked(radius, verdict, now() - began, bracket.lower, bracket.upper))
     return reply
 
 

@@ -8,12 +8,11 @@ Source: Karimi et al. 2020, section 3; pairs of inputs as one input of a product
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, now
 from mace.errors import ModelError
 from mace.solve.protocol import Limits, Refuted, Unknown, memory_asked
 from mace.space.space import Space
@@ -52,7 +51,7 @@ def verdict_of(
     if not isinstance(space, Space):
         raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
     deadline = Deadline.asked(timeout)
-    began = time.perf_counter()
+    began = now()
     allowed = memory_asked(memory_mb)
     limits = Limits(deadline, None if allowed is None else allowed * 2**20)
     if isinstance(property, kinds.Robust):
@@ -63,7 +62,7 @@ def verdict_of(
         limits, began = replace(limits, deadline=deadline.later(compiling)), began + compiling
         plain = _plain_row(subject.space, data)
         verdict = _Run(subject, property, limits, plain, load).verdict()
-    return replace(verdict, name=text_of(property), seconds=time.perf_counter() - began)
+    return replace(verdict, name=text_of(property), seconds=now() - began)
 
 
 def _plain_row(space: Space, data: pd.DataFrame | None) -> dict[str, Any]:

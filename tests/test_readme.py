@@ -54,6 +54,8 @@ def test_every_command_runs_where_the_ones_before_it_ran(tmp_path, monkeypatch):
     joblib.dump(forest, "forest.joblib")
     assert len(COMMANDS) >= 9
     for command in COMMANDS:
+        if "--pyodide" in command and not Path("node_modules/pyodide").exists():
+            continue  # it comes from npm; tests/proofs has a test of the page
         few = ["--limit", "4"] if command.startswith("audit ") else []
         run = CliRunner().invoke(app, [*shlex.split(command), *few])
         allowed = (0, 10) if command.startswith("verify ") else (0,)  # this small forest need not be monotone

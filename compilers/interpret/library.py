@@ -32,9 +32,13 @@ LIBRARY = Library(
     distributions={"interpret": ("interpret-core", "interpret")},
     extra="interpret",
     deployed=_deployed,
+    # The private ones are public in interpret.privacy, and defined beside the others.
     readers={
-        f"interpret.glassbox.{private}ExplainableBoosting{kind}": _EBM
-        for private in ("", "DP")
+        f"{place}ExplainableBoosting{kind}": _EBM
+        for place in (
+            "interpret.glassbox.",
+            "interpret.glassbox._ebm._ebm.DP",
+        )
         for kind in ("Classifier", "Regressor")
     },
     categories=Categories(step_of),

@@ -70,8 +70,8 @@ def test_a_folder_is_checked_with_what_solvers_refuted_counted_apart(solved: tup
 def test_the_report_says_what_rests_on_solvers(solved: tuple[mace.Audit, Path]):
     audit, folder = solved
     text = to_html(audit, audit.records[0].row, certificates=folder)
-    assert "2 rows: the verdict rests on solvers." in text
-    assert "No row has a certificate that the checker accepted" in text
+    assert "2 rows rest on solvers, which no checker has confirmed" in text
+    assert "2 rows have no certificate that the checker accepted" in text
     assert "Checked again for this report" in text
     assert "z3 says unsat, cvc5 says unsat" in text
     assert "not checked: what solvers said is asked again by the command below" in text

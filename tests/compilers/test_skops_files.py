@@ -120,8 +120,8 @@ TREE_WRONG: dict[str, tuple[Callable[[Any, dict[str, bytes]], None], str]] = {
         "has no header",
     ),
     "another class": (
-        lambda s, m: s.update(__class__="SVC", __module__="sklearn.svm._classes"),
-        "not trusted: sklearn.svm._classes.SVC",
+        lambda s, m: s.update(__class__="KernelPCA", __module__="sklearn.decomposition._kernel_pca"),
+        "not trusted: sklearn.decomposition._kernel_pca.KernelPCA",
     ),
     "a method": (lambda s, m: found(s, "JsonNode").update(__loader__="MethodNode"), "MethodNode"),
     "a sparse matrix": (lambda s, m: found(s, "NdArrayNode").update(__loader__="SparseMatrixNode"), "SparseMatrixNode"),

@@ -170,7 +170,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "smooth activation": (smooth_network, "MLPClassifier has hidden layers with activation 'tanh'"),
     "class not supported": (
         nearest_neighbours,
-        "models of class sklearn.neighbors._classification.KNeighborsClassifier are not supported\ncompilers/COV",
+        "models of class sklearn.neighbors._classification.KNeighborsClassifier are not supported\nIts votes depend on",
     ),
     "class instead of a model": (lambda: type(cases.tree(2)), "DecisionTreeClassifier is a class, not a trained model"),
     "something else": (lambda: {"weights": [1, 2]}, "models of class builtins.dict are not supported"),

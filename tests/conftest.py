@@ -33,9 +33,14 @@ def pytest_configure() -> None:
     at_once()
 
 
+def _late(item: pytest.Item) -> bool:
+    return "slow" in item.keywords or "exhaustive" in item.keywords
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Stable: quick ones first, else in order.
-    items.sort(key=lambda item: "slow" in item.keywords or "exhaustive" in item.keywords)
+    # Stable: quick ones first, else in order; of the slow ones first those of the theory, the longest, so that no
+    # process is left alone with them at the end.
+    items.sort(key=lambda item: _late(item) and (2 if "tests/theory/" not in item.nodeid else 1))
     if not has_data():
         reason = "needs the real data sets: set MACE_DATA to the folder with adult.csv.gz (see CONTRIBUTING.md)"
         for item in items:

@@ -84,7 +84,9 @@ def test_programs_of_networks_enclose_predict(make: Callable[[int], Any], classe
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["adult", "credit", "compas", "german"])
+@pytest.mark.parametrize(
+    "name", ["adult", "compas", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("credit", "german"))]
+)
 @pytest.mark.parametrize(
     "make", [cases.tree, cases.pure_forest, cases.logistic, cases.relu_network], ids=lambda make: make.__name__
 )

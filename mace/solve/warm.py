@@ -3,6 +3,7 @@
 In:  a model's table.    Out: how many seconds of the question's clock it took.
 Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
 `mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
+Ensembles above `HUGE` are compiled for at once: one call about them, interpreted, may outlast a whole time limit.
 Only the relaxation of trees is left out for ensembles below `LARGE`, whose searches hardly ever come to it.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
 """
@@ -24,7 +25,7 @@ from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
 
-LARGE = 1000  # leaves
+LARGE, HUGE = 1000, 20_000  # leaves
 
 
 def warm(table: Table) -> float:
@@ -32,6 +33,8 @@ def warm(table: Table) -> float:
     began = now()
     match table:
         case Ensemble():
+            if table.leaves > HUGE:
+                _compile()
             _trees()
             if table.leaves >= LARGE:
                 _relaxation()
@@ -42,6 +45,12 @@ def warm(table: Table) -> float:
         case _:
             assert_never(table)
     return now() - began
+
+
+def _compile() -> None:
+    from mace.solve.compiled import at_once
+
+    at_once()
 
 
 @cache

@@ -12,11 +12,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mace
 from mace.base import deadline
 from mace.solve import compiled
+from mace.solve.warm import HUGE, warm
+from mace.tables.table import Ensemble, Tree
 
 PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
@@ -192,6 +195,15 @@ def test_a_function_is_interpreted_until_it_is_worth_compiling(folder: Path, mon
     monkeypatch.setattr(compiled._interpreting, "spent", 0.0)
     again: Any = compiled.compiled(twice)
     assert again(4) == 8 and again.signatures, "what is on disk is not interpreted"
+
+
+@pytest.mark.parametrize(("leaves", "waits"), [(HUGE, True), (HUGE + 1, False)])
+def test_for_a_huge_ensemble_nothing_is_interpreted(leaves: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
+    nodes = np.full(leaves, -1, np.int32)  # no tree at all, but as many leaves
+    tree = Tree(nodes, np.zeros(leaves), nodes, nodes, np.zeros((leaves, 1)))
+    warm(Ensemble((tree,), 1, np.zeros(1), "positive", (0, 1)))
+    assert compiled._interpreting.over is not waits
 
 
 def test_no_deadline_comes_nearer_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

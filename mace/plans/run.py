@@ -17,9 +17,10 @@ from mace.base.escape import short
 from mace.base.exact import as_written
 from mace.errors import MaceError, NumberError
 from mace.explain.explainer import Explainer
-from mace.plans.bounds import warm
+from mace.plans.attempts import Found
+from mace.plans.bounders import warm
 from mace.plans.result import Plan, PlanStep
-from mace.plans.search import Found, Search
+from mace.plans.search import Search
 from mace.plans.task import Replayed, Task, movable, task_of
 from mace.solve.driver import Status
 from mace.solve.protocol import Gap

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import mace
-from mace.plans.bounds import NetworkBounds
-from mace.plans.reach import Node, Reacher
+from mace.plans.network_bounds import NetworkBounds
+from mace.plans.nodes import Node
+from mace.plans.reach import Reacher
 from mace.plans.task import task_of
 from tests.plans.small_worlds import EFFECTS, KINDS, frame_of, least, model_of, space_of, text_of
 

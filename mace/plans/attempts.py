@@ -1,0 +1,154 @@
+"""Attempts: places in a node where a cheap plan may be, replayed, and asked of the model.
+
+In:  a node, the vertex where its bound is attained, and what guesses at the model there.
+Out: the cheapest plan that was accepted, in `Found`.
+Promise: a plan is kept only after the interpreter replayed it and the model accepted its end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from mace.plans.bounds import Bound, Bounder
+from mace.plans.linear import Vertex
+from mace.plans.nodes import Node
+from mace.plans.task import Replayed, Task
+from mace.worlds.forms import ZERO
+
+FEW = 3  # of a rest whose orders are all tried
+FIRST_TRIES = 12  # halvings towards a first plan
+ONE = Fraction(1)
+
+
+@dataclass
+class Found:
+    """What a search knows at its end.
+
+    plan:  the cheapest plan found.
+    lower: no plan costs less (but for the plans `refused`); None: there is no plan at all.
+    why:   which limit stopped the search; empty if none did.
+    refused: ends that rounding leaves in doubt, and that the deployed model refused.
+    nodes: how many were bounded.
+    """
+
+    plan: Replayed | None = None
+    lower: Fraction | None = ZERO
+    why: str = ""
+    refused: int = 0
+    nodes: int = 0
+
+
+class Tried(NamedTuple):
+    """Whether the model seems to agree at a place, and whether some plan there can be taken."""
+
+    said: bool
+    taken: bool
+
+
+class Attempts:
+    """Looks for plans of one task; `found` holds the best."""
+
+    def __init__(self, task: Task, bounder: Bounder) -> None:
+        self.task, self.bounder = task, bounder
+        self.found = Found()
+        self.asked: dict[tuple[int, ...], bool] = {}
+        self.tried: dict[tuple[object, ...], bool] = {}
+
+    def _orders(self, node: Node) -> Iterator[tuple[int, ...]]:
+        rest = sorted(node.rest)
+        if len(rest) <= FEW:
+            yield from ((*node.prefix, *order) for order in itertools.permutations(rest))
+            return
+        for turn in range(len(rest)):
+            yield (*node.prefix, *rest[turn:], *rest[:turn])
+
+    def near(self, node: Node, prepared: Any, vertex: Vertex, bound: Bound, variables: list[str]) -> bool:
+        """Look for a plan at the place where the bound is attained, or as near to it as the model allows.
+
+        Returns whether the model seems to agree there, and the interpreter refuses all plans.
+        """
+        tries = 1 if self.found.plan is not None else FIRST_TRIES
+        said, taken = self._at(node, prepared, vertex.place, vertex.place, ZERO, variables)
+        if said or tries == 1:
+            return said and not taken
+        goal = [ONE if c >= 0 else -ONE for c in bound.parts[0][0].coef] if bound.parts[0] else list(vertex.place)
+        if self._at(node, prepared, goal, goal, ZERO, variables)[0]:
+            near, far = ZERO, ONE
+            for _ in range(tries):
+                half = (near + far) / 2
+                said, _ = self._at(node, prepared, vertex.place, goal, half, variables)
+                near, far = (near, half) if said else (half, far)
+        return False
+
+    def _at(
+        self, node: Node, prepared: Any, one: Sequence[Fraction], other: Sequence[Fraction], share: Fraction,
+        variables: list[str],
+    ) -> Tried:  # fmt: skip
+        """Look for plans at a place between two, the nearest indices on either side."""
+        said = taken = False
+        for up in (False, True):
+            indices, whole = {}, True
+            for name, a, b in zip(variables, one, other, strict=True):
+                low, high = node.box[name]
+                exact = Fraction(low + high, 2) + (a + share * (b - a)) * Fraction(high - low, 2)
+                index = exact.numerator // exact.denominator
+                whole &= index == exact
+                indices[name] = min(high, max(low, index + (up and index != exact)))
+            if self.bounder.likely(prepared, variables, [indices[name] for name in variables]):
+                said = True
+                for order in self._orders(node):
+                    taken |= self._look(order, indices)
+            if whole:
+                break
+        return Tried(said, taken)
+
+    def every_order(self, node: Node) -> None:
+        """The plans of a node without any choice of parameters: all orders of its rest, as far as they are cheap."""
+        indices = {name: low for name, (low, _) in node.box.items()}
+        todo: list[tuple[tuple[int, ...], frozenset[int]]] = [(node.prefix, node.rest)]
+        while todo:
+            order, rest = todo.pop()
+            if rest:
+                todo += [((*order, number), rest - {number}) for number in rest]
+            else:
+                self._look(order, indices)
+
+    def _look(self, order: tuple[int, ...], indices: Mapping[str, int]) -> bool:
+        """Replay a plan, and keep it if it is the best; whether the interpreter takes it."""
+        key = (order, *sorted(indices.items()))
+        if key not in self.tried:
+            plan = self.task.replay(order, indices)
+            self.tried[key] = plan is not None
+            if plan is not None:
+                self.accept(plan)
+        return self.tried[key]
+
+    def accept(self, plan: Replayed) -> None:
+        """Keep a plan if it is the cheapest, and the model accepts its end.
+
+        What no rounding changes is confirmed at the end of the search; what rounding leaves in doubt is asked now.
+        """
+        if self.found.plan is not None and plan.cost >= self.found.plan.cost:
+            return
+        if plan.end not in self.asked:
+            met = self.task.question.has_goal(plan.end)
+            if met is None:
+                met = self.task.judge.confirms(self.task.question, plan.end)
+                self.found.refused += not met
+            self.asked[plan.end] = met
+        if self.asked[plan.end]:
+            self.found.plan = plan
+
+
+def indices_at(node: Node, place: Sequence[Fraction], variables: list[str]) -> list[int]:
+    """The indices next to a place in [-1, 1]."""
+    found = []
+    for name, at in zip(variables, place, strict=True):
+        low, high = node.box[name]
+        found.append(min(high, max(low, math.floor(Fraction(low + high + 1, 2) + at * Fraction(high - low, 2)))))
+    return found

@@ -89,6 +89,10 @@ class GoalError(MaceError):
     """A goal that names no class of the model, or that the model cannot express."""
 
 
+class NowhereError(GoalError):
+    """A goal that no input of the model can have, wherever it lies."""
+
+
 class FileError(MaceError):
     """A file that is absent, unreadable, of another version, or too large."""
 

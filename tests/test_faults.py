@@ -25,7 +25,7 @@ from mace.audit.record import Record, from_json, to_json
 from mace.audit.store import Store
 from mace.base.deadline import Deadline
 from mace.base.escape import short
-from mace.base.exact import as_written, exact
+from mace.base.exact import above, as_written, below, exact, rounded_text, text
 from mace.base.files import LARGEST, parse_toml, read_text
 from mace.certify.export import export_question
 from mace.cli import app
@@ -65,6 +65,40 @@ def test_a_number_of_a_billion_digits_is_not_written_out():
     for bad in ("1e1000000000", Decimal("1e1000000000"), Decimal("-1e-1000000000"), Fraction(1, 10**5000)):
         with pytest.raises(NumberError, match="more than 4,000 digits"):
             as_written(bad)
+
+
+def test_a_number_of_any_length_can_be_written_and_what_is_too_long_to_be_read_is_rounded_outwards():
+    for whole in (10**9000, 10**4300 - 1, -(7**6000), 12 * 10**12000 + 34):
+        assert text(Fraction(whole)).lstrip("-") == "".join(map(str, digits(abs(whole))))
+        assert text(Fraction(whole)).startswith("-") == (whole < 0)
+    assert text(Fraction(1, 10**5000)) == "1/1" + "0" * 5000
+    long = Fraction(1, 3) + Fraction(1, 7**9000)
+    assert Fraction(rounded_text(long, above)) > long > Fraction(rounded_text(long, below))
+    assert rounded_text(Fraction(1, 3), above) == "1/3"
+
+
+def digits(whole: int) -> list[int]:
+    found = []
+    while whole:
+        whole, last = divmod(whole, 10)
+        found.append(last)
+    return found[::-1]
+
+
+def test_an_answer_whose_distance_has_thousands_of_digits_is_shown_and_has_no_certificate(model):
+    weights = {"a": f"1/{10**2500 + 1}", "b": f"{10**2500 + 3}"}
+    tree = DecisionTreeClassifier(random_state=0).fit(FRAME, ((FRAME["a"] > 9) & (FRAME["b"] > 0)).astype(int))
+    for oracle in ("auto", "z3"):
+        answer = mace.explain(tree, SPACE, {"a": 0, "b": 0}, goal=1, weights=weights, oracle=oracle)
+        assert answer.status == "optimal" and len(answer.to_dict()["exact_distance"]) > 5000
+        assert "optimal" in str(answer) and answer._repr_html_()
+    with pytest.raises(MaceError, match="than 4000 digits"):
+        _ = answer.certificate
+    objectives = [mace.Objective("cost", prices=weights), mace.Objective({"l1": 10**2500, "changes": 1})]
+    front = mace.front(tree, SPACE, {"a": 0, "b": 0}, goal=1, objectives=objectives)
+    assert front.to_dict()["status"] == "optimal"
+    with pytest.raises(MaceError, match="too large to be plotted"):
+        front.plot()
 
 
 @given(st.integers() | st.fractions() | st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-9, 9, places=5))

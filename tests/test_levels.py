@@ -200,6 +200,33 @@ def test_plausibility_is_the_distance_to_the_nearest_row_with_the_goal(forest: R
         mace.explain(forest, SPACE, row, goal=1, objectives=["plausibility"], background=rows.drop(index=there.index))
 
 
+def test_rows_off_the_grid_are_no_plausible_ones_and_the_answer_says_so(forest: RandomForestClassifier) -> None:
+    row, objectives = FRAME.iloc[0], ["l1 within 20%", "plausibility"]
+    rows = pd.DataFrame({"age": [70, 60, 60], "income": [3900.0, 2050.0, 3000.0], "job": ["b", "b", "b"]})
+    assert forest.predict(SPACE.encode(rows)).tolist() == [1, 1, 1]
+    for asked in (objectives, objectives[1:]):
+        notes = mace.explain(forest, SPACE, row, goal=1, objectives=asked, background=rows).notes
+        assert any("plausibility is measured from 2 of 3 different background rows" in note for note in notes)
+    front = mace.front(forest, SPACE, row, goal=1, objectives=["changes", "plausibility"], background=rows)
+    assert any("2 of 3" in note for note in front.notes) and "note: plausibility is measured" in str(front)
+    several = mace.explain(
+        forest,
+        SPACE,
+        row,
+        goal=1,
+        objectives=objectives[1:],
+        background=rows,
+        count=2,
+        together=True,
+        diversity="points",
+    )
+    assert any("2 of 3" in note for note in several.notes)
+    on_grid = mace.explain(forest, SPACE, row, goal=1, objectives=objectives, background=rows.iloc[[0, 2]])
+    assert not any("background rows" in note for note in on_grid.notes)
+    with pytest.raises(MaceError, match="is a point of the space: each is off a feature's grid"):
+        mace.explain(forest, SPACE, row, goal=1, objectives=objectives, background=rows.iloc[[1]])
+
+
 def test_objectives_take_the_place_of_a_distance(forest: RandomForestClassifier) -> None:
     with pytest.raises(MaceError, match="short form"):
         mace.explain(forest, SPACE, FRAME.iloc[0], objectives=["l1"], distance="l0")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import mace
 from mace.errors import GoalError, MaceError
@@ -178,6 +178,21 @@ def test_the_menu_of_a_number_has_boxes_between_both_ends():
     low, high = np.quantile(model.predict(X), [0.5, 0.8]).tolist()
     menu = mace.Explainer(model, SPACE).menu(row, goal=f"{low!r} <= y <= {high!r}")
     compare(menu, World(model, SPACE, row, lambda said: low <= said <= high))
+
+
+def test_a_side_on_which_no_number_lies_needs_no_proof():
+    points = SPACE.encode(ALL)
+    rate = PoissonRegressor().fit(points, np.exp(points.to_numpy() @ np.linspace(-0.5, 0.5, points.shape[1])))
+    chance = fitted("logistic", 4)
+    row = row_of(int(np.argmax(rate.predict(points))))
+    low = float(np.quantile(rate.predict(points), 0.3))
+    for goal in (f"0 <= y <= {low}", f"-1 <= y <= {low}"):
+        menu = mace.Explainer(rate, SPACE).menu(row, goal=goal)
+        compare(menu, World(rate, SPACE, row, lambda said: said <= low))
+        assert menu.ways and not menu.notes
+    assert [str(one) for one in opposites(parse("0 <= p(1) <= 0.4", [0, 1]), [0, 1])] == ["p(1) > 0.4"]
+    row = row_of(int(np.argmax(chance.predict_proba(points)[:, 1])))
+    assert all(way.box for way in mace.Explainer(chance, SPACE).menu(row, goal="0 <= p(1) <= 0.4").ways)
 
 
 def test_a_row_with_the_goal_needs_no_change():

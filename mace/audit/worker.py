@@ -18,7 +18,7 @@ from mace.audit.cores import core_of
 from mace.audit.record import MAIN, Proof, Record
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline, TimeOverError
-from mace.base.exact import text
+from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError
 from mace.explain.explainer import Explainer
@@ -98,8 +98,8 @@ class Worker:
             decision=for_json(answer.decision),
             distance=answer.distance,
             lower_bound=None if answer.status == "infeasible" else answer.lower_bound,
-            exact_distance=None if answer.exact_distance is None else text(answer.exact_distance),
-            exact_lower_bound=None if answer.status == "infeasible" else text(answer.exact_lower_bound),
+            exact_distance=None if answer.exact_distance is None else rounded_text(answer.exact_distance, above),
+            exact_lower_bound=None if answer.status == "infeasible" else rounded_text(answer.exact_lower_bound, below),
             start={name: for_json(value) for name, value in answer.start.items()},
             changes={n: [for_json(a), for_json(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
             oracle=answer.oracle,

@@ -95,8 +95,31 @@ def as_written(number: object) -> Fraction:
 
 
 def text(number: Fraction) -> str:
-    """Exact text, `3` or `-1/3`; `exact` reads it back."""
-    return str(number.numerator) if number.denominator == 1 else f"{number.numerator}/{number.denominator}"
+    """Exact text, `3` or `-1/3`, of any length; `exact` reads back what has no more than MOST_DIGITS digits."""
+    above_line = _digits(number.numerator)
+    return above_line if number.denominator == 1 else f"{above_line}/{_digits(number.denominator)}"
+
+
+def _digits(whole: int) -> str:
+    """A whole number in decimal, in pieces where Python would refuse to write so many digits."""
+    if whole.bit_length() <= MOST_BITS:
+        return str(whole)
+    pieces, rest = [], abs(whole)
+    while rest:
+        rest, last = divmod(rest, 10**MOST_DIGITS)
+        pieces.append(str(last).rjust(MOST_DIGITS, "0"))
+    return ("-" if whole < 0 else "") + "".join(reversed(pieces)).lstrip("0")
+
+
+def rounded_text(number: Fraction, rounded: Callable[[Fraction], float]) -> str:
+    """Exact text that `Fraction` reads back: of a number of more digits than that, the float that `rounded` makes.
+
+    rounded: `below` or `above`, so that a bound stays one.
+    """
+    if max(abs(number.numerator), number.denominator).bit_length() <= MOST_BITS:
+        return text(number)
+    value = rounded(number)
+    return text(Fraction(value) if math.isfinite(value) else number)
 
 
 def nearest(number: Fraction) -> float:

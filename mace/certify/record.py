@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import text as exact_text
 from mace.base.files import write_whole
 from mace.certify.exclusions import without
+from mace.certify.numbers import text as exact_text
 from mace.errors import CertificateError
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Question

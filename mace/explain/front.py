@@ -23,7 +23,9 @@ from mace.base.exact import nearest
 from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.explain.answer import Counterfactual
+from mace.explain.assemble import doubts
 from mace.explain.level import Level
+from mace.problem import missing
 from mace.problem.distance import Distance, DistanceError
 from mace.problem.objectives import ObjectiveSpec, Priority, Shortfall, bounded, each_change, value_of
 from mace.solve.driver import Status
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.explainer import Explainer, GoalSpec
+    from mace.problem.exclusions import Avoid
     from mace.problem.question import Question
     from mace.space.axes import Point
     from mace.space.space import Space
@@ -167,11 +170,15 @@ def front_of(
     priorities = _ordered(explainer.priorities)
     asked = explainer.asked(row, goal, most_changes, oracle, deadline, memory_mb)
     search = _Fronting(asked.question, priorities)
+    said: dict[str, None] = {}
+    refused: list[Avoid] = []
     while (zone := search.next()) is not None:
         if len(search.points) >= most or asked.limits.deadline.over:
             search.why = asked.limits.deadline.why if asked.limits.deadline.over else f"{most} points were found"
             break
         found = asked.solve(search.inside(zone), priorities)
+        said |= dict.fromkeys(filter(None, [found.note]))
+        refused += found.bracket.refused
         if found.bracket.point is not None:
             search.take(zone, found.bracket.point, found.levels, asked.shown(found))
         elif found.bracket.status == "infeasible":
@@ -179,8 +186,10 @@ def front_of(
         else:
             search.why = found.bracket.why or found.bracket.status
             break
-    points = [point for point, _ in search.points]
-    asked.settle([at for _, at in search.points])
+    points, at = [point for point, _ in search.points], [at for _, at in search.points]
+    asked.settle(at)
+    about = asked.question
+    notes = [*said, *doubts(about, at, refused, asked.search.judge), *missing.notes(about), *explainer.assumed]
     open_ = next((f"{le.name}: {le.why}" for p in points for le in p.levels if le.status != "optimal"), search.why)
     status: Status = "bounded" if open_ and points else "unknown" if open_ else "optimal" if points else "infeasible"
     names = tuple(priority.name for priority in explainer.priorities)
@@ -189,11 +198,12 @@ def front_of(
         sorted(points, key=lambda point: [point.objectives[name] for name in names]),
         search.empty,
         names,
-        asked.question.values(asked.question.start),
-        asked.question.goal.text,
+        about.values(about.start),
+        about.goal.text,
         open_,
         now() - began,
-        asked.question.space,
+        about.space,
+        notes,
     )
 
 

@@ -30,6 +30,7 @@ from mace.explain.traded import Trade
 from mace.problem.distance import Distance, Norm
 from mace.problem.goals import Wanted
 from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of
+from mace.problem.plausibility import said_of_rows
 from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
 from mace.solve.choice import choose
@@ -97,9 +98,12 @@ def by_priority(
         run.held.append(Held(priority, priority.held(found.bracket.upper)))
     if run.best is not None and run.asking is not asking:  # about another goal, which is confirmed here
         run.asking.settle(run.question, [run.best])
+    said = "; ".join(filter(None, (said_of_rows(one.of) for one in priorities if not isinstance(one.of, Shortfall))))
     if first is None:  # no allowed point is known at all
         only = levels[0]
-        return Searched(Bracket(status=only.status, why=only.why), question, only.oracle, "", levels=tuple(levels))
+        return Searched(Bracket(status=only.status, why=only.why), question, only.oracle, said, levels=tuple(levels))
+    if said:
+        first = first._replace(note=f"{first.note}; {said}" if first.note else said)
     return _together(first, run, priorities, levels, question.goal.wanted)
 
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from mace.base.exact import farthest_holding
-from mace.errors import GoalError
+from mace.errors import GoalError, NowhereError
 from mace.explain.answer import Answer
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
@@ -63,7 +63,8 @@ def opposites(wanted: Wanted | None, classes: Sequence[Any]) -> list[Wanted]:
         case Value(between=between, name=name):
             return [Value(side, name) for side in _outside(between)]
         case Probability(label=label, between=between):
-            return [Probability(label, side) for side in _outside(between)]
+            sides = [Probability(label, side) for side in _outside(between)]
+            return [side for side in sides if not _beyond_all(side.between)]
     raise GoalError(f"of the goal `{wanted}` no goal is the opposite, so that no box is proved to keep it")
 
 
@@ -76,6 +77,13 @@ def _outside(between: Between) -> list[Between]:
     return found
 
 
+def _beyond_all(between: Between) -> bool:
+    """Whether no probability lies there: below 0, or above 1."""
+    under = between.high is not None and (between.high < 0 or between.high == 0 and between.high_strict)
+    over = between.low is not None and (between.low > 1 or between.low == 1 and between.low_strict)
+    return under or over
+
+
 class Around:
     """The questions about boxes around one point with the goal."""
 
@@ -83,10 +91,14 @@ class Around:
         """question: whose goal the point has; its rules and exclusions do not count in a box."""
         self.search, self.limits, self.point = search, limits, point
         table = search.judge.table
+        self.features = question.space.features
         self.axes = tuple(replace(axis, start=index) for axis, index in zip(question.axes, point, strict=True))
         self.questions = []
         for other in opposites(question.goal.wanted, table.classes):
-            goal, moved = lower(other, table)
+            try:
+                goal, moved = lower(other, table)
+            except NowhereError:
+                continue  # nothing to be refuted: no number of this model lies there
             self.questions.append(
                 replace(question, axes=self.axes, goal=goal, model=moved, rules=(), avoid=(), most_changes=None)
             )
@@ -106,8 +118,7 @@ class Around:
         if any(one.bracket.status != "infeasible" for one in proved):
             return None
         answers = [self._answer(question, one) for question, one in zip(self.questions, proved, strict=True)]
-        names = [feature.name for feature in self.questions[0].space.features]
-        return Safe({names[j]: self._values(j, side) for j, side in sides.items()}, largest, answers)
+        return Safe({self.features[j].name: self._values(j, side) for j, side in sides.items()}, largest, answers)
 
     def _cube(self, sides: dict[int, Axis]) -> dict[int, Axis]:
         """The sides of the largest cube of numbers, in shares of their ranges, that is proved to keep the goal."""
@@ -177,7 +188,7 @@ class Around:
         return answer_of(found.question, decided, [found], 1, self.search.judge)
 
     def _values(self, j: int, side: Axis) -> Range:
-        feature = self.questions[0].space.features[j]
+        feature = self.features[j]
         if isinstance(side, GridAxis):
             return feature.show(side, side.lower), feature.show(side, side.upper)
         return tuple(feature.show(side, level) for level in side.levels())

@@ -91,15 +91,21 @@ class Search:
         known = None if rough is None else self.rows(rough)
         if known is None or rough is None:
             raise DistanceError("plausibility is measured by what a trained model says of background rows")
-        points = known.read().points(question, lambda said: self.judge.met(rough, said))
+        points, left_out = known.read().points(question, lambda said: self.judge.met(rough, said))
         if rough is not goal:
             points = [point for point in points if self.judge.meets(question, point)]
+        if not points and left_out:
+            raise DistanceError(
+                f"no background row with the goal `{question.goal.text}` is a point of the space: each is off a "
+                "feature's grid, or lacks a value that may not be missing",
+                hint="Give features a `step` on which the rows lie, or leave out plausibility.",
+            )
         if not points:
             raise DistanceError(
                 f"no background row has the goal `{question.goal.text}`, so that none can be near",
                 hint="Give more background rows, or leave out plausibility.",
             )
-        return replace(distance, rows=tuple(points))
+        return replace(distance, rows=tuple(points), left_out=left_out)
 
     def one(self, question: Question, asking: Asking, limits: Limits, best: Point | None = None) -> Searched:
         """One answer of an oracle; the caller settles its point with `asking`.

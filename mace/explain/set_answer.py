@@ -18,6 +18,7 @@ from mace.explain.search import Search, Searched
 from mace.explain.together import Choosing, Nearest, Together
 from mace.problem import missing
 from mace.problem.diversity import Diversity
+from mace.problem.plausibility import said_of_rows
 from mace.problem.question import Question
 from mace.solve.protocol import Limits
 from mace.space.axes import Point
@@ -49,7 +50,7 @@ def set_answer(
     points = sorted(done.points, key=lambda point: (question.distance_of(point), point))
     done.points = points
     asking.settle(question, [question.start, *points])
-    notes += dict.fromkeys(one.note for one in asked if one.note)
+    notes += dict.fromkeys(said for said in (said_of_rows(question.distance), *(one.note for one in asked)) if said)
     if any(fact.proof is not None for fact in done.facts) and (reason := certifiable(question)) is not None:
         notes.append(f"no certificate: {reason}")
     notes += doubts(question, points, done.refused, asking.judge) + missing.notes(question)

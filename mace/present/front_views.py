@@ -5,6 +5,7 @@ In:  a `Front`.    Out: its points with the value of every objective and what ch
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ def as_html(front: Front) -> str:
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in _head(front))
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(front))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if front.points else ""
-    return f"<div><p>goal: {escape(one_line(front.goal))}</p>{table}<p>{escape(_said(front))}</p></div>"
+    notes = "".join(f"<p>note: {escape(one_line(note))}</p>" for note in front.notes)
+    return f"<div><p>goal: {escape(one_line(front.goal))}</p>{table}<p>{escape(_said(front))}</p>{notes}</div>"
 
 
 class FrontDisplay(Display):
@@ -83,9 +85,11 @@ class FrontDisplay(Display):
 
     @classmethod
     def from_front(cls, front: Front, ax: Axes | None = None) -> FrontDisplay:
-        """Plot a front; raises MaceError if it has no point."""
+        """Plot a front; raises MaceError if it has no point, or one beyond what floats hold."""
         if not front.points:
             raise MaceError(f"there is no point to plot: the front is {front.status}")
+        if not all(math.isfinite(value) for point in front.points for value in point.objectives.values()):
+            raise MaceError("a value of an objective is too large to be plotted", hint="Give it smaller weights.")
         return cls(front).plot(ax)
 
     @property
@@ -102,9 +106,10 @@ class FrontDisplay(Display):
         y = [point.objectives[second] for point in self.front.points]
         right, top = 1.1 * max(x) or 1.0, 1.1 * max(y) or 1.0
         if len(self.front.names) == 2:
-            # Left of the stairs, and below them, nothing has the goal.
+            # Left of the stairs, and below them, nothing has the goal, where that was proved.
             across, up = [0.0, *x, right], [top, *y, y[-1]]
-            ax.fill_between(across, up, step="post", color=PALE, linewidth=0, zorder=0)
+            if self.front.status == "optimal":
+                ax.fill_between(across, up, step="post", color=PALE, linewidth=0, zorder=0)
             ax.step([x[0], *x, right], up, where="post", color=GREY, linewidth=1.2, zorder=1)
         ax.plot(x, y, "o", markersize=7, color=BLUE, zorder=2)
         ax.set_xlim(0, right)

@@ -124,11 +124,15 @@ class DistanceProgram:
 
 @dataclass(frozen=True, slots=True)
 class NearestRow:
-    """The least norm of a change from any of some rows; none before the goal is known that they all have."""
+    """The least norm of a change from any of some rows; none before the goal is known that they all have.
+
+    left_out: how many different rows with the goal are no points of the space, so that nothing is measured from them.
+    """
 
     norm: Norm
     rows: tuple[Point, ...] = ()
     name: str = "plausibility"
+    left_out: int = 0
 
 
 Distance: TypeAlias = Norm | DistanceProgram | NearestRow

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, first_float
-from mace.errors import GoalError
+from mace.errors import GoalError, NowhereError
 from mace.tables.margins import SMALLEST, compare_slack, squashed_between, turns_of
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, decision_of, runs
 
@@ -77,7 +77,7 @@ def linked_between(
             return of_class(score) >= moved if is_low else of_class(score) <= moved
 
         if not holds(highest if above else lowest):
-            raise GoalError(f"no input has the goal `{goal}`: the model's calibration never gives it")
+            raise NowhereError(f"no input has the goal `{goal}`: the model's calibration never gives it")
         if holds(lowest if above else highest):
             continue  # every score has it
         turn = _turn(holds, *((highest, lowest) if above else (lowest, highest)))
@@ -112,7 +112,7 @@ def exponential_between(
         if moved <= least:
             if is_low:
                 continue  # every number is larger
-            raise GoalError(f"no input has the goal `{goal}`: the model predicts no number below {least:g}")
+            raise NowhereError(f"no input has the goal `{goal}`: the model predicts no number below {least:g}")
         turn = log(moved)
         blur = _UNITS * float(UNIT_ROUNDOFF) * abs(turn)  # of the logarithm
         part.append(Compare(link.score, None, turn - blur) if is_low else Compare(None, link.score, -(turn + blur)))
@@ -150,7 +150,7 @@ def exactly_between(
         kept = runs(turns, link.score)[0 if first else 1]
         found = tuple(one + other for one in found for other in kept)
     if not found:
-        raise GoalError(f"no input has the goal `{goal}`: the model's calibration never gives it")
+        raise NowhereError(f"no input has the goal `{goal}`: the model's calibration never gives it")
     if found == ((),):
         raise GoalError(f"every input has the goal `{goal}`")
     if (inside := link.inside) is None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mace.base.escape import short
-from mace.base.exact import as_written
+from mace.base.exact import as_written, nearest
 from mace.errors import MaceError, NumberError
 from mace.language.show import show_name, show_number
 from mace.language.syntax import Apply, Assign, Block, For, If, Number, Op, Return, Skip
@@ -244,7 +244,7 @@ def _sum(objective: Objective, parts: Mapping[str, object], space: Space) -> Pri
         found.append((factor * one.unit, one.of))
     if not found or not any(factor for factor, _ in found):
         raise DistanceError("a weighted sum needs a part that counts")
-    name = " + ".join(f"{float(as_written(share)):g} {part}" for part, share in parts.items())
+    name = " + ".join(f"{nearest(as_written(share)):g} {part}" for part, share in parts.items())
     if (alike := sum_of(found)) is not None:
         total = alike.of([Fraction(1)] * len(space.features)) or Fraction(1)
         unit = replace(alike, alpha=alike.alpha / total, beta=alike.beta / total, gamma=alike.gamma / total)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from mace.problem.budget import Budget, started
-from mace.problem.distance import NearestRow, Norm
+from mace.problem.distance import Distance, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidChanges
 from mace.problem.programs import Rule
 from mace.problem.question import Question
@@ -42,6 +42,16 @@ def least_of(question: Question, distance: NearestRow) -> list[tuple[Fraction, P
         for row in distance.rows
     ]
     return sorted(zip(bounds, distance.rows, strict=True))
+
+
+def said_of_rows(distance: Distance) -> str:
+    """What an answer must say of the rows that a distance is measured from; nothing where all of them count."""
+    if not isinstance(distance, NearestRow) or not distance.left_out:
+        return ""
+    return (
+        f"{distance.name} is measured from {len(distance.rows)} of {len(distance.rows) + distance.left_out} different "
+        f"background rows with the goal: the others are off a feature's grid, or lack a value that may not be missing"
+    )
 
 
 def from_row(question: Question, distance: NearestRow, row: Point) -> Question:

@@ -68,10 +68,16 @@ def to_html(
 ) -> str:
     """The report as text; arguments as in `report`."""
     need_matplotlib()
+    from mace.audit.result import Audit
     from mace.report.letter import letter_of
     from mace.report.page import TEMPLATES, page_of
     from mace.report.person import person_of
 
+    if not isinstance(audit, Audit):
+        raise MaceError(
+            f"a report is made of an audit, got {type(audit).__name__}",
+            hint="mace.report(mace.audit(model, space, rows, goal=..), path); `person` takes an answer.",
+        )
     if template not in TEMPLATES:
         raise MaceError(
             f"unknown template {template!r}", hint=meant(template, TEMPLATES, f"Use {', '.join(TEMPLATES)}.")

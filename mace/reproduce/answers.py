@@ -16,11 +16,11 @@ from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline
 from mace.base.escape import json_text
-from mace.base.exact import above, below
+from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.explain.answer import Counterfactual
 from mace.explain.explainer import Explainer
-from mace.reproduce.methods import recorded, written
+from mace.reproduce.methods import recorded
 from mace.search.protocol import Proposer
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Proved:
 def answered(answer: Answer, blank: Record) -> Record:
     """The first of an answer's counterfactuals, with its bounds, as a record."""
     if not answer.counterfactuals:
-        bound = None if answer.status == "infeasible" else written(answer.exact_lower_bound, below)
+        bound = None if answer.status == "infeasible" else rounded_text(answer.exact_lower_bound, below)
         return replace(blank, status=answer.status, why=answer.why, oracle=answer.oracle, exact_lower_bound=bound)
     first = answer.counterfactuals[0]
     return replace(
@@ -85,8 +85,8 @@ def answered(answer: Answer, blank: Record) -> Record:
         why=answer.why,
         distance=above(first.exact_distance),
         lower_bound=below(first.exact_lower_bound),
-        exact_distance=written(first.exact_distance, above),
-        exact_lower_bound=written(first.exact_lower_bound, below),
+        exact_distance=rounded_text(first.exact_distance, above),
+        exact_lower_bound=rounded_text(first.exact_lower_bound, below),
         changes={name: [for_json(a), for_json(b)] for name, (a, b) in first.changes.items()},
         oracle=answer.oracle,
     )
@@ -95,7 +95,7 @@ def answered(answer: Answer, blank: Record) -> Record:
 def _plain(one: Counterfactual) -> dict[str, Any]:
     return {
         "changes": {name: for_json(after) for name, (_, after) in one.changes.items()},
-        "distance": written(one.exact_distance, above),
+        "distance": rounded_text(one.exact_distance, above),
         "status": one.status,
     }
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline
-from mace.base.exact import above, text
+from mace.base.exact import above, rounded_text
 from mace.base.values import for_json
 from mace.explain.explainer import Explainer
 from mace.search.protocol import Proposer
 
 if TYPE_CHECKING:
     from mace.explain.answer import Counterfactual
-
-LONGEST = 12_000  # bits: Python reads and writes whole numbers of up to 4300 digits
 
 
 @dataclass(frozen=True)
@@ -46,12 +42,6 @@ class Proposing:
         return recorded(point, blank, "search", found.why or "it found nothing")
 
 
-def written(value: Fraction, rounded: Callable[[Fraction], float]) -> str:
-    """An exact number as text; where it has more digits than Python reads back, the float beyond it."""
-    longest = max(value.numerator.bit_length(), value.denominator.bit_length())
-    return text(value if longest < LONGEST else Fraction(rounded(value)))
-
-
 def recorded(point: Counterfactual | None, blank: Record, oracle: str, why: str) -> Record:
     """A point of which nothing is proved, or none, as a record."""
     if point is None:
@@ -62,7 +52,7 @@ def recorded(point: Counterfactual | None, blank: Record, oracle: str, why: str)
         why="found by a search: nothing is proved",
         distance=above(point.exact_distance),
         lower_bound=0.0,
-        exact_distance=written(point.exact_distance, above),
+        exact_distance=rounded_text(point.exact_distance, above),
         exact_lower_bound="0",
         changes={name: [for_json(a), for_json(b)] for name, (a, b) in point.changes.items()},
         oracle=oracle,

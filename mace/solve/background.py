@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 CANDIDATES = 50
 CHUNK = 2000  # rows read between two looks at the clock
+
+
+class Rows(NamedTuple):
+    """Background rows as points, and how many more there are that are no points."""
+
+    points: list[Point]
+    left_out: int
 
 
 class Background:
@@ -87,14 +94,15 @@ class Background:
             if point is not None and question.obeys(point):
                 yield point
 
-    def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> list[Point]:
+    def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Rows:
         """All different rows read so far that the model gives a wanted decision, be they allowed or not.
 
         Left out are rows that are no point of the axes: a value off a grid, or one that is missing where none may be.
         """
         if self.decisions is None:
-            return []
+            return Rows([], 0)
         values = np.unique(self.values[np.flatnonzero(wanted(self.decisions))], axis=0)
+        different = len(values)
         for j, (axis, feature) in enumerate(zip(question.axes, question.space.features, strict=True)):
             gone = np.isnan(values[:, j])
             if isinstance(axis, GridAxis):
@@ -102,8 +110,8 @@ class Background:
             else:
                 known = gone if feature.numeric else values[:, j] < axis.count
             values = values[known]
-        found = (self._point(question, row) for row in values)
-        return [point for point in found if point is not None]
+        found = [point for row in values if (point := self._point(question, row)) is not None]
+        return Rows(found, different - len(found))
 
     @staticmethod
     def _point(question: Question, values: NDArray[np.float64]) -> Point | None:

@@ -13,14 +13,12 @@ from sklearn.ensemble import RandomForestClassifier
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline
-from mace.base.exact import above, below
 from mace.datasets.wide import wide
 from mace.errors import FileError
 from mace.explain.explainer import Explainer
 from mace.problem.goal_text import wanted
 from mace.reproduce.answers import Proved, Several, frame_of, points
 from mace.reproduce.levels import CASES, solve
-from mace.reproduce.methods import written
 from mace.reproduce.swarm import table_2
 from mace.reproduce.swarm.box import Within
 from mace.search.observed import MinimumObservable
@@ -97,12 +95,6 @@ def test_a_box_is_brute_force_over_what_a_swarm_may_reach(explainer, frame):
             assert float(Fraction(got.exact_distance)) == pytest.approx(min(far) / 3)
         else:
             assert got.status == "infeasible"
-
-
-def test_a_number_of_too_many_digits_is_rounded_outwards():
-    long = Fraction(1, 3) + Fraction(1, 7**9000)
-    assert Fraction(written(long, above)) > long > Fraction(written(long, below))
-    assert written(Fraction(1, 3), above) == "1/3"
 
 
 def test_missing_answers_are_said_with_whether_there_is_one(explainer):

@@ -9,6 +9,7 @@ formulae share their parts through `let`), and the same formula always gives the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from pysmt.shortcuts import get_env
 from pysmt.smtlib.printers import SmtDagPrinter, SmtPrinter
 from pysmt.utils import quote
 
+from mace.base.exact import text
 from mace.language.logic.terms import plain_name, smt_name
 
 if TYPE_CHECKING:
@@ -62,6 +64,9 @@ class TreePrinter(SmtPrinter):  # type: ignore[misc]  # pySMT has no types
     def walk_symbol(self, formula: FNode) -> None:
         self.write(smt_name(self.name(formula)))
 
+    def walk_real_constant(self, formula: FNode) -> None:
+        self.write(_constant(formula.constant_value()))
+
 
 class DagPrinter(SmtDagPrinter):  # type: ignore[misc]  # pySMT has no types
     """A term that shares its parts through `let`."""
@@ -71,6 +76,9 @@ class DagPrinter(SmtDagPrinter):  # type: ignore[misc]  # pySMT has no types
 
     def walk_symbol(self, formula: FNode, **_: object) -> str:
         return smt_name(self.name(formula))
+
+    def walk_real_constant(self, formula: FNode, **_: object) -> str:
+        return _constant(formula.constant_value())
 
 
 class _Tree(TreePrinter):
@@ -86,6 +94,13 @@ class _Dag(DagPrinter):
 class _People(HRPrinter):  # type: ignore[misc]  # pySMT has no types
     def walk_symbol(self, formula: FNode) -> None:
         self.write(quote(plain_name(formula), style="'"))
+
+
+def _constant(number: Fraction) -> str:
+    """A real number, of however many digits."""
+    above, _, below = text(abs(number)).partition("/")
+    shown = f"(/ {above} {below})" if below else f"{above}.0"
+    return f"(- {shown})" if number < 0 else shown
 
 
 def _logic(types: list[str]) -> str:

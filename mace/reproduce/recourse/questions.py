@@ -16,7 +16,7 @@ from mace.audit.several import Part
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline
 from mace.base.escape import json_text
-from mace.base.exact import nearest, text
+from mace.base.exact import above, below, nearest, rounded_text
 from mace.explain.explainer import Explainer
 from mace.present.drawing import BLUE, ORANGE, Display
 from mace.reproduce.entry import Entry
@@ -56,8 +56,8 @@ class BySolvers:
             why=answer.why,
             distance=answer.distance,
             lower_bound=None if answer.status == "infeasible" else answer.lower_bound,
-            exact_distance=None if answer.exact_distance is None else text(answer.exact_distance),
-            exact_lower_bound=None if answer.status == "infeasible" else text(answer.exact_lower_bound),
+            exact_distance=None if answer.exact_distance is None else rounded_text(answer.exact_distance, above),
+            exact_lower_bound=None if answer.status == "infeasible" else rounded_text(answer.exact_lower_bound, below),
             oracle=answer.oracle,
             notes=[json_text(trace)],
         )

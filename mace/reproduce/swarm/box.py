@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline
-from mace.base.exact import above, below, exact
+from mace.base.exact import above, below, exact, rounded_text
 from mace.explain.explainer import Explainer
 from mace.explain.proposing import task_of
 from mace.problem.question import Question
-from mace.reproduce.methods import written
 from mace.search.swarm import Swarm, room
 from mace.space.axes import Axis, GridAxis
 
@@ -34,11 +33,13 @@ class Within:
         bracket = asked.solve(within, explainer.priorities).bracket
         record = replace(blank, status=bracket.status, why=bracket.why, oracle="box")
         if bracket.status != "infeasible":
-            record = replace(record, lower_bound=below(bracket.lower), exact_lower_bound=written(bracket.lower, below))
+            record = replace(
+                record, lower_bound=below(bracket.lower), exact_lower_bound=rounded_text(bracket.lower, below)
+            )
         if bracket.point is None or bracket.upper is None:
             return record
         asked.settle([bracket.point])
-        return replace(record, distance=above(bracket.upper), exact_distance=written(bracket.upper, above))
+        return replace(record, distance=above(bracket.upper), exact_distance=rounded_text(bracket.upper, above))
 
 
 def boxed(question: Question, explainer: Explainer, swarm: Swarm) -> Question:

@@ -172,7 +172,10 @@ class SolverProcess:
             why = self._memory_gone()
         elif why:
             why = f"{self.name} said: {why}"
-        read = {name: value if isinstance(value, bool) else Fraction(value) for name, value in values.items()}
+        try:
+            read = {name: value if isinstance(value, bool) else Fraction(value) for name, value in values.items()}
+        except ValueError:  # Python reads no number of more than 4300 digits
+            return Answer("unknown", why=f"{self.name} found a point of numbers that are too long to be read")
         verdict = reply["verdict"]
         assert verdict in ("sat", "unsat", "unknown")
         return Answer(verdict, read, why, str(reply.get("proof", "")))

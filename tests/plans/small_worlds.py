@@ -5,6 +5,7 @@ The referee of the planner: nothing here encloses anything. The end of every pla
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
@@ -48,17 +49,20 @@ def frame_of(space: mace.Space, rng: np.random.Generator, rows: int = 80) -> pd.
     )
 
 
-def model_of(kind: str, space: mace.Space, rng: np.random.Generator) -> Any:
+def model_of(
+    kind: str, space: mace.Space, rng: np.random.Generator, share: float = 0.7, layers: tuple[int, ...] | None = None
+) -> Any:
+    """A fitted model that refuses about this share; layers: of a network."""
     frame = frame_of(space, rng)
     matrix = space.encode(frame)
     score = rng.normal(size=matrix.shape[1]) @ matrix.to_numpy().T + np.abs(matrix.to_numpy()[:, 0] - 5)
-    labels = (score > np.quantile(score, 0.7)).astype(int)
+    labels = (score > np.quantile(score, share)).astype(int)
     seed = int(rng.integers(1000))
     made = {
         "tree": DecisionTreeClassifier(max_depth=4, random_state=seed),
         "forest": RandomForestClassifier(7, max_depth=4, random_state=seed),
         "linear": LogisticRegression(max_iter=2000),
-        "network": MLPClassifier((6, 5), max_iter=150, random_state=seed),
+        "network": MLPClassifier((6, 5) if layers is None else layers, max_iter=150, random_state=seed),
     }[kind]
     return made.fit(matrix, labels)
 
@@ -131,3 +135,101 @@ def least(planner: mace.Planner, x: Any, goal: int, horizon: int) -> Fraction | 
     frame = pd.DataFrame([question.values(point) for point in allowed])
     said = planner.explainer.decisions(frame)
     return min((ends[p] for p, label in zip(allowed, said, strict=True) if label == goal), default=None)
+
+
+HARD_EFFECTS = """
+    parameter v: int in [-2, 0]
+    a = a + v
+    after a >= 2
+    cost -v
+
+    parameter v: int in [0, 0]
+    b = b + 1
+    cost 1 + v
+
+    parameter v: int in [1, 3]
+    before a == 4 or b == 5 or c == 0
+    a = a + v
+    cost v / 2
+
+    parameter v: int in [1, 3]
+    a = a + v / 3
+    b = b + 2 * v / 3
+    after a != before_a or b > 3
+    cost v
+
+    parameter v: real in [0.1, 0.3] step 0.1
+    a = a * (1 + v)
+    c = c / (1 + b)
+    cost 10 * v * v
+
+    parameter v: int in [1, 2]
+    before start_a <= 6
+    b = start_b + v
+    after b != before_b
+    cost abs(b - before_b)
+
+    before c < 3
+    c = max(a / 4, b / 3, c)
+    after c > before_c
+    cost max(0, c - before_c)
+
+    parameter v: int in [1, 2]
+    if job == "chef":
+        b = b + 2 * v
+    else:
+        b = b + v / 2
+    cost v
+
+    before job == "none"
+    job = "clerk"
+    cost 1
+
+    before job == "clerk"
+    job = "chef"
+    after start_job != "chef"
+    cost 2 if a < 5 else 1
+
+    parameter v: one of "none", "clerk", "chef"
+    before v != job
+    job = v
+    a = a + 1 if v == "chef" else a
+    cost 0.3 + b / 20
+
+    for k in 1..2:
+        if a >= 3 * k: b = b + 1
+    after b <= 9 and b > before_b
+    cost max(0, 6 - b)
+
+    parameter v: int in [0, 2]
+    b = 10 - v
+    after b >= before_b
+    cost abs(b - before_b) * abs(b - before_b) / 9
+""".strip("\n").split("\n\n")
+HARD_EDGES = """
+consequence a -> job: 0 if a == 5 else 0.7
+
+consequence b -> a: 1 - b / 20
+
+consequence c -> b: 0.2 if start_c < c and c >= 1 else 0.9
+
+consequence b -> job:
+    share = 1
+    for k in 1..4:
+        if b >= 2 * k: share = share * 0.8
+    return share
+""".strip("\n").split("\n\n")
+
+
+def hard_text(rng: np.random.Generator, space: mace.Space) -> str:
+    """Two to four actions of few values, and consequences that stack; conditions hold at the ends of intervals."""
+    chosen = rng.permutation(len(HARD_EFFECTS))[: int(rng.integers(2, 5))]
+    text = "".join(f"action do {k}:\n{HARD_EFFECTS[k]}\n" for k in chosen)
+    edges = [*EDGES, *HARD_EDGES]
+    for edge in rng.permutation(len(edges)):
+        if rng.random() < 0.6:
+            more = f"{text}{edges[edge]}\n"
+            with contextlib.suppress(mace.errors.ProgramError):  # it closes a circle
+                mace.World.read(more, space)
+                text = more
+    return text

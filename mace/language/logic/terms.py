@@ -20,6 +20,7 @@ from pysmt.shortcuts import (
     LT,
     And,
     Bool,
+    Div,
     Equals,
     Iff,
     Implies,
@@ -108,8 +109,9 @@ def _equal(a: FNode, b: FNode) -> FNode:
 
 
 def _divide(a: FNode, b: FNode) -> FNode:
-    # The divisor is a constant expression; a product with its inverse keeps every solver within linear arithmetic.
-    return Times(as_real(a), Real(1 / as_real(b).simplify().constant_value()))
+    # Of a constant divisor, a product with its inverse keeps every solver within linear arithmetic.
+    divisor = as_real(b).simplify()
+    return Times(as_real(a), Real(1 / divisor.constant_value())) if divisor.is_constant() else Div(as_real(a), divisor)
 
 
 def _smaller(a: FNode, b: FNode) -> FNode:

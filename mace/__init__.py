@@ -83,7 +83,7 @@ views.register(
         "answer for rich": "mace.present.answer_text:as_rich",
         "as HTML": "mace.present.words:preformatted",
         "audit as a page": "mace.report.make:report",
-        "audit as a plot": "mace.report.displays:draw",
+        "audit as a plot": "mace.report.plots:draw",
         "audit as text": "mace.report.text:as_text",
         "audit for rich": "mace.report.text:as_rich",
         "comparison as a plot": "mace.report.comparison:ComparisonDisplay.from_comparison",

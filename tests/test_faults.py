@@ -359,7 +359,7 @@ def test_memory_that_is_not_there_is_no_internal_error(monkeypatch):
     def starve(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("mace.cli.self_test.examine", starve)
+    monkeypatch.setattr("mace.cli.self_test.known_versions", starve)
     ran = CliRunner().invoke(app, ["doctor"])
     assert isinstance(ran.exception, MaceError)
     assert str(ran.exception).startswith("out of memory")

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,9 +18,10 @@ import mace
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, interruptible
 from mace.base.meant import meant
+from mace.cli.options import Given, wrapped
 from mace.compilers import read
 from mace.errors import GoalError, MaceError, ModelError, RowError, SpaceError
-from mace.problem.goal_text import parse
+from mace.problem.goal_text import parse, wanted
 from mace.report.text import as_text
 
 
@@ -211,3 +214,59 @@ def test_the_demo_keeps_its_model_where_there_is_none_and_remarks_on_odd_changes
     assert demonstration.remarks(answer) == []
     monkeypatch.setattr(demonstration, "BETTER", dict.fromkeys(answer.counterfactuals[0].changes, -1))
     assert "the model is not monotone there" in demonstration.remarks(answer)[0]
+
+
+def test_a_silent_command_says_what_it_is_at(capsys, monkeypatch):
+    from mace.cli.alive import IN_A_LOG, PATIENCE, Alive
+
+    alive = Alive()
+    alive.doing = "reading"
+    alive.tick(IN_A_LOG - 1)
+    assert capsys.readouterr().err == ""
+    alive.tick(IN_A_LOG + 1)
+    assert capsys.readouterr().err == "mace: reading, 11 s\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    alive.tick(IN_A_LOG + 1 + PATIENCE)
+    alive.spoke()
+    assert capsys.readouterr().err == "mace: reading, 14 s\r\x1b[2K"
+    alive.hush()
+    alive.tick(1e9)
+    assert capsys.readouterr().err == ""
+
+
+def test_every_command_is_described_within_a_line_of_a_terminal():
+    from mace.cli import SHORT, app
+
+    assert {command.callback.__name__ for command in app.registered_commands} == set(SHORT)
+    assert max(map(len, SHORT.values())) <= 60
+
+
+def test_a_goal_may_be_named_as_people_call_it():
+    called = {"0": "refused", "1": "approved"}
+    by_label = {
+        "approved": "1",
+        "not refused": "not 0",
+        "p(approved) >= 0.7": "p(1) >= 0.7",
+        "approved by 0.1": "1 by 0.1",
+    }
+    for text, meant_by_it in by_label.items():
+        assert wanted(text, (0, 1), 0, called) == wanted(meant_by_it, (0, 1), 0)
+    # A class of this very name comes first.
+    assert wanted("approved", ("approved", "refused"), None, {"refused": "approved"}).labels == {"approved"}
+    with pytest.raises(GoalError, match="Did you mean 'approved'"):
+        wanted("aproved", (0, 1), 0, called)
+
+
+def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_take(tree, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    joblib.dump(tree, "m.joblib")
+    table.to_csv("t.csv", index=False)
+    given = Given(model=Path("m.joblib"), trust_pickle=True, data="t.csv")
+    frame, space = given.read_table()
+    assert space.names == ["Age", "Income"] and list(frame.columns) == list(table.columns)
+    assert given.read_model() is given.read_model()
+
+
+def test_long_lines_are_broken_between_words_and_go_on_to_the_right(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert wrapped("short\n  " + "word " * 12) == f"short\n  {'word ' * 6}word\n      {'word ' * 4}word"

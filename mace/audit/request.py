@@ -93,7 +93,7 @@ class Request:
         )
         if self.goal is not None:
             explainer = task.explainer
-            task = replace(task, goal=wanted(self.goal, explainer.table.classes))
+            task = replace(task, goal=wanted(self.goal, explainer.table.classes, called=explainer.space.decisions))
             # What was read stays read.
             task.__dict__["explainer"] = explainer
         return task

@@ -120,6 +120,10 @@ class Audit:
         """Draw the features that the nearest counterfactuals change."""
         return self._plot("reliance", ax)
 
+    def plot_reach(self, ax: Axes | None = None) -> Plot:
+        """Draw for which share of each group a change of a given size is enough, a panel a group."""
+        return self._plot("reach", ax)
+
     def _plot(self, name: str, ax: Axes | None) -> Plot:
         drawn: Plot = view("audit as a plot")(self, name, ax)
         return drawn

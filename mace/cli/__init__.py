@@ -16,6 +16,7 @@ import typer
 
 from mace.base.versions import MACE
 from mace.cli.about import demo, doctor
+from mace.cli.alive import alive
 from mace.cli.audit import audit
 from mace.cli.check import check
 from mace.cli.explain import explain
@@ -36,6 +37,26 @@ EXIT_CODES = (
     "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
     "130 interrupted."
 )
+
+
+# What each command does, within 60 characters.
+SHORT = {
+    "explain": "The nearest input with the wanted decision, with a proof.",
+    "menu": "Which features are enough, and which provably are not.",
+    "front": "All inputs that no other one beats in several objectives.",
+    "plan": "The cheapest sequence of actions to the wanted decision.",
+    "audit": "Every rejected row: who has no way out, who a longer one.",
+    "report": "An audit as one HTML file to read, print and hand on.",
+    "serve": "A page on this machine, to try values and see answers.",
+    "verify": "Properties on the whole space: proved or violated.",
+    "reproduce": "A table or figure of a paper, beside what it prints.",
+    "check": "Check a certificate.",
+    "export": "The question about a row, for other solvers.",
+    "compile": "A program, or a model as a program, in another form.",
+    "inspect": "The space, the model and the world as understood.",
+    "demo": "Explain decisions of four models of made-up loans.",
+    "doctor": "Versions, solvers found, and a self-test.",
+}
 
 
 def _version(wanted: bool) -> None:
@@ -80,7 +101,8 @@ for command in (
     demo,
     doctor,
 ):
-    app.command()(flat(command))
+    # The list of commands shows the first sentence whole; typer would cut it where a terminal is narrow.
+    app.command(short_help=SHORT[command.__name__])(flat(command))
 
 
 def main() -> None:
@@ -89,7 +111,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminated)
     _say_what_is_compiled()
     try:
-        with explained():
+        with explained(), alive:
             sys.exit(app(standalone_mode=False))
     except MaceError as error:
         say(f"mace: {error}", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from mace.cli.alive import alive
 from mace.cli.options import DONE, INTERNAL, Format, FormatOption, print_json, say
 
 
@@ -16,14 +17,18 @@ def demo(format: FormatOption = Format.text) -> None:
 
 def doctor(format: FormatOption = Format.text) -> None:
     """Versions, solvers found, and a self-test that also warms the compiled code."""
-    from mace.cli.self_test import examine
+    from mace.cli.self_test import known_versions, outcome, tests
 
-    report = examine()
-    if format is Format.json:
-        print_json(report)
-    else:
-        for name, value in report["versions"].items():
-            say(f"{name:14} {value}")
-        for test in report["tests"]:
-            say(f"{'ok    ' if test['ok'] else 'FAILED'} {test['name']} ({test['seconds']:.2f} s) {test['note']}")
-    raise typer.Exit(DONE if all(test["ok"] for test in report["tests"]) else INTERNAL)
+    found, ended = known_versions(), []
+    as_text = format is Format.text
+    for name, value in found.items() if as_text else ():
+        say(f"{name:14} {value}")
+    for test in tests(found):
+        alive.doing = f"testing {test.name}"
+        one = outcome(test)
+        ended.append(one)
+        if as_text:
+            say(f"{'ok    ' if one['ok'] else 'FAILED'} {one['name']} ({one['seconds']:.2f} s) {one['note']}")
+    if not as_text:
+        print_json({"versions": found, "tests": ended})
+    raise typer.Exit(DONE if all(one["ok"] for one in ended) else INTERNAL)

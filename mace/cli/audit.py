@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.cli.alive import alive
 from mace.cli.faults import StoppedError
 from mace.cli.options import (
     Format,
@@ -98,7 +99,9 @@ def audit(
         frame, space = given.read_table()
         asked = population.settings(given) | measured.settings | common
         model = given.read_model()
-        if not sys.stderr.isatty():
+        if sys.stderr.isatty():
+            alive.hush()  # the audit draws a bar
+        else:
             asked["callback"] = Lines()
         shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
     _print(shown, shown.to_dict(), format)

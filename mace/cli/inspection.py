@@ -102,6 +102,9 @@ def _describe(table: Table) -> dict[str, Any]:
             }
 
 
+LONGEST = 20  # letters of a word that is not broken where a terminal is narrow
+
+
 def render(report: dict[str, Any]) -> RenderableType:
     """Tables for a terminal."""
     from rich.console import Group
@@ -118,9 +121,14 @@ def render(report: dict[str, Any]) -> RenderableType:
             )
         )
         grid = Grid(box=None, pad_edge=False)
-        shown = ("name", "kind", "values", "change", "missing", "encoding", "unit")
+        shown = ["name", "kind", "values", "change", "missing", "encoding", "unit"]
+        same = {name: {feature[name] for feature in space["features"]} for name in ("missing", "encoding", "unit")}
+        dull = {"missing": "never", "encoding": "as-is", "unit": ""}  # a column that says only this is left out
+        shown = [name for name in shown if same.get(name) != {dull.get(name)}]
         for name in shown:
-            grid.add_column(name, overflow="fold")
+            words = [word for feature in space["features"] for word in one_line(feature[name]).split()]
+            longest = max(map(len, words), default=0)
+            grid.add_column(name, overflow="fold", min_width=min(longest, LONGEST))
         for feature in space["features"]:
             grid.add_row(*(Text(one_line(feature[name])) for name in shown))
         parts.append(grid)

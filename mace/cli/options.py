@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
@@ -22,6 +24,7 @@ from mace.base.console import console
 from mace.base.escape import json_text, lines
 from mace.base.files import reason
 from mace.base.meant import meant
+from mace.cli.alive import alive
 from mace.cli.faults import explained
 from mace.errors import FileError, MaceError, RowError
 
@@ -89,6 +92,15 @@ class Trained:
             raise MaceError("no model given", hint="--model model.joblib --trust-pickle, or --model rules.mace.")
         if path.suffix == ".mace":
             return path
+        return self._loaded if path == self.model else self._load(path)
+
+    @functools.cached_property
+    def _loaded(self) -> object:
+        """The model of `--model`, read once."""
+        assert self.model is not None
+        return self._load(self.model)
+
+    def _load(self, path: Path) -> object:
         import warnings
 
         from mace.compilers.load import PickleWarning, load_model
@@ -144,11 +156,24 @@ class Given(Trained):
         frame = frame.drop(columns=[name for name in (self.target, *names_of(self.drop)) if name in frame.columns])
         if self.space:
             return frame, read_space(self.space)
-        inferred = Space.from_frame(frame)
+        taken, left = self._taken(frame)
+        inferred = Space.from_frame(frame[taken])
         say(f"no --space given; inferred from {self.data}:", err=True)
+        if left:
+            say(f"  left out, since the model does not take them: {', '.join(left)}", err=True)
         for note in inferred.notes:
             say(f"  {note}", err=True)
         return frame, inferred
+
+    def _taken(self, frame: pd.DataFrame) -> tuple[list[Any], list[str]]:
+        """The columns that the model was fitted on, if the table has them all, and the others."""
+        from mace.explain.inferred import columns_of
+
+        names = list(frame.columns)
+        taken = set() if self.model is None else set(columns_of(self.read_model()))
+        if not taken or not taken <= set(names):  # fitted on columns that a space encodes, or it does not say
+            return names, []
+        return [name for name in names if name in taken], [str(name) for name in names if name not in taken]
 
     @property
     def favourable(self) -> Any:
@@ -389,17 +414,32 @@ def names_of(text: str | None) -> list[str]:
 
 def say(text: object, *, err: bool = False, nl: bool = True) -> None:
     """Print a text on stdout or stderr: the only place of the command line that prints one."""
+    alive.spoke()
     typer.echo(lines(text), err=err, nl=nl)
 
 
 def print_json(value: object) -> None:
     """Print JSON, and nothing else, on stdout."""
+    alive.spoke()
     typer.echo(json_text(value, indent=2, allow_nan=True))
 
 
 def terminal() -> Any:
     """Where tables are printed; what is not a terminal gets lines that are not cut."""
+    alive.spoke()
     return console(soft_wrap=not sys.stdout.isatty())
+
+
+def wrapped(text: str) -> str:
+    """A text for a terminal: long lines are broken between words, and go on farther to the right."""
+    width = max(40, shutil.get_terminal_size().columns)
+    return "\n".join(
+        textwrap.fill(
+            line, width, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4), break_long_words=False,
+            break_on_hyphens=False, drop_whitespace=True,
+        )
+        for line in text.split("\n")
+    )  # fmt: skip
 
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:

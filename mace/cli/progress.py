@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from mace.base.console import console
+from mace.cli.alive import alive
 from mace.cli.options import say
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Progress:
     def __enter__(self) -> Any:
         self.status: Any = None
         if sys.stderr.isatty():
+            alive.hush()
             self.status = console(stderr=True).status("asking ..")
             self.status.start()
         return self._show
@@ -41,6 +43,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self.status is not None:
             self.status.stop()
+            alive.resume()
 
 
 class Lines:
@@ -50,6 +53,7 @@ class Lines:
 
     def __init__(self) -> None:
         self.began = self.last = time.perf_counter()
+        alive.hush()
 
     def __call__(self, _: object, done: int, total: int) -> None:
         """One more answer: `done` of `total` of this part."""
@@ -77,6 +81,7 @@ class Beat:
 
     def __enter__(self) -> Beat:
         self.began = time.perf_counter()
+        alive.hush()
         say(f"mace: {self.doing} ..", err=True)
         self._thread = threading.Thread(target=self._tick, daemon=True)
         self._thread.start()
@@ -89,3 +94,4 @@ class Beat:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        alive.resume()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.versions import versions
 
@@ -15,35 +15,48 @@ if TYPE_CHECKING:
     from mace.compilers.library import Library
 
 
-def examine() -> dict[str, Any]:
-    """{"versions": name -> version, "tests": [{"name", "ok", "seconds", "note"}]}; a failing test does not raise."""
-    from mace.compilers import LIBRARIES, extras
+class Test(NamedTuple):
+    """What a test is called, and the test: it returns a remark, and raises where something is wrong."""
+
+    name: str
+    run: Callable[[], str]
+
+
+def known_versions() -> dict[str, str]:
+    """Of Python, of mace, and of each library and solver that it may use."""
+    from mace.compilers import extras
+
+    return versions(extras())
+
+
+def tests(found: Mapping[str, str]) -> list[Test]:
+    """The self-test, a road each, and one of each library that is installed."""
+    from mace.compilers import LIBRARIES
     from mace.solve.compiled import at_once
 
     at_once()
-    found = versions(extras())
-    tests = [
-        _run("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
-        _run("linear model, prover, certificate", lambda: _ask("linear", "networks")),
-        _run("tree, z3", lambda: _ask("tree", "z3")),
-        _run("tree, cvc5", lambda: _ask("tree", "cvc5")),
-        _run("linear model, z3", lambda: _ask("linear", "z3")),
+    return [
+        Test("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
+        Test("linear model, prover, certificate", lambda: _ask("linear", "networks")),
+        Test("tree, z3", lambda: _ask("tree", "z3")),
+        Test("tree, cvc5", lambda: _ask("tree", "cvc5")),
+        Test("linear model, z3", lambda: _ask("linear", "z3")),
         *(
-            _run(f"a model of {library.name}", partial(_read, library))
+            Test(f"a model of {library.name}", partial(_read, library))
             for library in LIBRARIES
             if library.small is not None and not any("not installed" in found[name] for name in library.distributions)
         ),
     ]
-    return {"versions": found, "tests": tests}
 
 
-def _run(name: str, test: Callable[[], str]) -> dict[str, Any]:
+def outcome(test: Test) -> dict[str, Any]:
+    """{"name", "ok", "seconds", "note"}; a failing test does not raise."""
     began = time.perf_counter()
     try:
-        note, ok = test(), True
+        note, ok = test.run(), True
     except Exception as error:  # noqa: BLE001  a self-test reports whatever goes wrong, and the next one runs
         note, ok = f"{type(error).__name__}: {error}", False
-    return {"name": name, "ok": ok, "seconds": time.perf_counter() - began, "note": note}
+    return {"name": test.name, "ok": ok, "seconds": time.perf_counter() - began, "note": note}
 
 
 def _loans() -> tuple[pd.DataFrame, pd.Series]:

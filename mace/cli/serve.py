@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.cli.alive import alive
 from mace.cli.options import Given, Measured, say
 from mace.errors import FileError, MaceError
 
@@ -45,6 +46,7 @@ def serve(
     if host not in (HERE, "localhost"):
         say(f"mace: {host} is not this machine alone: whoever reaches it and has the token sees the data", err=True)
         names.append(f"{socket.gethostname()}:{port}")
+    alive.hush()
     say(f"http://{host}:{port}/?token={token}")
     say("mace: Ctrl-C ends it", err=True)
     app = application(Live(explainer, frame, wanted, timeout), token, names)

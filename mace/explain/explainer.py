@@ -191,7 +191,7 @@ class Explainer:
 
     def _aimed(self, draft: Question, goal: GoalSpec, decision: Label) -> Question:
         """A question with its goal."""
-        spec = wanted(goal, self.table.classes, decision)
+        spec = wanted(goal, self.table.classes, decision, self.space.decisions)
         asked, table = _LOWERED.get(self.table, (spec, repr(spec)), lambda: lower(spec, self.table))
         return replace(draft, goal=asked, model=table)
 

@@ -33,7 +33,7 @@ class Inferred(NamedTuple):
 def inferred(model: object, given: Any) -> Inferred:
     """The space of a frame for a model; raises ModelError where the frame lacks a column that the model takes."""
     frame = as_frame(given)
-    taken = _columns(model)
+    taken = columns_of(model)
     left = [str(name) for name in frame.columns if str(name) not in taken] if taken else []
     if taken and len(left) < len(frame.columns):  # an array has names of its own
         absent = [name for name in taken if name not in frame.columns]
@@ -56,7 +56,7 @@ def inferred(model: object, given: Any) -> Inferred:
     return Inferred(frame, space, notes)
 
 
-def _columns(model: object) -> list[str]:
+def columns_of(model: object) -> list[str]:
     """The names of the columns that a model was fitted on; none where it does not say."""
     for name in ("feature_names_in_", "feature_name_"):
         found = getattr(model, name, None)

@@ -203,7 +203,7 @@ class _Search:
                 f"the {box.name} has {len(decision)} outputs", hint="Give goal=mace.Targets({name: value})."
             )
         classes = self._classes(goal, decision)
-        spec = wanted(goal, classes, decision)
+        spec = wanted(goal, classes, decision, self.unread.space.decisions)
         return GoalAim(spec, classes, confidence), str(spec)
 
     def _classes(self, goal: GoalSpec, decision: Any) -> tuple[Label, ...]:

@@ -173,7 +173,7 @@ def compare(
         elif optimum:
             optima[name] = _given(optimum, rows, len(named))
         notes += _about(name if len(named) > 1 else "", optima.get(name))
-        explained = wanted(goal, explainer.table.classes)
+        explained = wanted(goal, explainer.table.classes, called=explainer.space.decisions)
         having = have_goal(explainer, same.data, explained) if outcome is None else list(outcome)
         for method, frame in counterfactuals.items():
             taken = measures.time((seconds or {}).get(method, ())).mean

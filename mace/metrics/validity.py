@@ -33,7 +33,9 @@ def valid(model: object, space: Space, counterfactuals: pd.DataFrame, goal: Goal
     given = answers(counterfactuals, space)
     found = np.zeros(len(counterfactuals), dtype=bool)
     if given.any():
-        found[given] = have_goal(explainer, counterfactuals[given], wanted(goal, explainer.table.classes))
+        found[given] = have_goal(
+            explainer, counterfactuals[given], wanted(goal, explainer.table.classes, called=explainer.space.decisions)
+        )
     return found
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
 from mace.errors import MaceError
 from mace.present.drawing import BLUE, GREY, PALE, Display, plain
+from mace.present.words import change
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,22 +27,23 @@ MEANING = {
 }
 
 
-def _value(value: Any) -> str:
-    return "missing" if value is None else f"{value:,.6g}" if isinstance(value, float) else one_line(value)
-
-
 def _rows(front: Front) -> list[list[str]]:
     """One row a point: the objectives, then what changes."""
     rows = []
     for point in front.points:
         changes = point.counterfactual.changes.items()
-        said = ", ".join(f"{one_line(name)} {_value(before)} to {_value(after)}" for name, (before, after) in changes)
+        units = {feature.name: feature.unit for feature in front.space.features}
+        said = "; ".join(change(name, units.get(name, ""), before, after) for name, (before, after) in changes)
         rows.append([*(f"{point.objectives[name]:.9g}" for name in front.names), said or "nothing"])
     return rows
 
 
 def _head(front: Front) -> list[str]:
     return [*map(one_line, front.names), "changes of features"]
+
+
+def _wanted(front: Front) -> str:
+    return f"wanted: {one_line(front.space.called(front.goal))}"
 
 
 def _said(front: Front) -> str:
@@ -52,7 +54,7 @@ def _said(front: Front) -> str:
 
 def as_text(front: Front) -> str:
     """Plain text: a line for each point."""
-    lines, rows = [f"goal: {one_line(front.goal)}"], [_head(front), *_rows(front)]
+    lines, rows = [_wanted(front)], [_head(front), *_rows(front)]
     if front.points:
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines += [
@@ -67,7 +69,7 @@ def as_html(front: Front) -> str:
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(front))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if front.points else ""
     notes = "".join(f"<p>note: {escape(one_line(note))}</p>" for note in front.notes)
-    return f"<div><p>goal: {escape(one_line(front.goal))}</p>{table}<p>{escape(_said(front))}</p>{notes}</div>"
+    return f"<div><p>{escape(_wanted(front))}</p>{table}<p>{escape(_said(front))}</p>{notes}</div>"
 
 
 class FrontDisplay(Display):

@@ -1,7 +1,7 @@
 """Goals from texts, labels and lists of labels.
 
 In:  a text such as `>50K`, `not 0`, `p(good) >= 0.7`, `300 <= price <= 350`, `price within 5% of 320`, `good by 0.1`;
-     or a label, several labels, or an object of `mace.problem.goals`.
+     or a label, several labels, or an object of `mace.problem.goals`; a label may stand as people call it (`approved`).
 Out: the object.
 Promise: `parse(str(goal), classes) == goal`.
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
@@ -31,11 +31,14 @@ from mace.problem.goals import Between, Classes, Margin, Probability, Value, Wan
 from mace.tables.table import Label
 
 
-def wanted(goal: object, classes: Sequence[Label], present: Label | None = None) -> Wanted:
+def wanted(
+    goal: object, classes: Sequence[Label], present: Label | None = None, called: Mapping[str, str] | None = None
+) -> Wanted:
     """What a caller means by a goal.
 
     goal:    None for anything but the present class; a label, several labels, a text, or an object of this file.
     classes: the model's; none for a model that predicts a number.
+    called:  what people call a class, by its text; a text that names no class may name it so.
     Raises GoalError for what is no goal of such a model.
     """
     if isinstance(goal, (Classes, Probability, Value, Margin)):
@@ -48,7 +51,7 @@ def wanted(goal: object, classes: Sequence[Label], present: Label | None = None)
         return Classes(known([plain(label) for label in goal], classes))
     label = plain(goal)
     if isinstance(label, str) and label not in classes:
-        return parse(label, classes)
+        return _parse_called(label, classes, called or {})
     return Classes(known([label], classes))
 
 
@@ -85,6 +88,24 @@ def parse(text: str, classes: Sequence[Label]) -> Wanted:
             raise GoalError(f"the margin of the goal `{text}` must be > 0")
         return Margin(_labels(found[1], classes, one=True)[0], by, bool(found[3]))
     return Classes(frozenset(_labels(text, classes)))
+
+
+def _parse_called(text: str, classes: Sequence[Label], called: Mapping[str, str]) -> Wanted:
+    """As `parse`; a text that is no goal is read once more with the names of people in the place of labels."""
+    try:
+        return parse(text, classes)
+    except GoalError as error:
+        known = {name: label for label in classes if (name := called.get(str(label)))}
+        renamed = text
+        for name, label in known.items():
+            renamed = repr(label).join(re.split(rf"(?<!\w){re.escape(name)}(?!\w)", renamed))
+        if renamed != text:
+            return parse(renamed, classes)
+        if not known:
+            raise
+        raise GoalError(
+            error.message, hint=meant(text, known, f"{error.hint} People call them {', '.join(known)}.")
+        ) from None
 
 
 def _parse_number(text: str) -> Value:
@@ -192,9 +213,12 @@ def known(labels: Iterable[Label], classes: Sequence[Label]) -> frozenset[Label]
 def _no_class(name: object, classes: Sequence[Label]) -> GoalError:
     return GoalError(
         f"the goal {short(name)} is not a class of this model",
-        hint=meant(name, classes)
-        + f" Its classes are {listed(classes)}. Goals may also be `not {classes[0]}`, `p({classes[-1]}) >= 0.7` "
-        f"or `{classes[-1]} by 0.1`.",
+        hint=meant(
+            name,
+            classes,
+            f"Its classes are {listed(classes)}. Goals may also be `not {classes[0]}`, `p({classes[-1]}) >= 0.7` "
+            f"or `{classes[-1]} by 0.1`.",
+        ),
     )
 
 

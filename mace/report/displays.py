@@ -126,10 +126,10 @@ class DistanceDisplay(AuditDisplay):
         for found in audit.findings.distances:
             values = tuple(
                 record.distance
-                for record in _members(audit, found.by, found.group)
+                for record in members(audit, found.by, found.group)
                 if record.outcome == "optimal" and record.distance is not None
             )
-            name = _name(found.by, found.group)
+            name = name_of(found.by, found.group)
             groups.append(Group(name, values, found.median, found.quantiles, found.left_out))
         return cls(groups, str(audit.about.get("distance", "")))
 
@@ -165,6 +165,7 @@ class DistanceDisplay(AuditDisplay):
             )
         _rows(ax, [group.name for group in shown])
         ax.set_xlim(left=0)
+        ax.locator_params(axis="x", nbins=5)  # more would run into each other on a phone
         ax.set_xlabel(f"{plain(self.distance_name)} distance".strip())
 
 
@@ -187,7 +188,7 @@ class NoRecourseDisplay(AuditDisplay):
 
     @classmethod
     def of(cls, audit: Audit) -> Self:
-        return cls([Blocked(_name(g.by, g.group), g.proved, g.at_most) for g in audit.findings.no_recourse])
+        return cls([Blocked(name_of(g.by, g.group), g.proved, g.at_most) for g in audit.findings.no_recourse])
 
     @property
     def height(self) -> float:  # type: ignore[override]
@@ -312,21 +313,6 @@ class RelianceDisplay(AuditDisplay):
         _percent(ax)
 
 
-# What `audit.plot_...` and the report draw, by the name of the plot.
-DISPLAYS: dict[str, type[AuditDisplay]] = {
-    "status": StatusDisplay,
-    "distances": DistanceDisplay,
-    "no_recourse": NoRecourseDisplay,
-    "bounds": BoundsDisplay,
-    "reliance": RelianceDisplay,
-}
-
-
-def draw(audit: Audit, name: str, ax: Axes | None = None) -> AuditDisplay:
-    """Draw one of them, by its name."""
-    return DISPLAYS[name].from_audit(audit, ax)
-
-
 def thinned(values: Sequence[Any]) -> Sequence[Any]:
     """At most MOST_MARKS of them, evenly spaced, the first and the last among them."""
     if len(values) <= MOST_MARKS:
@@ -334,13 +320,15 @@ def thinned(values: Sequence[Any]) -> Sequence[Any]:
     return [values[place * (len(values) - 1) // (MOST_MARKS - 1)] for place in range(MOST_MARKS)]
 
 
-def _members(audit: Audit, by: str, group: str) -> list[Record]:
+def members(audit: Audit, by: str, group: str) -> list[Record]:
+    """The rows of a group."""
     if by == group == "everyone" and by not in audit.groups:
         return list(audit.records)
     return [r for r, label in zip(audit.records, audit.groups[by], strict=True) if label == group]
 
 
-def _name(by: str, group: str) -> str:
+def name_of(by: str, group: str) -> str:
+    """A group as a plot calls it."""
     return group if by == "everyone" else f"{by}: {group}"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.explain.answer import Answer
 from mace.present.words import change
+from mace.report.parts import called
 
 if TYPE_CHECKING:
     from mace.audit.result import Audit
@@ -68,9 +69,8 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
 
 def _called(audit: Audit, space: Space | None, label: object) -> str:
     """What people call a decision, as the space or the audit has it."""
-    names: Mapping[str, Any] = audit.about.get("decisions") or ({} if space is None else space.decisions)
-    text = str(label)
-    return str(names.get(text, names.get(text.strip("'\""), text)))
+    about = audit.about if audit.about.get("decisions") or space is None else {"decisions": space.decisions}
+    return called(about, label)
 
 
 def _sentences(changes: Mapping[str, tuple[Any, Any]], space: Space | None, features: Mapping[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ Template: TypeAlias = Literal["audit", "letter", "model-validation"]
 TEMPLATES: tuple[Template, ...] = get_args(Template)
 # The sections of a page in order. A letter has none of them.
 ORDERS: dict[Template, tuple[str, ...]] = {
-    "audit": ("scope", "proved", "findings", "person", "assumptions", "identity"),
+    "audit": ("findings", "proved", "person", "assumptions", "scope", "identity"),
     "model-validation": ("identity", "scope", "assumptions", "proved", "findings", "person"),
     "letter": (),
 }
@@ -72,6 +72,7 @@ def page_of(audit: Audit, title: str | None, date: str | datetime.date | None, t
         findings=[
             section
             for section in (
+                sections.reach(audit),
                 sections.no_recourse(audit, findings),
                 sections.distances(audit, findings),
                 sections.bounds(audit),

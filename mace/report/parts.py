@@ -59,12 +59,24 @@ def plot_of(display: Display, name: str, caption: str) -> Plot:
     return Plot(name, Markup(to_svg(display, name)), caption)  # noqa: S704  escaped by the writer of the SVG
 
 
+def called(about: Mapping[str, Any], label: object) -> str:
+    """What people call a decision, as the audit has it; else the decision itself."""
+    names, text = about.get("decisions") or {}, str(label)
+    return str(names.get(text, names.get(text.strip("'\""), text)))
+
+
+def named(about: Mapping[str, Any], label: object) -> str:
+    """What people call a decision, and the model's own label where it is another: `approved (1)`."""
+    name = called(about, label)
+    return name if name == str(label) else f"{name} ({label})"
+
+
 def goal_of(about: Mapping[str, Any]) -> str:
     """The goal in words, from what the audit says of itself."""
     goal = about.get("goal", NOT_KNOWN)
     if isinstance(goal, list):
-        return ", ".join(map(str, goal))
-    return "any other decision" if goal is None else str(goal)
+        return ", ".join(named(about, label) for label in goal)
+    return "any other decision" if goal is None else named(about, goal)
 
 
 def counted_rows(count: int) -> str:

@@ -18,7 +18,7 @@ from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
 from mace.present.drawing import cell, move, number
-from mace.report.parts import Pair, Plot, Table, goal_of, plot_of
+from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -76,7 +76,10 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
         title=f"One person: row {record.label}",
         verdict=verdict,
         bounds=[
-            Pair("Decision now", cell(record.decision) if record.decision is not None else "not recorded"),
+            Pair(
+                "Decision now",
+                named(audit.about, cell(record.decision)) if record.decision is not None else "not recorded",
+            ),
             Pair("Goal", goal_of(audit.about)),
             *_bounds(
                 record.distance,
@@ -230,8 +233,8 @@ def _of_answer(answer: Answer) -> Person:
         + ([f"Reason: {answer.why}"] if answer.why else [])
         + [f"Note: {note}." for note in answer.notes],
         bounds=[
-            Pair("Decision now", cell(values["decision"])),
-            Pair("Goal", answer.goal),
+            Pair("Decision now", _named(answer, cell(values["decision"]))),
+            Pair("Goal", _named(answer, answer.goal)),
             *_bounds(
                 answer.distance,
                 answer.lower_bound,
@@ -248,6 +251,10 @@ def _of_answer(answer: Answer) -> Person:
         proof=proof,
         command=command,
     )
+
+
+def _named(answer: Answer, label: str) -> str:
+    return named({"decisions": answer.space.decisions}, label)
 
 
 def _proof_of_answer(answer: Answer) -> tuple[list[Pair], str]:

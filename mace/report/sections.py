@@ -23,7 +23,9 @@ from mace.report.displays import (
     NoRecourseDisplay,
     RelianceDisplay,
     StatusDisplay,
+    name_of,
 )
+from mace.report.multiples import MOST_PANELS, ReachDisplay
 from mace.report.parts import (
     Cell,
     Plot,
@@ -111,10 +113,6 @@ def proved(audit: Audit, findings: Findings) -> Section:
     return Section("proved", "What was proved, and what was not", words, [plot], tables)
 
 
-def _group(by: str, group: str) -> str:
-    return group if by == "everyone" else f"{by}: {group}"
-
-
 def _cut(count: int, most: int, what: str) -> str:
     return f" The first {most} of {count} {what}; the table has all." if count > most else ""
 
@@ -132,7 +130,7 @@ def no_recourse(audit: Audit, findings: Findings) -> Section:
         ("Group", "Rows#", "Proved to have none#", "Share#", "95% interval#", "Undecided#", "Share at most#"),
         [
             (
-                _group(line.by, line.group),
+                name_of(line.by, line.group),
                 f"{line.proved.of:,}",
                 f"{line.proved.count:,}",
                 percent(line.proved.value),
@@ -166,7 +164,7 @@ def distances(audit: Audit, findings: Findings) -> Section:
         ("Group", "Proved#", "Left out#", "Median#", "Mean#", "Middle half#", "Farthest#"),
         [
             (
-                _group(line.by, line.group),
+                name_of(line.by, line.group),
                 f"{line.count:,}",
                 f"{line.left_out:,}",
                 estimate_cell(line.median),
@@ -190,6 +188,24 @@ def distances(audit: Audit, findings: Findings) -> Section:
     )
     words = ["The distance of the nearest counterfactual, where it is proved that none is nearer."]
     return Section("distances", "Who has a harder way out", words, [plot], [table])
+
+
+def reach(audit: Audit) -> Section | None:
+    """For which share of each group a change of a given size is enough."""
+    if not audit.groups:
+        return None
+    display = ReachDisplay.of(audit)
+    plot = plot_of(
+        display,
+        "plot-reach",
+        "Blue: the share of the group’s rows for which a change of at most this size is enough. Grey: of all rows. "
+        "Orange: not known." + _cut(len(display.groups), MOST_PANELS, "groups"),
+    )
+    words = [
+        "A curve that stays lower asks more of its group; where it ends below 100%, the rest has no way out"
+        f"{', or is not decided' if audit.undecided else ''}."
+    ]
+    return Section("reach", "Group by group", words, [plot])
 
 
 def bounds(audit: Audit) -> Section:

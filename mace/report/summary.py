@@ -16,6 +16,7 @@ from mace.report.parts import counted_rows
 
 if TYPE_CHECKING:
     from mace.audit.findings import Flips
+    from mace.audit.intervals import Estimate
     from mace.audit.result import Audit
 
 MOST_ROWS = 5  # that a sentence names
@@ -41,7 +42,8 @@ def _decided(audit: Audit) -> Said:
     decided = counts.get("optimal", 0) + counts.get("infeasible", 0)
     how_many = "all" if decided == total and total else f"{decided:,}"
     nearest, none = counts.get("optimal", 0), counts.get("infeasible", 0)
-    parts = [f"for {nearest:,} the nearest change that is enough"] if nearest else []
+    whose = "each" if nearest == total else f"{nearest:,}"
+    parts = [f"for {whose} the nearest change that is enough"] if nearest else []
     parts += [f"for {none:,} that no change is enough"] if none else []
     proved = f": {', '.join(parts)}" if parts else ""
     return Said(f"{begin}, and {how_many} are decided with proof{proved}.", "proved")
@@ -82,13 +84,20 @@ def _farther(audit: Audit) -> Said:
         elif near > 0:
             said.append(
                 f"by {by}, {high.group} must go {number(far / near, 2)} times as far as {low.group} at the median"
-                f"{_in_units(audit, near, far)}"
+                f"{_in_units(audit, near, far)}{_unsure(low.median, high.median)}"
             )
     if not said:
         without = "no groups were compared" if not audit.groups else "too few in the groups have a proved distance"
         return Said(f"Who must go farther is not said: {without}.", "distances")
     text = "; ".join(said)
     return Said(f"{text[0].upper()}{text[1:]}.", "distances")
+
+
+def _unsure(low: Estimate, high: Estimate) -> str:
+    """That the intervals of two medians overlap, or that a group is too small for one."""
+    if low.upper is None or high.lower is None:
+        return ", but a group is too small for an interval"
+    return ", but the intervals of the two medians overlap" if high.lower <= low.upper else ""
 
 
 def _in_units(audit: Audit, near: float, far: float) -> str:
@@ -153,7 +162,8 @@ def _open(audit: Audit) -> Said:
     else:
         without = len(audit.records) - statuses.certified.count
         has = "has" if without == 1 else "have"
-        said.append(f"{counted_rows(without)} {has} no certificate that the checker accepted")
+        one = f"{counted_rows(without)} {has} no certificate that the checker accepted"
+        said.append(one if without else "the checker accepted a certificate for each")
         if by_solvers := statuses.proofs.get("solvers", 0):
             said.append(f"{counted_rows(by_solvers)} rest on solvers, which no checker has confirmed")
     text = "; ".join(said)

@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 import mace
 from mace.errors import MaceError
 from mace.present.drawing import cell, move, number, percent, to_svg
-from mace.report.displays import DISPLAYS, MOST_GROUPS, BoundsDisplay, DistanceDisplay
+from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
+from mace.report.multiples import ReachDisplay
+from mace.report.plots import DISPLAYS
 from tests.audit import faults
 from tests.report import made
 
@@ -102,3 +104,15 @@ def test_numbers_are_rounded_the_way_that_is_asked():
         "missing", "missing", "True", "1,200", "0.1 EUR",
     ]  # fmt: skip
     assert [move(0.1, 0.3), move(5, 2), move("a", "b"), move(None, 1)] == ["+0.2", "−3", "", ""]
+
+
+def test_the_reach_counts_what_is_found_and_leaves_open_what_is_not_proved():
+    half_open = made.found(1, Fraction(1, 2), Fraction(1, 8))
+    records = [made.found(0, Fraction(1, 4)), half_open, made.blocked(2), made.failed(3)]
+    audit = made.audit(records=records, extra={}, groups={"Sex": ["f", "f", "m", "m"]})
+    display = ReachDisplay.of(audit)
+    assert [(g.name, g.rows, g.enough, g.possible) for g in display.panels] == [
+        ("Sex: f", 2, (0.25, 0.5), (0.125, 0.25)), ("Sex: m", 2, (), (0.0,))
+    ]  # fmt: skip
+    assert [display.everyone.share(size) for size in (0.2, 0.25, 1)] == [0, 0.25, 0.5]
+    assert display.alt == "for a l1 distance of 0.25: Sex: f 50.0% of 2 rows; Sex: m 0.0% of 2 rows"

@@ -1,0 +1,124 @@
+"""Small multiples: for each group, for which share of its rows a change of a given size is enough.
+
+In:  an `Audit`.    Out: a `ReachDisplay`, one panel a group on the same axes, everyone's curve behind each.
+Promise: a curve counts counterfactuals that the model accepted; the band above it, rows of which it is not proved that
+less is too little. Where the band is closed, the share is exact.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mace.present.drawing import BLUE, FAINT, GREY, ORANGE, number, percent, plain
+from mace.report.displays import AuditDisplay, members, name_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+
+    from mace.audit.result import Audit
+
+COLUMNS, MOST_PANELS = 3, 9
+ACROSS, DOWN = 1.16, 1.62  # from one panel to the next, in widths and heights of a panel
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A group of `rows` rows: the sizes of changes that are enough, and the least that might be, each ascending."""
+
+    name: str
+    rows: int
+    enough: tuple[float, ...]
+    possible: tuple[float, ...]
+
+    def share(self, size: float) -> float:
+        """For which share of the rows a change of at most this size is enough."""
+        return bisect_right(self.enough, size) / self.rows if self.rows else 0.0
+
+
+class ReachDisplay(AuditDisplay):
+    """For which share of each group a change of a given size is enough, a panel a group."""
+
+    title = "For which share of each group a change of a given size is enough"
+
+    def __init__(self, everyone: Reach, groups: Sequence[Reach], distance_name: str = "") -> None:
+        self.everyone = everyone
+        self.groups = list(groups)
+        self.distance_name = distance_name
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        everyone, *groups = (_reach(audit, line.by, line.group) for line in audit.findings.no_recourse)
+        return cls(everyone, groups, str(audit.about.get("distance", "")))
+
+    @property
+    def panels(self) -> list[Reach]:
+        """The groups that are drawn; everyone, where there are none."""
+        return self.groups[:MOST_PANELS] or [self.everyone]
+
+    @property
+    def height(self) -> float:  # type: ignore[override]
+        return 0.55 + 1.45 * -(-len(self.panels) // COLUMNS)
+
+    @property
+    def alt(self) -> str:
+        middle = self._farthest / 2
+        return f"for a {self.distance_name} distance of {number(middle, 2)}: ".replace("  ", " ") + "; ".join(
+            f"{group.name} {percent(group.share(middle))} of {group.rows} rows" for group in self.panels
+        )
+
+    @property
+    def _farthest(self) -> float:
+        return max((group.enough[-1] for group in (self.everyone, *self.groups) if group.enough), default=1.0) or 1.0
+
+    def _draw(self, ax: Axes) -> None:
+        farthest, panels = self._farthest, self.panels
+        for place, group in enumerate(panels):
+            left, base = place % COLUMNS * ACROSS, -(place // COLUMNS) * DOWN
+            for share in (0, 0.5, 1):
+                ax.plot([left, left + 1], [base + share] * 2, color=FAINT, linewidth=0.6, zorder=0)
+            for reach, color, width in ((self.everyone, GREY, 0.9), (group, BLUE, 2.0)):
+                x, y = _stairs(reach.enough, reach.rows, farthest)
+                ax.plot(
+                    [left + one for one in x], [base + one for one in y], color=color, linewidth=width,
+                    drawstyle="steps-post", zorder=3,
+                )  # fmt: skip
+            x, y = _stairs(group.possible, group.rows, farthest)
+            both = sorted({*x, *_stairs(group.enough, group.rows, farthest)[0]})
+            low = [base + group.share(one * farthest) for one in both]
+            high = [base + bisect_right(group.possible, one * farthest) / max(1, group.rows) for one in both]
+            ax.fill_between([left + one for one in both], low, high, step="post", color=ORANGE, alpha=0.5, linewidth=0)
+            ax.text(left, base + 1.1, f"{plain(group.name, 17)} ({group.rows:,})", fontsize=8.5, va="bottom")
+            ax.text(left, base - 0.06, "0", fontsize=8.5, va="top", ha="center")
+            ax.text(left + 1, base - 0.06, number(farthest, 2), fontsize=8.5, va="top", ha="center")
+        rows = range(-(-len(panels) // COLUMNS))
+        ax.set_yticks(
+            [s - r * DOWN for r in rows for s in (0, 0.5, 1)], [w for _ in rows for w in ("0%", "50%", "100%")]
+        )
+        ax.set_xticks([])
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlim(-0.06, max(1, min(COLUMNS, len(panels))) * ACROSS - 0.04)
+        ax.set_ylim(-rows[-1] * DOWN - 0.25, 1.4)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.set_xlabel(f"{plain(self.distance_name)} distance".strip())
+
+
+def _stairs(values: Sequence[float], rows: int, farthest: float) -> tuple[list[float], list[float]]:
+    """A curve of shares over sizes in shares of the farthest."""
+    x = [0.0, *(min(1.0, value / farthest) for value in values), 1.0]
+    return x, [place / max(1, rows) for place in range(len(values) + 1)] + [len(values) / max(1, rows)]
+
+
+def _reach(audit: Audit, by: str, group: str) -> Reach:
+    records = members(audit, by, group)
+    enough = sorted(record.distance for record in records if record.distance is not None)
+    possible = sorted(
+        record.distance if record.outcome == "optimal" and record.distance is not None else record.lower_bound or 0.0
+        for record in records
+        if record.outcome != "infeasible"
+    )
+    return Reach(name_of(by, group), len(records), tuple(enough), tuple(possible))

@@ -136,9 +136,8 @@ def _as_program(question: Question) -> str:
 
 
 def _affine(question: Question) -> list[Affine | None]:
-    for column in question.columns:
-        if column.values is None and not column.is_affine:
-            raise ModelError(f"the column `{column.name}` is a number by steps, which this format does not hold")
+    if question.bent is not None:
+        raise ModelError(f"{question.bent}, and this format holds nothing else")
     return columns_of(question)
 
 

@@ -82,6 +82,12 @@ class Question(Around):
         columns = self.space.columns if self.inputs is None else self.inputs
         return tuple(column.on(self.axes[column.feature]) for column in columns)
 
+    @property
+    def bent(self) -> str | None:
+        """Why reasoning about linear functions of the features does not do; None if it does."""
+        bent = next((column.name for column in self.columns if column.is_bent), None)
+        return None if bent is None else f"the column `{bent}` is not a linear function of its feature"
+
     def away(self, avoid: Avoid) -> Question:
         """The same question with one more exclusion."""
         return replace(self, avoid=(*self.avoid, avoid))

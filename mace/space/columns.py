@@ -99,6 +99,11 @@ class Column:
         """Whether the chain is arithmetic only."""
         return all(step[0] in ARITHMETIC for step in self.chain)
 
+    @property
+    def is_bent(self) -> bool:
+        """Whether it is a number that reasoning about linear functions cannot follow."""
+        return self.values is None and not self.is_affine
+
     def affine(self) -> tuple[Fraction, Fraction]:
         """(a, b): without rounding, the column is a * number + b.
 

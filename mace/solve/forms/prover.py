@@ -38,8 +38,7 @@ class FormsOracle(Witnessing):
             return refusal(grounding(question))
         if not isinstance(question.model, Network) or len(question.model.layers) > 1:
             return f"it takes trees and linear models, and the model is a {question.model.name}"
-        bent = next((c for c in question.columns if c.values is None and not c.is_affine), None)
-        return None if bent is None else f"the column `{bent.name}` is not a linear function of its feature"
+        return question.bent
 
     def ask(
         self,

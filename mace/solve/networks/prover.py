@@ -47,9 +47,8 @@ class NetworkOracle(Witnessing):
             return f"it takes linear models and ReLU networks, and the model is a {question.model.name}"
         if not isinstance(question.distance, Norm):
             return "the distance is a program"
-        bent = next((c for c in question.columns if c.values is None and not c.is_affine), None)
-        if bent is not None:
-            return f"the column `{bent.name}` is not a linear function of its feature"
+        if question.bent is not None:
+            return question.bent
         lacking = next((a for a in question.axes if isinstance(a, GridAxis) and a.missing is not None), None)
         return None if lacking is None else f"`{lacking.name}` may be missing or not"
 

@@ -33,6 +33,14 @@ def pytest_configure() -> None:
     at_once()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Before there are several processes: what each would compile for itself is compiled once."""
+    from tests.ready import both
+
+    both()
+
+
 def _late(item: pytest.Item) -> bool:
     return "slow" in item.keywords or "exhaustive" in item.keywords
 

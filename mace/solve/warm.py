@@ -35,11 +35,11 @@ def warm(table: Table) -> float:
         case Ensemble():
             if table.leaves > HUGE:
                 _compile()
-            _trees()
+            trees()
             if table.leaves >= LARGE:
-                _relaxation()
+                relaxation()
         case Network():
-            _layers()
+            layers()
         case Formula():
             pass  # only solvers take programs
         case _:
@@ -54,7 +54,8 @@ def _compile() -> None:
 
 
 @cache
-def _trees() -> None:
+def trees() -> None:
+    """What every search of an ensemble needs."""
     from mace.solve.ensembles.prover import EnsembleOracle
 
     question = about_trees()
@@ -65,7 +66,7 @@ def _trees() -> None:
 
 
 @cache
-def _relaxation() -> None:
+def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
     from mace.solve.ensembles.cells import ground
     from mace.solve.ensembles.plain import Bound, Plain
@@ -79,7 +80,8 @@ def _relaxation() -> None:
 
 
 @cache
-def _layers() -> None:
+def layers() -> None:
+    """What every search of a network or linear model needs."""
     from mace.solve.networks.prover import NetworkOracle
 
     ones = np.array([[1.0, -1.0], [1.0, 1.0], [0.5, 0.0], [0.0, 1.0]])

@@ -13,6 +13,7 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +87,7 @@ def prefix(module: str, names: object) -> str | None:
     return None
 
 
+@cache
 def room_of(module: str) -> str | None:
     """The room in which a module stands; None if it stands in none. `mace` is the file `mace/__init__.py` alone."""
     known = {name: room for room, (_, _, names) in ROOMS.items() for name in (room, *names) if name != "mace"}
@@ -105,6 +107,7 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
                 yield (whole if whole in MODULES else str(node.module), node.lineno)
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Module -> the modules of the house that it imports."""
     return {

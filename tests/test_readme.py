@@ -28,7 +28,11 @@ SHOWN = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", README
 
 @pytest.mark.parametrize(
     "number",
-    [0, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.data]), pytest.param(2, marks=[pytest.mark.slow])],
+    [
+        pytest.param(0, marks=[pytest.mark.slow]),
+        pytest.param(1, marks=[pytest.mark.slow, pytest.mark.data]),
+        pytest.param(2, marks=[pytest.mark.slow]),
+    ],
     ids=["ten lines", "pipeline", "plan"],
 )
 def test_the_code_prints_what_stands_below_it(number):

@@ -177,6 +177,7 @@ def test_a_graph_for_one_row_at_a_time_is_asked_row_by_row(tmp_path: Path) -> No
     assert len(set(said.tolist())) > 1
 
 
+@pytest.mark.slow
 def test_maps_and_labels_of_text_decide_as_onnxruntime() -> None:
     runtime = pytest.importorskip("onnxruntime", reason="an extra that is not installed")
     skl2onnx = pytest.importorskip("skl2onnx")

@@ -143,6 +143,7 @@ def test_a_gap_ends_the_search_with_a_sound_bound() -> None:
     accepted(question, early)
 
 
+@pytest.mark.slow
 def test_without_time_the_bounds_are_sound() -> None:
     question, _ = forest()
     best = EnsembleOracle(question).ask(None, LIMITS)

@@ -80,7 +80,7 @@ def floats(layers: tuple[int, ...], seed: int, spec: str) -> Question:
 
 
 @pytest.mark.parametrize("spec", ["l0", "l1", "linf"])
-@pytest.mark.parametrize("layers", [(), (6,), (6, 5), (5, 4, 4)])
+@pytest.mark.parametrize("layers", [(), (6,), (6, 5), pytest.param((5, 4, 4), marks=pytest.mark.slow)])
 def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers: tuple[int, ...], spec: str) -> None:
     for seed in range(3):
         question = floats(layers, seed, spec)

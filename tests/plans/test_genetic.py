@@ -13,6 +13,7 @@ from tests.plans.test_search import planner_of
 pytest.importorskip("pymoo")
 
 
+@pytest.mark.slow
 def test_what_the_genetic_search_proposes_is_no_cheaper_than_the_proved_optimum() -> None:
     planner = planner_of(1)
     rows = frame_of(planner.space, np.random.default_rng(1), 30)

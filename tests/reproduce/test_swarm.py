@@ -137,7 +137,7 @@ def test_arrhythmia_has_the_features_that_the_paper_counts():
     assert sum(not feature.numeric for feature in space.features) == 85
 
 
-@pytest.mark.parametrize("case", [CASES[3], CASES[5]], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [pytest.param(CASES[3], marks=pytest.mark.slow), CASES[5]], ids=lambda case: case.name)
 def test_a_case_is_proved_and_searched(case):
     solved = solve(case, 60.0)
     if case.best is None:

@@ -12,8 +12,8 @@ import argparse
 import ast
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 

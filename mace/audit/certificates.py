@@ -31,7 +31,7 @@ from mace.certify.writer import Certificate, canonical, certificate, zipped
 from mace.errors import CertificateError
 from mace.proofs.check import known_model
 from mace.proofs.reader import MODEL, SharedModel
-from mace.tables.table import Ensemble, Formula, Table
+from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
     from mace.explain.answer import Answer
@@ -75,8 +75,7 @@ class Writer:
         """
         began = time.perf_counter()
         _ = self._digest, self._packed, self._known
-        if isinstance(self.table, Ensemble):
-            elaboration.warm()
+        elaboration.warm(self.table)
         return time.perf_counter() - began
 
     def of(self, answer: Answer) -> Certificate:

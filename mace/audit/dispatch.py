@@ -28,7 +28,6 @@ from mace.certify import elaboration
 from mace.compilers import extras
 from mace.errors import MaceError
 from mace.space.feature import Change
-from mace.tables.table import Ensemble
 
 MANY = 30  # rows: for fewer, each process may as well interpret
 
@@ -156,8 +155,8 @@ class Dispatch:
 
         at_once()
         self.task.explainer.ready(self.task.oracle)
-        if self.task.certificates is not None and isinstance(self.task.explainer.table, Ensemble):
-            elaboration.warm()
+        if self.task.certificates is not None:
+            elaboration.warm(self.task.explainer.table)
 
     def __enter__(self) -> Dispatch:
         return self

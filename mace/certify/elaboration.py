@@ -28,7 +28,7 @@ from mace.solve.ensembles.cuts import Array, tests_of
 from mace.solve.protocol import Found, Limits
 from mace.solve.warm import about_trees
 from mace.space.axes import GridAxis
-from mace.tables.table import Ensemble
+from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:
     from mace.solve.ensembles.pruning import Lists, Reached, Steps
@@ -75,11 +75,20 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     return Elaborated(_cuts(question, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]]))
 
 
-@cache
-def warm() -> None:
-    """Compile, or read from disk, what `of_trees` needs, once a process: whoever writes certificates within limits of
-    time does so before (see mace/solve/warm.py).
+def warm(table: Table) -> None:
+    """Compile, or read from disk, what writing certificates of such a model needs, once a process: whoever writes them
+    within limits of time does so before (see mace/solve/warm.py).
     """
+    if isinstance(table, Ensemble):
+        _trees()
+    elif isinstance(table, Network):
+        from mace.certify.networks import warm as layers
+
+        layers()
+
+
+@cache
+def _trees() -> None:
     from mace.solve.ensembles.prover import EnsembleOracle
 
     question = about_trees()

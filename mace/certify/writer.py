@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 FORMAT = 2
 
 # The last proof about a network is elaborated when it is checked, and written down soon after.
-_NETWORKS: Kept[tuple[Proof, tuple[list[int | None], Any]]] = Kept(1)
+_NETWORKS: Kept[tuple[Proof, list[list[Any]]]] = Kept(1)
 
 
 @dataclass(frozen=True)
@@ -423,16 +423,16 @@ def _elaborated(
     question: Question, lower: Fraction | None, proof: Proof, said: dict[str, Any], known: Any, deadline: Deadline
 ) -> tuple[list[int | None], list[list[Any]]]:
     """The cuts and the nodes of a certificate."""
-    nodes = [_node(node, question.model) for node in proof]
     if isinstance(question.model, Network):
         asked = (question.axes, question.columns, question.goal.decision, question.distance)
         # With the proof itself, whose id is then no other's.
         made = _NETWORKS.get(
             question.model,
             (id(proof), lower, *asked),
-            lambda: (proof, elaborated(said, nodes, known, lambda: deadline.look(WRITING))),
+            lambda: (proof, _of_network(question, lower, proof, said, known, deadline)),
         )
-        return made[1]
+        return [], made[1]
+    nodes = [node_text(node, question.model) for node in proof]
     found = of_trees(question, lower, proof, deadline)
     if found is None:
         return elaborated(said, nodes, known, lambda: deadline.look(WRITING))
@@ -447,6 +447,22 @@ def _elaborated(
     return found.cuts, written
 
 
+def _of_network(
+    question: Question, lower: Fraction | None, proof: Proof, said: dict[str, Any], known: Any, deadline: Deadline
+) -> list[list[Any]]:
+    """The nodes of a certificate about a network."""
+    from mace.certify.networks import of_network
+
+    def look() -> None:
+        deadline.look(WRITING)
+
+    def write(node: Node) -> list[Any]:
+        return node_text(node, question.model)
+
+    found = of_network(question, lower, proof, write, look)
+    return elaborated(said, [write(node) for node in proof], known, look)[1] if found is None else found
+
+
 def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
     place, roots = numbering(model).place, trees_of(model).roots
     return {
@@ -457,7 +473,7 @@ def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
     }
 
 
-def _node(node: Node, model: Table) -> list[Any]:
+def node_text(node: Node, model: Table) -> list[Any]:
     match node:
         case Split(axis=axis, at=at):
             return ["split", int(axis), int(at)]

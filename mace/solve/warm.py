@@ -84,13 +84,17 @@ def layers() -> None:
     """What every search of a network or linear model needs."""
     from mace.solve.networks.prover import NetworkOracle
 
+    NetworkOracle(about_layers()).ask(None, Limits())
+
+
+def about_layers() -> Question:
+    """A question about a network of two hidden units."""
     ones = np.array([[1.0, -1.0], [1.0, 1.0], [0.5, 0.0], [0.0, 1.0]])
     layers = (
         Layer(ones, np.array([-1.5, 0.25]), "relu"),
         Layer(np.array([[1.0], [-1.0]]), np.array([-0.1]), "identity"),
     )
-    question = _question(Network(layers, 4, "positive", (0, 1)))
-    NetworkOracle(question).ask(None, Limits())
+    return _question(Network(layers, 4, "positive", (0, 1)))
 
 
 def _question(model: Ensemble | Network) -> Question:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,15 +11,17 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 from mace.base.deadline import NEVER
-from mace.certify import elaboration, models, writer
+from mace.certify import elaboration, models, networks, writer
 from mace.certify.writer import Certificate, certificate
 from mace.explain.explainer import Explainer
+from mace.problem.proof import Bounds, Dual
 from mace.problem.question import Question
-from mace.proofs import convert
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Refuted, Reply
 from mace.space.feature import Feature
 from mace.space.space import Space
+from tests import reference
 from tests.oracles.small_ensembles import random_question
 
 
@@ -58,6 +61,32 @@ def test_both_roads_lead_to_certificates_of_the_same_claim_that_are_accepted(
     assert all(one == other for one, other in pairs if one is not None and other is not None)
 
 
+@pytest.mark.parametrize("seed", range(200, 210))
+def test_both_roads_of_a_network_lead_to_accepted_certificates_and_the_quick_one_says_fewer_bounds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = reference.random_question(seed, "network")
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert reply.proof is not None
+    # As if each leaf were one for which the prover had derived its bounds anew.
+    proof = [one for node in reply.proof for one in ([Bounds(), node] if isinstance(node, Dual) else [node])]
+    renewed = [one for place, one in enumerate(proof) if not (isinstance(one, Bounds) and proof[place - 1] == one)]
+    reply = replace(reply, proof=renewed)
+    quick = written(question, reply)
+    monkeypatch.setattr(networks, "of_network", lambda *_: None)
+    plain = written(question, replace(reply, proof=[*renewed]))
+    for made in (quick, plain):
+        verdict = made.check()
+        assert verdict.accepted, verdict.reason
+    assert ends(quick) <= ends(plain)
+
+
+def ends(made: Certificate) -> int:
+    """How many ends of hidden units a certificate says."""
+    said = [entry for node in made.data["proof"] if node[0] == "bounds" for entry in node[1:]]
+    return sum((below is not None) + (above is not None) for _, _, below, above in said)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_tests_are_numbered_as_a_checker_numbers_them(seed: int) -> None:
     from mace.proofs.kernel.ensembles import Ensemble
@@ -83,13 +112,13 @@ def test_a_model_is_written_once_for_all_its_certificates_and_who_changes_a_copy
 def test_a_proof_about_a_network_is_elaborated_once_for_the_check_before_the_answer_and_for_its_certificate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    calls = []
+    calls, of_network = [], networks.of_network
 
     def counted(*arguments: Any) -> Any:
         calls.append(arguments)
-        return convert.elaborated(*arguments)
+        return of_network(*arguments)
 
-    monkeypatch.setattr(writer, "elaborated", counted)
+    monkeypatch.setattr(networks, "of_network", counted)
     space = Space([Feature("a", "integer", 0, 9), Feature("b", "integer", 0, 9)])
     matrix = np.array([[a, b] for a in range(10) for b in range(10)])
     model = MLPClassifier((3,), max_iter=3000, random_state=0).fit(matrix, matrix.sum(axis=1) > 9)

@@ -61,19 +61,26 @@ from mace.certify import elaboration
 from mace.certify.writer import certificate
 from mace.solve.ensembles import pruning
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks import kernels
+from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits
-from tests.oracles.small_ensembles import random_question
+from mace.tables.table import Ensemble
+from tests.oracles.small_ensembles import random_question as random_ensemble
+from tests.reference import random_question
 
 def signatures():
-    return sorted((n, len(f.signatures)) for n, f in vars(pruning).items() if hasattr(f, "signatures"))
+    functions = [*vars(pruning).items(), *vars(kernels).items()]
+    return sorted((n, len(f.signatures)) for n, f in functions if hasattr(f, "signatures"))
 
-elaboration.warm()
+questions = [random_ensemble(seed) for seed in range(30)] + [random_question(seed, "network") for seed in range(8)]
+for kind in ({type(question.model): question.model for question in questions}).values():
+    elaboration.warm(kind)
 before = signatures()
 assert any(count for _, count in before)
 written = 0
-for seed in range(30):
-    question = random_question(seed)
-    reply = EnsembleOracle(question).ask(None, Limits.of(20.0))
+for question in questions:
+    oracle = EnsembleOracle(question) if isinstance(question.model, Ensemble) else NetworkOracle(question)
+    reply = oracle.ask(None, Limits.of(20.0))
     if reply.proof is None:
         continue
     found = isinstance(reply, Found)

@@ -121,8 +121,10 @@ def test_the_knapsack_is_never_below_a_point_that_it_may_hold(seed: int) -> None
     low, high = -rng.random(J), rng.random(J)
     jump, rate, change = rng.random(J) * rng.integers(0, 2), rng.random(J), np.zeros(J)
     k, budget = rng.normal(size=J), float(rng.random())
-    found = knapsack(k, budget, kind, first, count, low, high, np.ones(J, bool), jump, rate, change)
+    found, price = knapsack(k, budget, kind, first, count, low, high, np.ones(J, bool), jump, rate, change)
     for _ in range(200):
         x = rng.uniform(low, high) * (rng.random(J) < 0.6)
         if (np.where(x != 0, jump + rate * np.abs(x), 0.0)).sum() <= budget:
             assert k @ x <= found + 1e-9
+    more, _ = knapsack(k, budget + 1e-6, kind, first, count, low, high, np.ones(J, bool), jump, rate, change)
+    assert more - found <= price * 1e-6 + 1e-12

@@ -55,7 +55,7 @@ class Exact:
 
     def __init__(self, question: Question, numbers: Numbers) -> None:
         assert isinstance(question.model, Network) and isinstance(question.distance, Norm)
-        self.question, self.norm, self.parts = question, question.distance, numbers.parts
+        self.question, self.charges, self.parts = question, question.distance.charges, numbers.parts
         self.layers = question.model.layers
         self.columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
         for place, column in enumerate(question.columns):
@@ -86,7 +86,7 @@ class Exact:
         return found
 
     def _worth(self, j: int, index: int) -> Worth:
-        axis, charge = self.question.axes[j], self.norm.charges[j]
+        axis, charge = self.question.axes[j], self.charges[j]
         delta = axis.delta(index)
         part, peak = charge.part(delta), charge.top(delta)
         columns = []
@@ -139,7 +139,7 @@ class Exact:
         total = sum(filter(None, costs), Fraction(0))
         cut: list[Side] = []
         for j, (axis, side, index) in enumerate(zip(self.question.axes, box, least, strict=True)):
-            budget, charge = q - (total - costs[j] if costs[j] else total), self.norm.charges[j]
+            budget, charge = q - (total - costs[j] if costs[j] else total), self.charges[j]
 
             def close(index: int, j: int = j, budget: Fraction = budget) -> bool:
                 return self.worth(j, index).reach < budget
@@ -209,7 +209,7 @@ class Exact:
         gathered = [sum(map(mul, row, z)) for row in weights]
         sums: defaultdict[int, int] = defaultdict(int)  # by denominator; each times 2^-(scale + bits)
         for j, side in enumerate(inside):
-            share = multipliers.largest.get(j, Fraction(0)) * self.norm.charges[j].peak
+            share = multipliers.largest.get(j, Fraction(0)) * self.charges[j].peak
             mine = [gathered[place] for place, _ in self.columns[j]]
             above, below = self._axis(j, side, mine, scale + self.bits, share, q is not None)
             sums[below] += above

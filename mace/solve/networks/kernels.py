@@ -98,8 +98,9 @@ def cut(q: float, axes: Axes, hull: Hull) -> bool:
 def knapsack(
     k: Array, q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array,
     rate: Array, change: Array,
-) -> float:  # fmt: skip
-    """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget).
+) -> tuple[float, float]:  # fmt: skip
+    """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget), and the
+    price of the budget: what a little more of it would add, per unit.
 
     Long because it is called twice for every unit: named tuples would be taken apart, and axes called, each time.
     """
@@ -151,21 +152,24 @@ def knapsack(
     if q < 0.0:
         for i in range(n):
             value += gains[i]
-        return value
+        return value, 0.0
     left = max(left, 0.0)
     for i in np.argsort(ratio[:n]):
         if costs[i] <= left:
             value += gains[i]
             left -= costs[i]
         else:
-            value += gains[i] * (left / costs[i])
-            break
-    return value
+            return value + gains[i] * (left / costs[i]), -ratio[i]
+    return value, 0.0
 
 
 @compiled
-def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units) -> bool:
-    """Narrow the bounds of the hidden ReLUs in place (FORMAT.md, "Bounds of the hidden ReLUs"); False: no point."""
+def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Array, prices: Array) -> bool:
+    """Narrow the bounds of the hidden ReLUs in place (FORMAT.md, "Bounds of the hidden ReLUs"); False: no point.
+
+    wanted: (2, H, N) which ends are derived, lower and upper ones. prices: (2, H, N) of the budget q, for each derived
+            end; written here.
+    """
     kind, first, count, jump, rate, _, change, _, _ = axes
     lo, hi, on = hull
     W0, W, B, relu, size = net
@@ -177,8 +181,10 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units) -> bool:
         for unit in range(size[layer]):
             if L[layer, unit] >= 0.0 or U[layer, unit] <= 0.0:
                 continue
-            for side in range(2):
-                sign = 1.0 if side == 0 else -1.0
+            for end in range(2):
+                if not wanted[end, layer, unit]:
+                    continue
+                sign = -1.0 if end == 0 else 1.0
                 constant = sign * B[layer, unit]
                 if layer == 0:
                     k = sign * W0[:, unit]
@@ -201,8 +207,9 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units) -> bool:
                         if below > 0:
                             v = W[below] @ z
                     k = W0 @ z
-                found = constant + knapsack(k, q, kind, first, count, lo, hi, on, jump, rate, change)
-                if side == 0:
+                most, prices[end, layer, unit] = knapsack(k, q, kind, first, count, lo, hi, on, jump, rate, change)
+                found = constant + most
+                if end == 1:
                     U[layer, unit] = min(U[layer, unit], found + WIDER * (1.0 + abs(found)))
                 else:
                     L[layer, unit] = max(L[layer, unit], -found - WIDER * (1.0 + abs(found)))
@@ -294,6 +301,25 @@ def dual_bound(
                     best = min(best, cost + k[i])
         constant += best
     return constant
+
+
+@compiled
+def without_each(
+    ends: Array, before: Units, distance: bool, goal: Array, slope: Array, mu: Array, share: Array, C: Array,
+    than: Array, axes: Axes, net: Net, hull: Hull, units: Units,
+) -> Array:  # fmt: skip
+    """What multipliers prove (`dual_bound`) when one end of a hidden unit's bounds is as in `before`: for each of some
+    ends, shape (E, 3): 0 for the lower or 1 for the upper one, layer, unit.
+    """
+    found, none, weight = np.empty(len(ends)), np.full_like(slope, -1.0), np.empty_like(slope)
+    for e in range(len(ends)):
+        here, there = (units[0], before[0]) if ends[e, 0] == 0 else (units[1], before[1])
+        place = (ends[e, 1], ends[e, 2])
+        kept = here[place]
+        here[place] = there[place]
+        found[e] = dual_bound(distance, goal, none, mu, share, C, than, axes, net, hull, units, slope, weight)
+        here[place] = kept
+    return found
 
 
 class Simplex(NamedTuple):

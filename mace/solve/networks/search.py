@@ -54,6 +54,8 @@ class Search(Frame):
         self.radius, self.strict, self.gap = radius, strict, gap
         self.exact = Exact(question, self.numbers)
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
+        ends = (2, *self.numbers.net.B[1:].shape)
+        self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
         self.branching = Branching(self)
         self.best: Point | None = None
         # No distance is larger than this.
@@ -218,7 +220,7 @@ class Search(Frame):
 
     def derive(self, node: Node, q: float, units: Units) -> bool:
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
-        return bool(derive(q, *self.arrays, plain(node.hull), plain(units)))
+        return bool(derive(q, *self.arrays, plain(node.hull), plain(units), *self.ends))
 
     def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Relaxed:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own."""

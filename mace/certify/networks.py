@@ -1,0 +1,287 @@
+"""Elaborate a proof about a network for its certificate: how far axes reach, and the bounds of hidden units.
+
+In:  a question, the distance that is claimed, and the proof as the prover built it.
+Out: `proof` of proofs/FORMAT.md, 6, with its `near` nodes and what its `bounds` nodes say; None where this road does
+     not lead to the end.
+Promise: none is needed, since the checker verifies what is written. Boxes are cut by exact fractions; bounds are found
+in the prover's own arrays, where they are a little wider than a checker finds them.
+How: the prover derives every bound anew where a leaf does not close without. Most of them change nothing there. So only
+those are written without which the leaf would stay open: in the order of what each loses alone, as many are left out as
+the room between the leaf's bound and the claim allows. What leaves have from above is written once, at the root.
+The other road is `mace.proofs.convert`, which needs the statement alone and no compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mace.problem.proof import Bounds, Dual, Leaf, Node, Phase, Proof, Split
+from mace.problem.question import Question
+from mace.solve.networks.exact import Exact
+from mace.solve.networks.kernels import derive, dual_bound, plain, without_each
+from mace.solve.networks.model import Array, Units
+from mace.solve.networks.nodes import Frame
+from mace.solve.networks.nodes import Node as State
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Found, Limits
+from mace.solve.warm import about_layers
+from mace.solve.witnesses import Witnesses
+from mace.space.axes import Box
+
+# How far above the claim a leaf's bound has to stay where ends are left out, in floats, relative to 1 + claim: far more
+# than floats lose, so that it holds in exact arithmetic too.
+ROOM = 2.0**-20
+ROUNDS = 3  # of leaving ends out, as what several lose together is not what each loses alone
+NARROWER = 1e-9  # relative to 1 + its size: an end that moves by less is not written
+CROSSED = 1e-9  # by how much a lower end exceeds the upper one where there is no point for certain
+
+
+class Asked(NamedTuple):
+    """The multipliers of one part of the goal as `dual_bound` takes them; `given` tells which slopes are."""
+
+    goal: Array
+    given: Array
+    slope: Array
+    mu: Array
+    share: Array
+    C: Array
+    than: Array
+
+
+def of_network(
+    question: Question,
+    claim: Fraction | None,
+    proof: Proof,
+    write: Callable[[Node], list[Any]],
+    look: Callable[[], None],
+) -> list[list[Any]] | None:
+    """The nodes of a certificate about a network; None if the prover's arrays do not lead to the end of the proof.
+
+    claim: no point with the goal is nearer; None: there is none at all. write: a node without what is found here.
+    look:  called now and then; may raise.
+    """
+    made = Elaboration(question, claim)
+    made.near(made.root)
+    first, unbounded = len(made.nodes), made.root.units
+    made.root.units, prices = made.derived(made.root, made.everything)
+    if not made.walk(proof, write, look):
+        return None
+    kept = made.narrower(unbounded, made.root.units)
+    for layer in range(made.shape[1] - 1, 0, -1):
+        made.used[:, :layer] |= (made.used & kept)[:, layer].any()
+    return made.nodes[:first] + bounds_node(made.used & kept, prices) + made.nodes[first:]
+
+
+@cache
+def warm() -> None:
+    """Compile, or read from disk, what `of_network` needs beside what its prover does, once a process."""
+    question = about_layers()
+    found = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(found, Found)
+    assert found.proof is not None
+    # As if the prover had derived bounds anew for its first leaf.
+    leaf = next(place for place, node in enumerate(found.proof) if isinstance(node, Dual))
+    proof = [*found.proof[:leaf], Bounds(), *found.proof[leaf:]]
+    of_network(question, found.lower, proof, lambda _: [], lambda: None)
+
+
+class Derived(NamedTuple):
+    """Bounds of hidden units, and the price of distance that each end was found at, where it was looked for."""
+
+    units: Units
+    prices: Array
+
+
+class Elaboration:
+    """What is known of one proof. Ends of hidden units are arrays (2, H, N): lower and upper ones of H layers of N."""
+
+    def __init__(self, question: Question, claim: Fraction | None) -> None:
+        self.frame = Frame(Witnesses(question))
+        self.claim, self.numbers = claim, self.frame.numbers
+        self.exact = Exact(question, self.numbers)
+        self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
+        self.reach = -1.0 if claim is None else float(claim) * (1 + 1e-12)
+        self.shape = (2, *self.numbers.net.B[1:].shape)
+        self.everything = np.ones(self.shape, np.bool_)
+        self.used = np.zeros(self.shape, np.bool_)  # the ends that some leaf has from the root
+        self.nodes: list[list[Any]] = []
+        self.inside: Box | None = None  # the box that was cut to the ball last
+        self.root = self.frame.first_node()
+        self.root.units = Units(np.full(self.shape[1:], -1e300), np.full(self.shape[1:], 1e300), self.root.units.phase)
+
+    def walk(self, proof: Proof, write: Callable[[Node], list[Any]], look: Callable[[], None]) -> bool:
+        """Write the nodes of a proof, with what leaves need; False where this road does not lead to its end."""
+        todo, renewed = [self.root], False
+        for node in proof:
+            look()
+            if isinstance(node, Bounds):
+                renewed = True
+                continue
+            state = todo.pop()
+            if isinstance(node, Split | Phase):
+                if renewed:
+                    return False
+                todo += [self.frame.child(state, node, side) for side in (1, 0)]
+            elif isinstance(node, Dual) or renewed:
+                if not self.near(state):
+                    node = Leaf("distance")
+                else:
+                    asked = self.asked(node) if isinstance(node, Dual) else []
+                    self.nodes += self.leaf(state, asked, renewed)
+                renewed = False
+            self.nodes.append(write(node))
+        return not todo and not renewed
+
+    def near(self, state: State) -> bool:
+        """Cut a state's box to the ball, and say so; False if it has no point that is near enough."""
+        if self.claim is None or state.box is self.inside:
+            return True
+        box = self.exact.cut(state.box, self.claim)
+        if box is None:
+            return False
+        sides = [(j, side) for j, (side, old) in enumerate(zip(box, state.box, strict=True)) if side != old]
+        for j, side in sides:
+            self.frame.restrict(state, j, side)
+        if sides:
+            self.nodes.append(["near", *([j, list(side) if isinstance(side, tuple) else side] for j, side in sides)])
+        self.inside = state.box
+        return True
+
+    def derived(self, state: State, wanted: Array) -> Derived:
+        """A state's bounds, derived anew for its box, as far as they are wanted."""
+        found = Derived(Units(*map(np.copy, state.units)), np.zeros(self.shape))
+        derive(self.reach, *self.arrays, plain(state.hull), plain(found.units), wanted, found.prices)
+        return found
+
+    def narrower(self, old: Units, new: Units) -> Array:
+        """Which ends have moved."""
+        ends = np.stack([new.L, new.U])
+        return np.asarray(np.abs(ends - np.stack([old.L, old.U])) > NARROWER * (1 + np.abs(ends)))
+
+    # ------------------------------------------------------------------------------------------ leaves
+
+    def leaf(self, state: State, asked: list[Asked], renewed: bool) -> list[list[Any]]:
+        """The `bounds` node that a leaf needs, if any.
+
+        asked:   its multipliers; empty for the leaf `empty`. renewed: whether the prover derived bounds anew for it.
+        """
+        kept, known = np.zeros(self.shape, np.bool_), Derived(state.units, np.zeros(0))
+        if renewed and asked:
+            kept, known = self.needed(state, asked)
+        elif renewed:
+            known = self.derived(state, self.everything)
+            crossed = np.stack([known.units.L > known.units.U + CROSSED] * 2)
+            used = crossed | before(crossed)
+            kept = used & self.narrower(state.units, known.units)
+            self.used |= used & ~kept
+        if asked:
+            self.used |= (self.read(state, known.units, asked) | before(kept)) & ~kept
+        return bounds_node(kept, known.prices)
+
+    def asked(self, dual: Dual) -> list[Asked]:
+        """The multipliers of a leaf as arrays."""
+        peak, found = self.numbers.axes.peak, []
+        for part, known in zip(dual.parts, self.numbers.parts, strict=True):
+            slope, mu, share = np.zeros(self.shape[1:]), np.zeros(self.shape[1:]), np.zeros(len(peak))
+            for place, value in part.slopes.items():
+                slope[place] = float(value)
+            for place, value in part.phases.items():
+                mu[place] = float(value)
+            for j, value in part.largest.items():
+                share[j] = float(value)
+            given = np.zeros(self.shape[1:], np.bool_)
+            given[tuple(np.array([*part.slopes], np.int64).reshape(-1, 2).T)] = True
+            goal = np.array([float(q) for q in part.goal])
+            found.append(Asked(goal, given, slope, mu, share * peak, known.C, known.than))
+        return found
+
+    def needed(self, state: State, asked: list[Asked]) -> tuple[Array, Derived]:
+        """The ends that a leaf cannot do without, and its bounds with these alone."""
+        known = self.derived(state, self.everything)
+        kept = self.narrower(state.units, known.units)
+        now = self.proved(state, known.units, asked)
+        # Where there is less room than that to begin with, only what changes nothing is left out.
+        least = np.minimum(ROOM * (1 + float(self.claim or 0)), now)
+        for _ in range(ROUNDS):
+            ends = np.argwhere(kept)
+            room = (now - least)[:, None]
+            lost = np.maximum(now[:, None] - self.alone(state, known.units, ends, asked), 0.0)
+            order = np.argsort((lost / np.maximum(room, 1e-300)).max(axis=0), kind="stable")
+            count = int((np.cumsum(lost[:, order], axis=1) <= room).all(axis=0).sum())
+            while count:
+                fewer = kept.copy()
+                fewer[tuple(ends[order[:count]].T)] = False
+                tried = self.derived(state, fewer)
+                found = self.proved(state, tried.units, asked)
+                if (found >= least).all():
+                    kept, known, now = fewer, tried, found
+                    break
+                count //= 2
+            if not count:
+                break
+        return kept, known
+
+    def proved(self, state: State, units: Units, asked: list[Asked], weight: Array | None = None) -> Array:
+        """What each part's multipliers prove with these bounds, less the claim.
+
+        weight: takes the coefficients (H, N) of hidden units, of the last part.
+        """
+        none, into = np.full(self.shape[1:], -1.0), np.empty(self.shape[1:]) if weight is None else weight
+        found = [
+            dual_bound(
+                self.claim is not None, part.goal, none, part.mu, part.share, part.C, part.than, *self.arrays,
+                plain(state.hull), as_read(units, part), part.slope, into,
+            )
+            for part in asked
+        ]  # fmt: skip
+        return np.array(found) - float(self.claim or 0)
+
+    def alone(self, state: State, units: Units, ends: Array, asked: list[Asked]) -> Array:
+        """The same without each of some ends, shape (parts, ends)."""
+        found = [
+            without_each(
+                ends, as_read(state.units, part), self.claim is not None, part.goal, part.slope, part.mu, part.share,
+                part.C, part.than, *self.arrays, plain(state.hull), as_read(units, part),
+            )
+            for part in asked
+        ]  # fmt: skip
+        return np.array(found) - float(self.claim or 0)
+
+    def read(self, state: State, units: Units, asked: list[Asked]) -> Array:
+        """The ends that a leaf's bound depends on: those that decide a unit, or that a line above it goes through."""
+        weight, found = np.zeros(self.shape[1:]), np.zeros(self.shape, np.bool_)
+        off = units.U <= 0
+        for part in asked:
+            self.proved(state, units, [part], weight)
+            on = (as_read(units, part)[0] >= 0) & ~off
+            line = ~on & ~off & ((weight < 0) | (part.slope > 1))
+            found |= np.stack([on & (weight != 0) | line, off & ((weight < 0) | (part.slope > 0)) | line])
+        return found
+
+
+def as_read(units: Units, part: Asked) -> Units:
+    """The bounds as the rule reads them: a unit that is on and has a slope counts as one that may be off."""
+    return plain(units._replace(L=np.where(part.given & (units.L >= 0), -1e-300, units.L)))
+
+
+def before(ends: Array) -> Array:
+    """All ends of the layers before the last one of which there is an end: its bounds may depend on them."""
+    found = np.zeros_like(ends)
+    layers = np.flatnonzero(ends.any(axis=(0, 2)))
+    if len(layers):
+        found[:, : layers[-1]] = True
+    return found
+
+
+def bounds_node(ends: Array, prices: Array) -> list[list[Any]]:
+    """The node that says these ends, and the price of distance that each was found at; none if there are no ends."""
+    fields = [
+        [k, n, *(float(prices[end, k, n]).hex() if ends[end, k, n] else None for end in (0, 1))]
+        for k, n in np.argwhere(ends.any(axis=0)).tolist()
+    ]
+    return [["bounds", *fields]] if fields else []

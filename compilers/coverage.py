@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from mace.compilers import LIBRARIES, READERS
+from mace.compilers.library import FileType
 from mace.compilers.pipeline.steps import PARTS, STEPS
 
 _HEAD = """# What can be read
@@ -61,6 +62,23 @@ A `.json` of XGBoost's `dump_model` holds trees alone. It is read with what it l
 base_score=0.5 columns=a,b,c"` or `load_model(path, dump=...)`, and answers say so; splits on categories are refused.
 """
 
+_KINDS = """
+### {endings}
+
+Files of {name} are read as the standard says, without any program that scores them; where rounding, the order of a sum
+or a tie between classes could decide, no answer rests on it. Read are, by the names of the format:
+
+| kind of model | arithmetic | refused |
+|---|---|---|
+{read}
+
+and not:
+
+| kind of model | instead |
+|---|---|
+{unread}
+"""
+
 
 def table() -> str:
     """The whole document."""
@@ -88,7 +106,20 @@ def table() -> str:
         + "\n".join(steps)
         + "\n"
     )
-    return _HEAD + body + _FOOT.format(files=files, unread=binary)
+    return _HEAD + body + _FOOT.format(files=files, unread=binary) + "".join(map(_kinds, _of_many_programs()))
+
+
+def _of_many_programs() -> list[tuple[str, FileType]]:
+    """The types of files that many programs write, with the names of their formats."""
+    return [(library.name, kind) for library in LIBRARIES for kind in library.files if kind.models]
+
+
+def _kinds(one: tuple[str, FileType]) -> str:
+    name, kind = one
+    read = [f"| `{what}` | {found.precision} | {found.refused or '-'} |" for what, found in sorted(kind.models.items())]
+    unread = [f"| `{what}` | {instead} |" for what, instead in sorted(kind.unread.items())]
+    endings = " and ".join(f"`{ending}`" for ending in kind.endings)
+    return _KINDS.format(endings=endings, name=name, read="\n".join(read), unread="\n".join(unread))
 
 
 if __name__ == "__main__":

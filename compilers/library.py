@@ -61,12 +61,16 @@ class FileType:
     lacking: the endings of files that may lack what `load_model(dump=..)` says.
     holds:   whether the bytes of a file with such an ending are of this type, where another type has the ending too;
              None: it has all that no other says it holds.
+    models:  of a format of many programs, the kinds of models that are read, by the names that it gives them.
+    unread:  the kinds that are asked for and not read: what to do instead.
     """
 
     endings: tuple[str, ...]
     open: Callable[[Path, Opening], Any]
     lacking: tuple[str, ...] = ()
     holds: Callable[[bytes], bool] | None = None
+    models: Mapping[str, Reader] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ column and value. To an OptBinning scorecard, which looks up texts, it is a bin 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +104,10 @@ class Recoding:
             codes = column.cat.set_categories(known).cat.codes.to_numpy()
             out[:, place] = np.where(codes < 0, np.nan, codes)
         return out
+
+    def followed(self, columns: Sequence[Any]) -> list[Any]:
+        """The columns that leave it, as `mace.compilers.pipeline.steps.Traced`, of those that enter it."""
+        return list(columns)
 
     def on(self, space: Space) -> Recoding:
         """The same with the names of a space's features. Raises ModelError where it does not fit the space."""

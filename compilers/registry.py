@@ -23,6 +23,7 @@ from mace.compilers.model_file import ModelFile
 from mace.compilers.onnx.library import LIBRARY as ONNX
 from mace.compilers.optbinning.library import LIBRARY as OPTBINNING
 from mace.compilers.pipeline.steps import is_pipeline
+from mace.compilers.pmml.library import LIBRARY as PMML
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.library import LIBRARY as SKLEARN
@@ -32,7 +33,7 @@ from mace.compilers.xgboost.library import LIBRARY as XGBOOST
 from mace.errors import ModelError
 from mace.space.space import Space
 
-LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, INTERPRET, STATSMODELS, ONNX, OPTBINNING)
+LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, INTERPRET, STATSMODELS, ONNX, OPTBINNING, PMML)
 READERS: dict[str, Reader] = {path: reader for library in LIBRARIES for path, reader in library.readers.items()}
 FILE_TYPES: tuple[FileType, ...] = tuple(kind for library in LIBRARIES for kind in library.files)
 

@@ -252,7 +252,7 @@ def recoding(at: At) -> list[Traced]:
     """The numbers of categories, as LightGBM and XGBoost make them."""
     for place in at.step.places or ():
         _no_number(at, at.columns[place])
-    return list(at.columns)
+    return list(at.step.followed(at.columns))
 
 
 # Public class path -> what it does. As in READERS, a class may live anywhere inside the named package; a subclass

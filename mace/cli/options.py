@@ -68,7 +68,7 @@ class Trained:
         Path | None,
         typer.Option(
             "--model",
-            help="A model: .json or .ubj (XGBoost), .txt (LightGBM), .onnx, .skops, a .mace program, "
+            help="A model: .json or .ubj (XGBoost), .txt (LightGBM), .onnx, .pmml, .skops, a .mace program, "
             "or, with --trust-pickle, joblib or pickle.",
         ),
     ] = None

@@ -318,6 +318,36 @@ def _arrays(data: bytes, rng: Rng) -> bytes:
     return _members(data, rng, change)
 
 
+_TAG = re.compile(rb"<[^<>]*>")
+_ATTRIBUTE = re.compile(rb'([\w-]+)="([^"]*)"')
+
+
+def _elements(data: bytes, rng: Rng) -> bytes:
+    """Change, delete, double or move a tag of XML, or an attribute, or add what parsers have stumbled over."""
+    tags = list(_TAG.finditer(data))
+    one, other = pick(rng, tags), pick(rng, tags)
+    match int(rng.integers(20)):
+        case 0:
+            return data[: one.start()] + data[one.end() :]
+        case 1:
+            return data[: one.end()] + other[0] + data[one.end() :]
+        case 2:
+            return data[: one.start()] + other[0] + data[one.end() :]
+        case 3:
+            deep = int(rng.integers(1, 3000))
+            return data[: one.end()] + b"<Node>" * deep + b"</Node>" * deep + data[one.end() :]
+        case 4:
+            bomb = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+            return data.replace(b"<PMML", bomb + b"<PMML", 1) if rng.random() < 0.5 else data.replace(b"red", b"&b;")
+        case _:
+            found = list(_ATTRIBUTE.finditer(data))
+            place, source = pick(rng, found), pick(rng, found)
+            new = (
+                source[2] if rng.random() < 0.5 else str(pick(rng, (*EXTREMES, *ODD[3:11]))).encode("utf-8", "replace")
+            )
+            return data[: place.start(2)] + new + data[place.end(2) :]
+
+
 WITHIN: dict[str, tuple[Callable[[bytes, Rng], bytes], ...]] = {
     "json": (_json, of_numbers),
     "ubj": (_ubj,),
@@ -325,4 +355,5 @@ WITHIN: dict[str, tuple[Callable[[bytes, Rng], bytes], ...]] = {
     "onnx": (_onnx,),
     "skops": (_arrays, _schema),
     "catboost": (_json, of_numbers),
+    "pmml": (_elements, of_numbers),
 }

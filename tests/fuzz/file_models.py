@@ -229,7 +229,17 @@ def _skops(path: Path) -> Iterator[Honest]:
         yield _asked(name, path, frame, classes)
 
 
+def _pmml(path: Path) -> Iterator[Honest]:
+    from tests.compilers.pmml_files import SHAPES, SPACE
+
+    rows = pd.DataFrame({"a": [1, 8, 3, 4], "b": [0.5, 2.0, 0.0, 1.25], "k": ["red", "blue", "other", "green"]})
+    for name, make in SHAPES.items():
+        path.write_text(make(np.random.default_rng(3)), encoding="utf-8")
+        number = name in ("regression tree", "forest", "line", "scorecard")
+        yield Honest(name, path.read_bytes(), SPACE, rows, "0 <= y <= 1" if number else None)
+
+
 MAKERS: dict[str, Callable[[Path], Iterator[Honest]]] = {
     "json": _xgboost, "ubj": _xgboost, "txt": _lightgbm, "onnx": _onnx, "skops": _skops,
-    "catboost": _catboost,
+    "catboost": _catboost, "pmml": _pmml,
 }  # fmt: skip

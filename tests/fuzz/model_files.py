@@ -29,7 +29,7 @@ from typing import Any
 from tests.fuzz.file_edits import edited
 from tests.fuzz.file_models import Honest, honest_files
 
-FORMATS = ("json", "ubj", "txt", "onnx", "skops", "catboost")
+FORMATS = ("json", "ubj", "txt", "onnx", "skops", "catboost", "pmml")
 ENDINGS = {"catboost": "json"}  # of formats that are not called by it
 HANGS = 120.0
 """Seconds after which a file counts as hanging; one takes some milliseconds."""

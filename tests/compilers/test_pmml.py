@@ -1,0 +1,214 @@
+"""PMML: tables beside an evaluation of the standard, node by node; what is missing or invalid; what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mace
+from mace.compilers import load_model
+from mace.compilers.model_file import ModelFile
+from mace.compilers.pipeline.reader import CompiledPipeline, compile_raw
+from mace.errors import FileError, MaceError, ModelError
+from mace.space.feature import Feature
+from mace.space.space import Space
+from mace.tables.decide import class_of
+from mace.tables.table import Ensemble, Network, predicted
+from tests.compilers.pipelines import adversarial_rows, random_rows
+from tests.compilers.pmml_files import CLASSES, FIELDS, NUMBER, SHAPES, SPACE, TWO, file_of, schema
+
+
+def opened(text: str, folder: Path) -> ModelFile:
+    path = folder / "model.pmml"
+    path.write_text(text, encoding="utf-8")
+    model = load_model(path)
+    assert isinstance(model, ModelFile)
+    return model
+
+
+def compiled(text: str, folder: Path, space: Space = SPACE) -> CompiledPipeline:
+    found = compile_raw(opened(text, folder), space)
+    assert found is not None
+    return found
+
+
+def taken(found: CompiledPipeline, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that lack nothing that the model needs."""
+    needed = set()
+    for column in found.columns:
+        feature = found.space.features[column.feature]
+        known = column.missing is not None if column.values is None else len(column.values) == len(feature.levels)
+        needed |= set() if known else {feature.name}
+    return [row for row in rows if all(row[name] is not None for name in needed)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_table_says_what_the_standard_says(shape: str, tmp_path: Path) -> None:
+    for seed in range(2):
+        found = compiled(SHAPES[shape](np.random.default_rng(seed)), tmp_path)
+        table = found.table
+        assert isinstance(table, (Ensemble, Network))
+        rows = taken(found, [*random_rows(SPACE, 50), *adversarial_rows(found, 30)])
+        assert len(rows) > 20
+        for row, said in zip(rows, found.predict(found.frame(rows)).tolist(), strict=True):
+            seen = found.row(row)
+            if table.classes:
+                place = class_of(table, seen)
+                assert place is None or table.classes[place] == said
+            else:
+                assert float(predicted(table, table.scores(seen)[None, :])[0]) == pytest.approx(said, rel=1e-11)
+
+
+def test_an_answer_says_that_no_scorer_was_asked_and_has_a_certificate(tmp_path: Path) -> None:
+    model = opened(SHAPES["boosting"](np.random.default_rng(1)), tmp_path)
+    row = {"a": 1, "b": 0.5, "k": "red"}
+    found: Any = mace.explain(model, SPACE, row, timeout=20)
+    assert found.status == "optimal" and found.certificate is not None
+    assert any("no program that scores it was asked" in note for note in found.notes)
+
+
+def test_no_answer_rests_on_a_tie(tmp_path: Path) -> None:
+    def leaf(name: str, low: str, high: str) -> str:
+        return (
+            f'<TreeModel functionName="classification">{schema(True)}<Node score="{low}"><True/>'
+            f'<Node score="{low}"><SimplePredicate field="a" operator="lessThan" value="{name}"/></Node>'
+            f'<Node score="{high}"><True/></Node></Node></TreeModel>'
+        )
+
+    segments = "".join(f"<Segment><True/>{one}</Segment>" for one in (leaf("3", "no", "yes"), leaf("6", "no", "yes")))
+    model = (
+        f'<MiningModel functionName="classification">{schema()}<Segmentation multipleModelMethod="majorityVote">'
+        f"{segments}</Segmentation></MiningModel>"
+    )
+    found: Any = mace.explain(opened(file_of(model, target=TWO), tmp_path), SPACE_OF_A, {"a": 0}, goal="yes")
+    assert found.counterfactuals[0].values["a"] == 6  # from 3 on it is one vote against one
+    assert found.status == "optimal" and "doubt" in " ".join(found.notes)
+
+
+SPACE_OF_A = Space([Feature("a", "integer", 0, 9)])
+
+
+def one_field(body: str, *, strategy: str = "none", function: str = "regression") -> str:
+    return file_of(
+        f'<TreeModel functionName="{function}" missingValueStrategy="{strategy}">{schema()}{body}</TreeModel>',
+        target=NUMBER,
+    )
+
+
+LEVELS = (
+    '<Node id="1" score="9" defaultChild="3"><True/><Node id="2" score="1"><SimplePredicate field="b" '
+    'operator="lessThan" value="1"/></Node><Node id="3" score="2"><SimplePredicate field="b" operator="greaterOrEqual" '
+    'value="1"/></Node>{more}</Node>'
+)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "more", "said"),
+    [
+        ("lastPrediction", "", 9.0),
+        ("defaultChild", "", 2.0),
+        ("none", '<Node id="4" score="3"><True/></Node>', 3.0),
+        ("none", "", None),
+        ("nullPrediction", '<Node id="4" score="3"><True/></Node>', None),
+        ("weightedConfidence", "", None),
+    ],
+)
+def test_what_is_missing_goes_where_the_strategy_says(
+    strategy: str, more: str, said: float | None, tmp_path: Path
+) -> None:
+    space = Space([Feature("b", "real", 0.0, 2.0, step=0.25, missing=True)])
+    model = opened(one_field(LEVELS.format(more=more), strategy=strategy), tmp_path)
+    found = compile_raw(model, space)
+    assert found is not None
+    if said is None:
+        with pytest.raises(MaceError, match="missing"):
+            mace.explain(model, space, {"b": None}, goal="0 <= y <= 1")
+    else:
+        assert found.predict(found.frame([{"b": None}])).tolist() == [said]
+        assert predicted(found.table, found.table.scores(found.row({"b": None}))[None, :]).tolist() == [said]
+
+
+def test_values_that_are_not_valid_are_refused_or_treated_as_the_file_says(tmp_path: Path) -> None:
+    fields = FIELDS.replace(
+        '<DataField name="k" optype="categorical" dataType="string"/>',
+        '<DataField name="k" optype="categorical" dataType="string"><Value value="red"/><Value value="green"/>'
+        '<Value value="gone" property="missing"/></DataField>',
+    )
+    node = (
+        '<Node score="1"><True/><Node score="2"><SimplePredicate field="k" operator="equal" value="red"/></Node>'
+        '<Node score="3"><SimplePredicate field="k" operator="isMissing"/></Node><Node score="4"><True/></Node></Node>'
+    )
+
+    def tree(treated: str) -> str:
+        return file_of(
+            f'<TreeModel functionName="regression">{schema(k=treated)}{node}</TreeModel>', target=NUMBER, fields=fields
+        )
+
+    space = Space([Feature("k", "categorical", levels=["red", "green", "gone", "odd"])])
+    with pytest.raises(ModelError, match="'odd' is no valid value of `k`"):
+        compile_raw(opened(tree(""), tmp_path), space)
+    for treated, odd in (("asIs", 4.0), ("asMissing", 3.0)):
+        found = compiled(tree(f'invalidValueTreatment="{treated}"'), tmp_path, space)
+        rows = [{"k": name} for name in ("red", "green", "gone", "odd")]
+        assert found.predict(found.frame(rows)).tolist() == [2.0, 4.0, 3.0, odd]
+
+
+def test_numbers_of_single_precision_are_compared_in_it(tmp_path: Path) -> None:
+    fields = FIELDS.replace(
+        'name="b" optype="continuous" dataType="double"', 'name="b" optype="continuous" dataType="float"'
+    )
+    node = (
+        '<Node score="1"><True/><Node score="2"><SimplePredicate field="b" operator="lessOrEqual" value="0.1"/></Node>'
+        '<Node score="3"><True/></Node></Node>'
+    )
+    text = file_of(f'<TreeModel functionName="regression">{schema()}{node}</TreeModel>', target=NUMBER, fields=fields)
+    space = Space([Feature("b", "real", 0.0, 2.0)])
+    found = compiled(text, tmp_path, space)
+    edge = float(np.float32(0.1))
+    assert found.predict(found.frame([{"b": edge}, {"b": float(np.nextafter(np.float32(0.1), 2))}])).tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<PMML", "is no XML"),
+        ('<!DOCTYPE x [<!ENTITY a "a"><!ENTITY b "&a;&a;">]><PMML version="4.4">&b;</PMML>', "document type"),
+        ("<a>" * 5000, "nested deeper"),
+        ('<PMML version="3.2"/>', "no PMML of version 4"),
+        ('<PMML version="4.4"><NeuralNetwork/></PMML>', "a NeuralNetwork .* not supported"),
+        (file_of('<TreeModel functionName="clustering"/>'), "functionName = 'clustering'"),
+        (one_field('<Node><True/><Node score="x"><True/></Node></Node>'), "expected a number"),
+        (
+            one_field('<Node score="1"><SimplePredicate field="z" operator="equal" value="1"/></Node>'),
+            "`z`, which is not",
+        ),
+        (
+            one_field('<Node><CompoundPredicate booleanOperator="xor"><True/><False/></CompoundPredicate></Node>'),
+            "booleanOperator = 'xor'",
+        ),
+        (
+            one_field(
+                '<Node><True/><Node score="1"><SimplePredicate field="b" operator="lessThan" value="1"/></Node></Node>'
+            ),
+            "no prediction for some rows that lack nothing: those of some `b`",
+        ),
+        (SHAPES["scorecard"](np.random.default_rng(0)).replace("NormDiscrete", "Apply"), "a field derived by Apply"),
+        (SHAPES["line"](np.random.default_rng(0)).replace('coefficient="', 'exponent="2" coefficient="', 1), "a power"),
+    ],
+)
+def test_what_is_not_read_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises((ModelError, FileError), match=message):
+        compile_raw(opened(text, tmp_path), SPACE)
+
+
+def test_labels_are_of_the_type_of_the_target(tmp_path: Path) -> None:
+    target = (
+        '<DataField name="y" optype="categorical" dataType="integer"><Value value="0"/><Value value="1"/></DataField>'
+    )
+    text = SHAPES["logistic"](np.random.default_rng(3)).replace(TWO, target).replace(CLASSES, target)
+    text = text.replace('"yes"', '"1"').replace('"no"', '"0"')
+    if "maybe" not in text:
+        assert compiled(text, tmp_path).table.classes == (0, 1)

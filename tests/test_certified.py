@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 import mace
 from mace import Feature, Space
 from mace.base.deadline import Deadline
+from mace.certify import recheck as recheck_module
 from mace.certify.recheck import recheck
 from mace.certify.writer import certificate
 from mace.errors import CertificateError, MaceError
@@ -90,6 +92,19 @@ def test_a_refused_proof_of_a_network_bounds_nothing() -> None:
     recheck(bracket, question, Deadline.after(60.0))
     assert (bracket.status, bracket.lower, bracket.proof) == ("bounded", 0, None)
     assert "refused" in bracket.why
+
+
+def test_the_proof_about_a_linear_model_needs_no_reading_before_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    space = Space([Feature("x", "real", 0.0, 1.0), Feature("n", "integer", 0, 9), Feature("b", "binary")])
+    X = pd.DataFrame({"x": rng.random(60), "n": rng.integers(0, 10, 60), "b": rng.integers(0, 2, 60)})
+    model = LogisticRegression().fit(space.encode(X), X.x + X.n / 9 + rng.normal(size=60) / 3 > 1)
+    explainer = mace.Explainer(model, space)
+    with monkeypatch.context() as patched:
+        patched.setattr(recheck_module, "objection", lambda *_: pytest.fail("the checker was asked"))
+        answers = [explainer.explain(X.iloc[i]) for i in range(12)]
+    assert {answer.status for answer in answers} == {"optimal"}
+    assert all(answer.certificate.check().accepted for answer in answers)
 
 
 def test_a_search_that_ends_early_keeps_the_proof_of_what_it_refuted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ Out: the bracket as it was, or without the bound and the proof, and with the rea
 Promise: no answer is returned whose certificate the checker was seen to refuse, and none whose proof rests on floats
 that no checker has read.
 Why: the prover verifies each leaf in exact arithmetic, but with its own bounds of hidden units, which are a little
-wider than a checker's; and that a box is empty it may have from floats alone. A proof about trees holds no floats.
+wider than a checker's; and that a box is empty it may have from floats alone. A proof about trees holds no floats, nor
+does one about a linear model, which has no hidden units.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     if proof is None:
         return
     by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
-    if not by_floats and not isinstance(question.model, Network):
+    model = question.model
+    if not by_floats and not (isinstance(model, Network) and len(model.layers) > 1):
         return
     never = rule_of("false", question.space)
     kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)

@@ -162,8 +162,10 @@ def _level(run: _Run, priority: Priority) -> Searched:
         found = _inside(run, held, priority)
         if found is not None:
             return found
-    question = run.limited(replace(run.question, distance=priority.of), run.held)
-    return run.search.one(question, run.asking, run.limits, run.best)
+    question = run.question
+    if priority.of is not question.distance:
+        question = replace(question, distance=priority.of)
+    return run.search.one(run.limited(question, run.held), run.asking, run.limits, run.best)
 
 
 # ---------------------------------------------------------------------------------------------- in the first ball

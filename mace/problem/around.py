@@ -24,6 +24,8 @@ from mace.space.space import Space
 if TYPE_CHECKING:
     from mace.language import Program
 
+REMEMBERED = 64  # points of a question
+
 
 class Around:
     """What is known of points without a model; the fields are those of `Question` and `Place`."""
@@ -46,6 +48,19 @@ class Around:
 
     def distance_of(self, point: Point) -> Fraction:
         """The exact distance of a point from the start, or from the nearest of the rows that count."""
+        found = self._distances.get(point)
+        if found is None:
+            if len(self._distances) >= REMEMBERED:
+                self._distances.clear()
+            found = self._distances[point] = self._distance_of(point)
+        return found
+
+    @cached_property
+    def _distances(self) -> dict[Point, Fraction]:
+        """Distances that were worked out last: search, driver and answer all ask for those of the same few points."""
+        return {}
+
+    def _distance_of(self, point: Point) -> Fraction:
         match self.distance:
             case Norm():
                 return self.distance.of(self.deltas(point))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -75,7 +75,7 @@ class Charged(NamedTuple):
         return np.asarray(self.part.sum(axis=1) + self.top.max(axis=1, initial=0.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Norm:
     """A mixture of l0, l1 and linf over J features; `weights` has one entry per feature, all >= 0."""
 
@@ -99,15 +99,18 @@ class Norm:
         once, slope, top = np.array([[nearest(part) for part in charge] for charge in self.charges]).T
         return Charged(once * (deltas > 0) + slope * deltas, top * deltas)
 
-    @property
+    @cached_property
     def charges(self) -> tuple[Charge, ...]:
         """What it charges each feature."""
-        return _charges(self)
+        return tuple(Charge(weight * self.alpha, weight * self.beta, weight * self.gamma) for weight in self.weights)
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.alpha, self.beta, self.gamma, self.weights))  # no text: its hash differs between processes
 
-@lru_cache(maxsize=64)
-def _charges(norm: Norm) -> tuple[Charge, ...]:
-    return tuple(Charge(weight * norm.alpha, weight * norm.beta, weight * norm.gamma) for weight in norm.weights)
+    def __hash__(self) -> int:
+        """Worked out once: what is kept by a norm is looked up many times an answer."""
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)

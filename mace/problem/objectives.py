@@ -343,7 +343,8 @@ def bounded(question: Question, distance: Distance, most: Fraction, *, strict: b
 
 def value_of(question: Question, distance: Distance, point: Point) -> Fraction:
     """What a distance other than the question's own is at a point."""
-    return replace(question, distance=distance).distance_of(point)
+    asked = question if distance is question.distance else replace(question, distance=distance)
+    return asked.distance_of(point)
 
 
 def _limited(distance: DistanceProgram, question: Question, most: Fraction, *, strict: bool) -> Rule:

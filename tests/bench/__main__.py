@@ -3,7 +3,18 @@
 import subprocess
 import sys
 
-TABLES = ("ensembles", "breast_cancer", "networks", "against_z3", "smt", "boosters", "real_data", "audit", "limits")
+TABLES = (
+    "answers",
+    "ensembles",
+    "breast_cancer",
+    "networks",
+    "against_z3",
+    "smt",
+    "boosters",
+    "real_data",
+    "audit",
+    "limits",
+)
 
 
 def main() -> None:

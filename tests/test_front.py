@@ -86,6 +86,37 @@ def test_a_front_is_that_of_enumeration(name: str, names: tuple[str, ...]) -> No
     assert all(cell.level.certificate.check().accepted for cell in found.empty)
 
 
+def test_a_point_found_in_one_zone_hides_none_in_another_where_the_first_objective_is_less() -> None:
+    space = Space(
+        [
+            Feature("a", "categorical", levels=["x", "y", "z"], encoding="codes"),
+            Feature("b", "real", 0, 0.4, step="0.1"),
+            Feature("c", "integer", 1, 2),
+            Feature("d", "ordinal", levels=["p", "q", "r", "s"]),
+        ]
+    )
+    rows = pd.DataFrame(
+        list(itertools.product("xyz", (0, 0.1, 0.2, 0.3, 0.4), (1, 2), "pqrs")), columns=["a", "b", "c", "d"]
+    )
+    model = DecisionTreeClassifier(random_state=0).fit(space.encode(rows), rows.c == 1)
+    there = pd.DataFrame(
+        {"a": list("yyzzz"), "b": [0.0, 0.2, 0.1, 0.1, 0.3], "c": 1, "d": list("pqrrr")}, columns=list(rows)
+    )
+    row, good = pd.Series({"a": "z", "b": 0.2, "c": 2, "d": "p"}), rows[rows.c == 1]
+
+    def far(one: Any) -> pd.Series[Any]:
+        ranks = abs(good.d.map("pqrs".index) - "pqrs".index(one.d)) / 3
+        return ((good.a != one.a) + abs(good.b - one.b) / 0.4 + abs(good.c - one.c) + ranks) / 4
+
+    changes = (good.a != row.a).astype(float) + (good.b != row.b) + (good.c != row.c) + (good.d != row.d)
+    near = pd.concat([far(one) for _, one in there.iterrows()], axis=1).min(axis=1)
+    expected = unbeaten(pd.DataFrame({"changes": changes, "near": near, "l1": far(row)}).to_numpy(dtype=np.float64))
+    names = ["changes", "plausibility", "l1"]
+    found = mace.front(model, space, row, goal=True, objectives=names, background=there)
+    assert found.status == "optimal" and len(expected) > 3
+    assert {tuple(round(point.objectives[one], 9) for one in names) for point in found.points} == expected
+
+
 def test_a_front_is_shown_in_four_ways() -> None:
     mpl.use("Agg")
     model = fitted("forest", 4)

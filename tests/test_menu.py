@@ -202,6 +202,7 @@ def test_a_row_with_the_goal_needs_no_change():
     menu = explainer.menu(row_of(place), goal=1)
     assert [way.features for way in menu.ways] == [()] and not menu.cannot
     assert menu.sentences() == ["Nothing has to change: the decision is approved already."]
+    assert menu.ways[0].box is None and "Nothing has to change" in str(menu) and "<table>" in menu._repr_html_()
 
 
 def test_what_a_time_limit_leaves_open_is_undecided():

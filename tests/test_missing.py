@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.errors import ModelError, RowError, SpaceError
+from mace.errors import CertificateError, ModelError, RowError, SpaceError
 from mace.explain.explainer import Explainer
 from mace.space.axes import GridAxis, LevelAxis
 from mace.space.feature import Feature
@@ -53,6 +53,20 @@ def nearest(explainer: Explainer, row: Any) -> tuple[Fraction | None, int]:
     said: Any = explainer.model.predict(frame)  # type: ignore[attr-defined]
     found = [question.distance_of(p) for p, label in zip(points, said.tolist(), strict=True) if label != decision]
     return min(found, default=None), len(points)
+
+
+def test_a_menu_that_holds_a_missing_value_has_no_certificate_that_no_checker_reads() -> None:
+    X, y = table(3)
+    model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5, random_state=0).fit(X, y)
+    lacking = X[X.a.isna() & (model.predict(X) == 0)].iloc[0]
+    menu = mace.Explainer(model, space_of("fill")).menu(lacking, goal=1, safe=False)
+    held = [answer for answer in menu.proofs() if any("is held missing" in note for note in answer.notes)]
+    assert held and len(held) < len(list(menu.proofs()))
+    for answer in menu.proofs():
+        if answer not in held:
+            assert answer.certificate.check().accepted
+    with pytest.raises(CertificateError, match="is held missing"):
+        _ = held[0].certificate
 
 
 def fits() -> dict[str, Any]:

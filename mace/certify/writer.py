@@ -133,6 +133,8 @@ def certifiable(question: Question) -> str | None:
                 if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
                     return "a tree tests a number as if it were a category"
     for axis in question.axes:
+        if isinstance(axis, GridAxis) and axis.last < axis.lower:
+            return f"`{axis.name}` is held missing, and the checker knows no number without a value"
         if isinstance(question.model, Network) and isinstance(axis, GridAxis) and axis.missing is not None:
             return f"`{axis.name}` may be missing or not, before a network"
     for column, axis in ((column, question.axes[column.feature]) for column in question.columns):

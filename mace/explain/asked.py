@@ -10,7 +10,8 @@ from mace.explain.asking import Asking
 from mace.explain.assemble import counterfactual_of
 from mace.explain.levels import by_priority
 from mace.explain.search import Search, Searched
-from mace.problem.objectives import Priority
+from mace.problem.distance import Distance
+from mace.problem.objectives import Priority, Shortfall
 from mace.problem.question import Question
 from mace.solve.protocol import Limits
 from mace.space.axes import Point
@@ -32,6 +33,10 @@ class AskedRow:
     def solve_within(self, question: Question, priorities: Sequence[Priority], limits: Limits) -> Searched:
         """The same, within limits of its own."""
         return by_priority(self.search, question, priorities, self.asking, limits)
+
+    def located(self, of: Distance | Shortfall) -> Distance | Shortfall:
+        """An objective; the distance to the nearest background row with these rows."""
+        return of if isinstance(of, Shortfall) else self.search.located(self.question, of)
 
     def shown(self, found: Searched) -> Counterfactual:
         """The point that was found."""

@@ -5,7 +5,8 @@ Out: a `Front`: its points, and the cells that were proved to be empty.
 Promise: where the status is "optimal", every allowed point with the goal is at least as large in every objective as one
 of the points. A point's certificates say that nothing below it has the goal; an empty cell's, that nothing in it has.
 How: the objective with many values is minimised, then the others, in the zone below bounds on the others; the point
-found cuts the zones that hold it into smaller ones, until all are empty.
+found cuts its zone into smaller ones, until all are empty. It cuts another zone that holds it, too, where the first
+objective is proved to be no smaller there; elsewhere something else may come first.
 Source: Klamroth, Lacour, Vanderpooten 2015, "On the representation of the search region in multi-objective
 optimization".
 """
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.deadline import Deadline, now
 from mace.base.exact import nearest
@@ -35,13 +36,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.explainer import Explainer, GoalSpec
+    from mace.explain.search import Searched
     from mace.problem.exclusions import Avoid
     from mace.problem.question import Question
     from mace.space.axes import Point
     from mace.space.space import Space
 
 MOST_POINTS = 100
-Zone = tuple[Fraction | None, ...]  # what each objective but the first stays below; None for no bound
+Bounds = tuple[Fraction | None, ...]  # what each objective but the first stays below; None for no bound
+
+
+class Zone(NamedTuple):
+    """Where points are looked for: below `bounds`, where the first objective is proved to be at least `least`."""
+
+    bounds: Bounds
+    least: Fraction
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,10 @@ class FrontPoint:
 
 @dataclass(frozen=True)
 class EmptyCell:
-    """Nothing allowed that has the goal is below all of these: `level.certificate` proves it."""
+    """Nothing allowed that has the goal is below all of these: `level.certificate` proves it.
+
+    Where a point was found again, within other bounds than before, it is below the first objective, too.
+    """
 
     below: dict[str, float]
     level: Level
@@ -169,6 +181,7 @@ def front_of(
     began = now()
     priorities = _ordered(explainer.priorities)
     asked = explainer.asked(row, goal, most_changes, oracle, deadline, memory_mb)
+    priorities = tuple(one._replace(of=asked.located(one.of)) for one in priorities)
     search = _Fronting(asked.question, priorities)
     said: dict[str, None] = {}
     refused: list[Avoid] = []
@@ -180,7 +193,7 @@ def front_of(
         said |= dict.fromkeys(filter(None, [found.note]))
         refused += found.bracket.refused
         if found.bracket.point is not None:
-            search.take(zone, found.bracket.point, found.levels, asked.shown(found))
+            search.take(zone, found, asked.shown(found))
         elif found.bracket.status == "infeasible":
             search.close(zone, found.levels[0])
         else:
@@ -190,8 +203,8 @@ def front_of(
     asked.settle(at)
     about = asked.question
     notes = [*said, *doubts(about, at, refused, asked.search.judge), *missing.notes(about), *explainer.assumed]
-    open_ = next((f"{le.name}: {le.why}" for p in points for le in p.levels if le.status != "optimal"), search.why)
-    status: Status = "bounded" if open_ and points else "unknown" if open_ else "optimal" if points else "infeasible"
+    left = bool(search.why)
+    status: Status = "bounded" if left and points else "unknown" if left else "optimal" if points else "infeasible"
     names = tuple(priority.name for priority in explainer.priorities)
     return Front(
         status,
@@ -200,7 +213,7 @@ def front_of(
         names,
         about.values(about.start),
         about.goal.text,
-        open_,
+        search.why,
         now() - began,
         about.space,
         notes,
@@ -227,49 +240,68 @@ class _Fronting:
 
     def __init__(self, question: Question, priorities: tuple[Priority, ...]) -> None:
         self.question, self.priorities = question, priorities
-        self.zones: list[Zone] = [(None,) * (len(priorities) - 1)]
+        self.zones = [Zone((None,) * (len(priorities) - 1), Fraction(0))]
+        self.values: list[tuple[Fraction, ...]] = []  # of each point, every objective
         self.points: list[tuple[FrontPoint, Point]] = []
         self.empty: list[EmptyCell] = []
-        self.why = ""
+        self.why = ""  # what ended the search, or left a level open
 
     def next(self) -> Zone | None:
-        """The next open zone."""
-        return self.zones.pop() if self.zones else None
+        """The next open zone: the one in which the first objective may be least."""
+        if not self.zones:
+            return None
+        return self.zones.pop(min(range(len(self.zones)), key=lambda place: self.zones[place].least))
 
     def distances(self) -> Iterator[tuple[Priority, Distance]]:
-        """The objectives that bound zones."""
-        for priority in self.priorities[1:]:
+        """All objectives, the first one and those that bound zones."""
+        for priority in self.priorities:
             assert not isinstance(priority.of, Shortfall)
             yield priority, priority.of
 
     def inside(self, zone: Zone) -> Question:
         """The question about a zone."""
         question = self.question
-        for (_, distance), bound in zip(self.distances(), zone, strict=True):
+        for (_, distance), bound in zip(self.distances(), (None, *zone.bounds), strict=True):
             if bound is not None:
                 question = bounded(question, distance, bound, strict=True)
         return question
 
     def below(self, zone: Zone) -> dict[str, float]:
         """A zone's bounds, in people's units."""
-        pairs = zip(self.distances(), zone, strict=True)
+        pairs = zip(self.distances(), (None, *zone.bounds), strict=True)
         return {one.name: nearest(bound * one.unit) for (one, _), bound in pairs if bound is not None}
 
-    def take(self, zone: Zone, at: Point, levels: Sequence[Level], shown: Counterfactual) -> None:
-        """Keep a point, and cut all zones that hold it."""
-        self.points.append((FrontPoint(shown, tuple(levels), self.below(zone)), at))
-        values = [value_of(self.question, distance, at) for _, distance in self.distances()]
+    def take(self, zone: Zone, found: Searched, shown: Counterfactual) -> None:
+        """Keep a point, if none is known that is as small in every objective, and cut all zones that it leaves no more.
+
+        A bound on the first objective of a zone holds for all of its parts.
+        """
+        at, first = found.bracket.point, found.levels[0]
+        open_ = (f"{level.name}: {level.why or level.status}" for level in found.levels if level.status != "optimal")
+        self.why = self.why or next(open_, "")
+        assert at is not None
+        values = tuple(value_of(self.question, distance, at) for _, distance in self.distances())
+        least = max(zone.least, first.exact_lower_bound / self.priorities[0].unit)
+        if not any(all(a <= b for a, b in zip(known, values, strict=True)) for known in self.values):
+            self.points.append((FrontPoint(shown, found.levels, self.below(zone)), at))
+            self.values.append(values)
+        elif least > 0:
+            below = {self.priorities[0].name: first.lower_bound, **self.below(zone)}
+            self.empty.append(EmptyCell(below, first))
         cut: list[Zone] = []
-        for one in [*self.zones, zone]:
-            if not all(bound is None or value < bound for value, bound in zip(values, one, strict=True)):
+        for one in [*self.zones, zone._replace(least=least)]:
+            holds = all(b is None or value < b for value, b in zip(values[1:], one.bounds, strict=True))
+            if not holds or one.least < least:  # there something may have less of the first objective
                 cut.append(one)
                 continue
             # Nothing is less than 0.
-            cut += [(*one[:k], value, *one[k + 1 :]) for k, value in enumerate(values) if value > 0]
+            for k, value in enumerate(values[1:]):
+                if value > 0:
+                    cut.append(one._replace(bounds=(*one.bounds[:k], value, *one.bounds[k + 1 :])))
         self.zones = [
             one
             for place, one in enumerate(cut)
-            if not any(_within(one, other) and (one != other or k < place) for k, other in enumerate(cut) if k != place)
+            if not any(_within(one, other, earlier=k < place) for k, other in enumerate(cut) if k != place)
         ]
 
     def close(self, zone: Zone, level: Level) -> None:
@@ -277,9 +309,11 @@ class _Fronting:
         self.empty.append(EmptyCell(self.below(zone), level))
 
 
-def _within(one: Zone, other: Zone) -> bool:
-    """Whether a zone lies in another one."""
-    return all(b is None or a is not None and a <= b for a, b in zip(one, other, strict=True))
+def _within(one: Zone, other: Zone, *, earlier: bool) -> bool:
+    """Whether a zone lies in another one; of two that are the same, in the one of which more is known."""
+    if one.bounds == other.bounds:
+        return other.least > one.least or other.least == one.least and earlier
+    return all(b is None or a is not None and a <= b for a, b in zip(one.bounds, other.bounds, strict=True))
 
 
 __all__ = ["EmptyCell", "Front", "FrontPoint", "front", "front_of"]

@@ -255,8 +255,10 @@ class _Menus:
             notes.append(error.message)
             return way
         places = [self.names.index(name) for name in way.features if name in way.answer.counterfactuals[0].changes]
+        if not places:
+            return way
         box = around.box(places)
         if len(places) == 1:
-            return way if box is None else replace(way, box=box, ranges={way.features[0]: box})
+            return way if box is None else replace(way, box=box, ranges={self.names[places[0]]: box})
         ranges = {self.names[j]: around.box([j]) for j in places}
         return replace(way, box=box, ranges={name: one for name, one in ranges.items() if one is not None})

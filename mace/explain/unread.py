@@ -32,7 +32,7 @@ from mace.explain.search import exclusion
 from mace.explain.settings import GoalSpec
 from mace.problem.around import Place
 from mace.problem.goal_text import parse, wanted
-from mace.problem.goals import Value
+from mace.problem.goals import Margin, Probability, Value
 from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance
 from mace.problem.programs import rule_of
@@ -204,6 +204,15 @@ class _Search:
             )
         classes = self._classes(goal, decision)
         spec = wanted(goal, classes, decision, self.unread.space.decisions)
+        if isinstance(spec, Margin) and spec.in_score:
+            raise GoalError(
+                f"`{spec}`: the scores of a model that is only asked are not known", hint="Ask for a class."
+            )
+        if isinstance(spec, (Probability, Margin)) and box.probabilities is None:
+            raise GoalError(
+                f"`{spec}` is about probabilities, which the {box.name} does not give",
+                hint="Give mace.BlackBox(.., probabilities=function).",
+            )
         return GoalAim(spec, classes, confidence), str(spec)
 
     def _classes(self, goal: GoalSpec, decision: Any) -> tuple[Label, ...]:

@@ -144,5 +144,5 @@ def _numbers(said: NDArray[Any], box: BlackBox) -> Floats:
     """Answers as numbers."""
     try:
         return said.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise GoalError(f"the goal is about a number, and the {box.name} said {short(said.tolist()[0])}") from None

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     pass
 
 Ask = Callable[[Any], Any]
+LABELS = (str, bytes, bool, int, float, np.generic)
+CLOSE_TO = 1e-6  # how far probabilities may lie beyond 0 and 1, by their rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +160,16 @@ class Calls:
                 f"`probabilities` of the {self.box.name} gave an array of shape {found.shape} for {len(rows)} rows and "
                 f"{len(classes or ())} classes"
             )
-        return found.astype(np.float64)
+        numbers = self._numbers(found, "probabilities")
+        if ((numbers < -CLOSE_TO) | (numbers > 1 + CLOSE_TO)).any():
+            raise ModelError(f"`probabilities` of the {self.box.name} gave numbers outside of 0..1")
+        return numbers
 
     def confidences(self, rows: Floats) -> Floats:
         """How sure each output is, shape (rows, outputs)."""
         assert self.box.confidence is not None
-        found = self._call(self.box.confidence, "confidence", rows).astype(np.float64)
-        return found.reshape(len(rows), -1)
+        found = self._call(self.box.confidence, "confidence", rows)
+        return self._numbers(found, "confidence").reshape(len(rows), -1)
 
     def _call(self, ask: Ask, name: str, rows: Floats) -> NDArray[Any]:
         """One call, made again where it fails on the way."""
@@ -205,15 +210,25 @@ class Calls:
             )
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
-        odd = found != found if found.dtype.kind in "fcO" else np.zeros(found.shape, dtype=np.bool_)
-        none = np.array([cell is None for cell in found.ravel().tolist()], dtype=np.bool_).reshape(found.shape)
-        if (odd | none).any():
-            place = int(np.flatnonzero((odd | none).reshape(count, -1).any(axis=1))[0])
+        for place, cell in enumerate(found.ravel().tolist()):
+            if isinstance(cell, LABELS) and cell == cell:
+                continue
+            none = cell is None or isinstance(cell, float) or type(cell).__name__ in ("NAType", "NaTType")
             raise ModelError(
-                f"`{name}` of the {self.box.name} gave NaN or None for a row",
-                shown=str(self.chart.values(self._last[place : place + 1])[0]),
+                f"`{name}` of the {self.box.name} gave {'NaN or None' if none else short(cell)} for a row",
+                shown=str(self.chart.values(self._last[place // (found.size // count)][None])[0]),
+                hint="" if none else "An answer is a text, a number or a truth.",
             )
         return found
+
+    def _numbers(self, found: NDArray[Any], name: str) -> Floats:
+        """What must be numbers."""
+        try:
+            return found.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(
+                f"`{name}` of the {self.box.name} gave {short(found.ravel()[0])}, which is no number"
+            ) from None
 
     def _given(self, rows: Floats) -> Any:
         """Rows as the functions take them."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeAlias
@@ -109,6 +110,17 @@ class Effort:
             raise MaceError(f"the number of steps must be at least 1, got {self.steps}")
 
 
+@contextmanager
+def _spoken_for(proposer: Proposer) -> Iterator[None]:
+    """What a proposer raises, which may be anybody's, in words."""
+    try:
+        yield
+    except (MaceError, ExhaustedError, StopIteration, MemoryError):
+        raise
+    except Exception as error:
+        raise MaceError(f"the proposer {proposer.name!r} raised {type(error).__name__}: {error}") from error
+
+
 class Run:
     """One run of a proposer; iterate over it for what it finds.
 
@@ -128,7 +140,9 @@ class Run:
     ) -> None:
         if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
             raise MaceError(f"random_state must be a whole number >= 0, got {short(random_state)}")
-        if (reason := proposer.refusal(task)) is not None:
+        with _spoken_for(proposer):
+            reason = proposer.refusal(task)
+        if reason is not None:
             raise MaceError(f"the proposer {proposer.name!r} does not take this question: {reason}")
         self.proposer, self.task, self.effort, self.best = proposer, task, effort, best
         self.random_state, self.confirm = random_state, confirm
@@ -138,9 +152,13 @@ class Run:
     def __iter__(self) -> Iterator[Proposal]:
         began = time.perf_counter()
         chart = self.task.chart
-        batches = self.proposer.batches(self.task, np.random.default_rng(self.random_state))
+        with _spoken_for(self.proposer):
+            batches = self.proposer.batches(self.task, np.random.default_rng(self.random_state))
+            if not isinstance(batches, Generator):
+                raise TypeError(f"`batches` is no generator, it gave {short(batches)}")
         try:
-            rows = chart.snap(next(batches))
+            with _spoken_for(self.proposer):
+                rows = chart.snap(next(batches))
             while not self._ended() and self.best > PERFECT:
                 self.steps += 1
                 scores = self.scores(rows)
@@ -149,7 +167,8 @@ class Run:
                     self.best, point = scores.at(place), chart.point(rows[place])
                     distance, seconds = self.task.place.distance_of(point), time.perf_counter() - began
                     yield Proposal(point, self.best, distance, self.steps, self.task.asked.calls, seconds)
-                rows = chart.snap(batches.send(scores))
+                with _spoken_for(self.proposer):
+                    rows = chart.snap(batches.send(scores))
         except StopIteration as end:
             self.why = self.task.asked.why if self.task.asked.lacking else ""
             if end.value is not None:

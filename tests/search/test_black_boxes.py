@@ -265,6 +265,10 @@ def test_a_constrained_feature_changes_only_where_it_must() -> None:
         (lambda rows: rows.nothing, "raised AttributeError for 1 rows"),
         (lambda rows: [[1], [1, 2]], "gave lists of different lengths"),
         (lambda rows: np.zeros((len(rows), 2)), "has 2 outputs"),
+        (lambda rows: [{"late": 1}] * len(rows), "gave {'late': 1} for a row"),
+        (lambda rows: [np.zeros(2), None][:1] * len(rows), "has 2 outputs"),
+        (lambda rows: sums(rows) + 1j, "for a row"),
+        (lambda rows: [10**400] * len(rows), "the goal is about a number"),
         (lambda rows: ["late"] * len(rows), "is no goal|not a class|no other class"),
     ],
 )
@@ -290,6 +294,8 @@ def test_what_a_function_gets_wrong_is_one_message(predict: Any, words: str) -> 
         ({"random_state": "x"}, "random_state must be a whole number"),
         ({"goal": mace.Targets({"y": 1}, confidence=0.5)}, "the goal asks for confidence"),
         ({"goal": 5}, "not a class"),
+        ({"goal": "p(True) >= 0.5"}, "about probabilities, which the near_500 does not give"),
+        ({"goal": "True by 0.5 in score"}, "scores of a model that is only asked are not known"),
     ],
 )
 def test_what_may_not_be_asked_is_one_message(settings: dict[str, Any], words: str) -> None:
@@ -306,6 +312,28 @@ def test_what_is_no_model_is_said() -> None:
         mace.explain(SVC(), FOUR, [0, 1, 2, 3], goal=1)
     with pytest.raises(GoalError, match="a model that predicts a number needs a goal"):
         mace.explain(lambda rows: sums(rows) * 1.0, FOUR, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(("factor", "words"), [(np.inf, "NaN"), (2.0, "outside of 0..1"), (-1.0, "outside of 0..1")])
+def test_what_is_no_probability_meets_no_goal(factor: float, words: str) -> None:
+    box = mace.BlackBox(near_500, lambda rows: [[factor, factor - factor]] * len(rows), classes=[False, True])
+    with pytest.raises(ModelError, match=words):
+        mace.explain(box, FOUR, [0, 1, 2, 3], goal="p(True) >= 0.5")
+
+
+def test_what_a_proposer_raises_is_in_words() -> None:
+    class Broken:
+        name = "broken"
+
+        def refusal(self, _: Any) -> None:
+            return None
+
+        def batches(self, *_: Any) -> Any:
+            yield np.zeros((1, 4))
+            raise KeyError("nothing")
+
+    with pytest.raises(MaceError, match="the proposer 'broken' raised KeyError"):
+        mace.explain(near_500, FOUR, [0, 1, 2, 3], proposer=Broken())
 
 
 def test_goals_are_as_everywhere() -> None:

@@ -15,6 +15,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, interruptible
 from mace.base.meant import meant
@@ -189,6 +190,8 @@ def test_an_audit_off_a_terminal_says_how_far_it_is(capsys):
     lines(None, 1, 2)
     lines(None, 2, 2)
     assert capsys.readouterr().err.startswith("mace: 2 of 2 answered, ")
+    lines(Record(0, "0", "flip:Sex", ""), 2, 2)
+    assert capsys.readouterr().err.startswith("mace: 2 of 2 answered (whether Sex alone decides), ")
     assert [_duration(seconds) for seconds in (5, 65, 3600, 7890)] == ["5 s", "1 min 5 s", "1 h 0 min", "2 h 11 min"]
 
 

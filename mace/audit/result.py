@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mace.audit.export import save, to_frame
 from mace.audit.findings import Findings, findings_of
 from mace.audit.record import Record
+from mace.base.formats import schema_of
 from mace.base.views import Plot, view
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: what was asked, the findings, and every record."""
         return {
+            **schema_of("audit"),
             "about": self.about,
             "protected": list(self.protected),
             "random_state": self.random_state,

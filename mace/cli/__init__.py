@@ -28,6 +28,7 @@ from mace.cli.plan import plan
 from mace.cli.programs import compile, export, inspect
 from mace.cli.report import report
 from mace.cli.reproduce import reproduce
+from mace.cli.schema import schema
 from mace.cli.serve import serve
 from mace.cli.verify import verify
 from mace.errors import MaceError
@@ -54,6 +55,7 @@ SHORT = {
     "export": "The question about a row, for other solvers.",
     "compile": "A program, or a model as a program, in another form.",
     "inspect": "The space, the model and the world as understood.",
+    "schema": "The JSON Schema of what --format json prints.",
     "demo": "Explain decisions of four models of made-up loans.",
     "doctor": "Versions, solvers found, and a self-test.",
 }
@@ -98,6 +100,7 @@ for command in (
     export,
     compile,
     inspect,
+    schema,
     demo,
     doctor,
 ):

@@ -16,6 +16,7 @@ from mace.cli.alive import alive
 from mace.cli.options import say
 
 if TYPE_CHECKING:
+    from mace.audit.record import Record
     from mace.solve.driver import Bracket
 
 
@@ -46,6 +47,15 @@ class Progress:
             alive.resume()
 
 
+# What else an audit asks about each row, by the name of the part.
+PARTS = {
+    "flip": " (whether {} alone decides)",
+    "fixed": " (with {} as it is)",
+    "increase": " (with {} not lower)",
+    "core": " (what blocks)",
+}
+
+
 class Lines:
     """How far an audit is, as a line on stderr now and then: for a log, or a terminal that shows no bars."""
 
@@ -55,12 +65,14 @@ class Lines:
         self.began = self.last = time.perf_counter()
         alive.hush()
 
-    def __call__(self, _: object, done: int, total: int) -> None:
+    def __call__(self, record: Record | None, done: int, total: int) -> None:
         """One more answer: `done` of `total` of this part."""
         now = time.perf_counter()
         if now - self.last >= self.EVERY or done == total:
             self.last = now
-            say(f"mace: {done:,} of {total:,} answered, {_duration(now - self.began)}", err=True)
+            kind, _, feature = ("" if record is None else record.part).partition(":")
+            about = PARTS.get(kind, "").format(feature)
+            say(f"mace: {done:,} of {total:,} answered{about}, {_duration(now - self.began)}", err=True)
 
 
 def _duration(seconds: float) -> str:

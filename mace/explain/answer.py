@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import above, below, nearest, text
+from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.errors import MaceError
@@ -208,6 +209,7 @@ class Answer(Proved):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; exact rationals stand beside the floats as text."""
         return {
+            **schema_of("answer"),
             "status": self.status,
             "meaning": self.meaning,
             "why": self.why,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.deadline import Deadline, now
 from mace.base.exact import nearest
+from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.explain.answer import Counterfactual
@@ -107,6 +108,7 @@ class Front:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
+            **schema_of("front"),
             "status": self.status,
             "why": self.why,
             "goal": self.goal,

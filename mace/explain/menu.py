@@ -16,6 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 from mace.base.deadline import now
+from mace.base.formats import schema_of
+from mace.base.values import for_json
 from mace.base.views import view
 from mace.errors import GoalError
 from mace.explain.answer import Answer
@@ -121,7 +123,8 @@ class Menu:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "decision": self.decision,
+            **schema_of("menu"),
+            "decision": for_json(self.decision),
             "wanted": self.wanted,
             "complete": self.complete,
             "why": self.why,

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import above, below, nearest, text
+from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.solve.driver import Status
@@ -116,6 +117,7 @@ class Plan:
         """Plain values for JSON; exact rationals stand beside the floats as text."""
         infeasible = self.status == "infeasible"
         return {
+            **schema_of("plan"),
             "status": self.status,
             "meaning": self.meaning,
             "why": self.why,

@@ -52,7 +52,8 @@ def _decided(audit: Audit) -> Said:
 def _stuck(audit: Audit) -> Said:
     everyone = next(line for line in audit.findings.no_recourse if line.by == "everyone")
     if not everyone.proved.count:
-        none = "Nobody is proved to be stuck" if audit.undecided else "Nobody is stuck: everyone has a way out"
+        who, all_of = ("Nobody", "everyone has") if audit.finished else ("Nobody of those answered", "all of them have")
+        none = f"{who} is proved to be stuck" if audit.undecided else f"{who} is stuck: {all_of} a way out"
         return Said(f"{none}.", "no-recourse")
     text = f"{everyone.proved.count:,} ({percent(everyone.proved.value)}) provably have no way out"
     for by in audit.groups:
@@ -120,7 +121,9 @@ def _protected(audit: Audit) -> Said:
     said = [_flip(line) for line in audit.findings.flips]
     unasked = [name for name in audit.protected if name not in {line.feature for line in audit.findings.flips}]
     if unasked:
-        said.append(f"whether a decision rests on {' or '.join(unasked)} alone was not asked")
+        said.append(
+            f"whether a decision rests on {' or '.join(unasked)} alone was not asked{'' if audit.finished else ' yet'}"
+        )
     held = held_protected(audit)
     if held:
         said.append(f"by construction no change uses {' or '.join(held)}, which may not change")

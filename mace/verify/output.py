@@ -14,6 +14,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from mace.base.escape import json_text, lines, one_line
+from mace.base.formats import schema_of
 from mace.verify.properties import text_of
 from mace.verify.suite import Outcome, Suite
 
@@ -50,6 +51,7 @@ def as_json(suite: Suite, outcomes: Sequence[Outcome]) -> str:
     """An object with one entry a property."""
     return json_text(
         {
+            **schema_of("verdicts"),
             "suite": str(suite.path),
             "results": [
                 {"name": o.entry.name, "line": o.entry.line, "status": o.status, "error": o.error}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mace.base.escape import one_line
+from mace.base.formats import schema_of
 from mace.base.values import for_json, plain
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; certificates by their digests."""
         return {
+            **schema_of("verdict"),
             "property": self.name,
             "status": self.status,
             "finding": self.finding,

@@ -219,6 +219,12 @@ def test_an_unfinished_audit_says_so_in_its_title():
     page = to_html(audit)
     assert re.search(r"<title>Unfinished audit of recourse: RandomForestClassifier \(\d+ of 500 rows answered\)", page)
     assert "This audit is not finished" in Parsed(page).words() and str(audit).startswith("UNFINISHED, ")
+    answered = made.audit(
+        records=[made.found(0, Fraction(1, 3))], extra={}, groups={}, protected=("Sex",), about=audit.about
+    )
+    words = Parsed(to_html(answered)).words()
+    assert "Nobody of those answered is stuck: all of them have a way out." in words
+    assert "whether a decision rests on Sex alone was not asked yet" in words.lower().replace("sex", "Sex")
 
 
 def test_a_model_validation_begins_with_the_model_and_what_was_asked():

@@ -25,6 +25,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.base.exact import above, below, exact, nearest
+from mace.base.formats import schema_of
 from mace.compilers.load import load_model
 from mace.compilers.model_file import ModelFile
 from mace.compilers.onnx import reader as read_onnx
@@ -59,6 +60,7 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; numbers of a counterexample as exact texts."""
         return {
+            **schema_of("vnnlib"),
             "status": self.status,
             "why": self.why,
             "inputs": [written(value) for value in self.inputs],

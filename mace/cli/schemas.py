@@ -12,6 +12,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from mace.audit.intervals import Share
 from mace.base.formats import VERSIONS, name_of
 
 Schema: TypeAlias = dict[str, Any]
@@ -194,7 +195,7 @@ def _of(hint: Any) -> Schema:
         return _map(_of(inside[1]))
     assert is_dataclass(hint), hint
     hints = get_type_hints(hint, localns={"Status": Literal["optimal", "bounded", "infeasible", "unknown"]})
-    more = {"share": _maybe(NUMBER)} if hint.__name__ == "Share" else {}
+    more = {"share": _maybe(NUMBER)} if hint is Share else {}
     return _object({field.name: _of(hints[field.name]) for field in fields(hint)} | more)
 
 

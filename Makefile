@@ -26,7 +26,8 @@ $(STAMP): pyproject.toml
 	exit 1
 	@echo 'Installing mace and the libraries whose models it reads (about 800 MB, some minutes the first time)'
 	@{ while sleep 3; do printf .; done & } ; beat=$$!; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'; done=$$?; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[all,dev]'; done=$$?; \
+	$(BIN)/python -m compileall -qq -j 0 .venv/lib; \
 	kill $$beat 2>/dev/null; echo; exit $$done
 	@touch $@
 
@@ -58,7 +59,7 @@ bench: $(STAMP)  ## speed on this machine; prints a table, judges nothing
 
 proofs:  ## the mechanised theorems, and the checker extracted from them (needs coqc, OCaml; says so when they are absent)
 	@if ! command -v coqc >/dev/null; then echo 'proofs: skipped, there is no coqc here (Debian: apt install coq)'; \
-	else $(MAKE) --no-print-directory -C proofs/theory && $(MAKE) --no-print-directory -C proofs/verified; fi
+	else $(MAKE) --no-print-directory -j 2 -C proofs/theory && $(MAKE) --no-print-directory -C proofs/verified; fi
 
 clean:  ## remove .venv and everything that can be made again
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

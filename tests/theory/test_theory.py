@@ -24,6 +24,7 @@ from mace.space.axes import LevelAxis
 from tests.oracles.small_ensembles import random_question
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof
+from tests.theory.building import copied
 
 THEORY = Path(__file__).parent.parent.parent / "proofs" / "theory"
 Json = dict[str, Any]
@@ -40,13 +41,8 @@ def made(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def theory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The theory compiled in a copy of its folder."""
-    folder = tmp_path_factory.mktemp("theory")
-    for file in [*THEORY.glob("*.v"), THEORY / "Makefile"]:
-        shutil.copy(file, folder)
-    done = made(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    """The theory, compiled, in a copy of its folder."""
+    return copied("theory", tmp_path_factory.mktemp("proofs"))
 
 
 def compiled(theory: Path, text: str, name: str = "Claim") -> subprocess.CompletedProcess[str]:
@@ -111,8 +107,7 @@ def test_an_axiom_fails_the_build(theory: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(theory, tmp_path / "theory")
     # `Variable` outside a section is an axiom by another name, which no search for words would find.
     lie = "\nVariable believed : 1 = 2.\nTheorem wrong : 2 = 1. Proof. symmetry. exact believed. Qed.\n"
-    with (folder / "Assumptions.v").open("a") as file:
-        file.write(lie + "Print Assumptions wrong.\n")
+    (folder / "Assumptions.v").write_text(lie + "Print Assumptions wrong.\n")
     done = made(folder)
     assert done.returncode != 0
     assert "rest on an axiom" in done.stderr
@@ -202,21 +197,22 @@ def edits(data: Json, rng: np.random.Generator) -> Iterator[Json]:
         yield new
 
 
-def test_an_edited_certificate_is_not_proved_or_still_true(theory: Path) -> None:
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 4])
+def test_an_edited_certificate_is_not_proved_or_still_true(every: int, theory: Path) -> None:
     rng = np.random.default_rng(0)
     cases = [
         edit
-        for data in small_certificates()
+        for data in small_certificates()[::every]
         # The referee adds in the order of the trees and knows no squashing.
         if data["statement"]["model"]["rule"] not in ("sigmoid", "softmax") and not data["statement"]["avoid"]
         for edit in edits(data, rng)
     ]
     proved = answers(theory, cases)
-    assert len(proved) == len(cases) > 300
+    assert len(proved) == len(cases) > 300 // every
     wrong = [case for case, yes in zip(cases, proved, strict=True) if yes and not true(case)]
     assert not wrong
     refused = proved.count(False)
-    assert refused > 100, refused
+    assert refused > 100 // every, refused
 
 
 def test_what_the_theory_does_not_cover_is_named() -> None:

@@ -22,8 +22,8 @@ from mace.proofs.readback import readback
 from tests.proofs import test_false_claims, test_false_witnesses, test_missing
 from tests.proofs.enumeration import true
 from tests.proofs.test_check import certificates, places, with_edit
+from tests.theory.building import made
 
-PROOFS = Path(__file__).parent.parent.parent / "proofs"
 Json = dict[str, Any]
 Asked = tuple[str, str, str]
 
@@ -39,17 +39,9 @@ needs_tools = pytest.mark.skipif(missing_tools(), reason="coqc, ocamlfind or zar
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, built in a copy of its folder and the theory's."""
-    folder = tmp_path_factory.mktemp("proofs")
-    for name in ("theory", "verified"):
-        (folder / name).mkdir()
-        for file in [p for p in (PROOFS / name).iterdir() if p.suffix in (".v", ".ml", "") and p.name != "check"]:
-            if file.is_file() and not file.name.startswith((".", "accepts")):
-                shutil.copy(file, folder / name)
-    done = subprocess.run(["make", "check"], cwd=folder / "verified", capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "verified" / "check"
+def built() -> Path:
+    """The program."""
+    return made("verified") / "check"
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ if __name__ == "__main__":
 from mace.proofs.convert import converted
 from mace.proofs.kernel.ensembles import Ensemble
 from mace.proofs.kernel.floats import Refused, rational
+from mace.proofs.kernel.plans import Plans, verify_plan
 from mace.proofs.kernel.proof import read_model, verify
 from mace.proofs.kernel.sets import Sets, verify_set
 from mace.proofs.kernel.statement import Statement
@@ -67,6 +68,8 @@ def check(data: Any) -> Verdict:
         model = known_model(data)
         if "mace_set" in data:
             return Verdict(accepted=True, reason="", claim=set_in_words(verify_set(data, fired, model)), fired=fired)
+        if "mace_plan" in data:
+            return Verdict(accepted=True, reason="", claim=plan_in_words(verify_plan(data, fired, model)), fired=fired)
         if type(data.get("mace_certificate")) is int and data["mace_certificate"] == 1:
             data = converted(data, model)
         statement = verify(data, fired, model)
@@ -123,6 +126,17 @@ def set_in_words(sets: Sets) -> str:
         return words
     at = "this very sum" if sets.distance == claim else decimal(sets.distance)
     return f"{words}, and a set has {at}"
+
+
+def plan_in_words(plans: Plans) -> str:
+    """The claim about all plans, and what the witness adds to it."""
+    which = f"no plan of at most {plans.horizon} action{'s' if plans.horizon > 1 else ''}"
+    if plans.claim is None:
+        return f"{which} leads to an allowed point with the goal"
+    words = f"{which} that costs less than {decimal(plans.claim)} leads to an allowed point with the goal"
+    if plans.cost is None:
+        return words
+    return f"{words}, and one costs {'just this' if plans.cost == plans.claim else decimal(plans.cost)}"
 
 
 def in_words(statement: Statement, witness: Any) -> str:

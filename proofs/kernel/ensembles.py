@@ -169,10 +169,14 @@ class Reach:
         self.prepare(root)
 
     def prepare(self, root: Any) -> None:
-        """Leaves and sums of the root."""
-        statement, model = self.statement, self.model
-        self.compares = list(dict.fromkeys(compare for part in statement.goal for compare in part))
+        """What each comparison needs, and the leaves and sums of the root."""
+        self.compares = list(dict.fromkeys(compare for part in self.statement.goal for compare in part))
         self.needed = [self.threshold(compare) for compare in self.compares]
+        self.begin(root)
+
+    def begin(self, root: Any) -> None:
+        """Leaves and sums of the root of a proof."""
+        model = self.model
         self.leaves = [self.reached(tree, root) for tree in model.trees]
         # For each comparison and tree the margins of its leaves, the best first, each with the bit of its leaf.
         self.best = [

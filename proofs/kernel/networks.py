@@ -206,7 +206,11 @@ class Relaxation:
         sizes, moved = zip(*(domain(column, model.dtype) for column in columns), strict=True) if columns else ((), ())
         self.errors = model.errors(sizes, moved)
         self.known: dict[tuple[int, Any], list[Any]] = {}
-        root.units = [[(-WIDE, WIDE)] * (len(layer.bias) if layer.relu else 0) for layer in model.layers[:-1]]
+        self.begin(root)
+
+    def begin(self, root: Any) -> None:
+        """Nothing is known of the units of the root of a proof."""
+        root.units = [[(-WIDE, WIDE)] * (len(layer.bias) if layer.relu else 0) for layer in self.model.layers[:-1]]
 
     def unit(self, layer: Any, place: Any) -> Unit:
         """A hidden ReLU that exists."""

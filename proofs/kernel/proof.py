@@ -147,20 +147,25 @@ class Check:
         """The witness is allowed, at the stated distance, not nearer than the claim, and has the goal."""
         statement = self.statement
         found = read(data, {"point": tuple(axis.index for axis in statement.axes), "distance": rational}, "witness")
-        box = statement.box(found.point)
-        for axis, index in zip(statement.axes, found.point, strict=True):
+        self.has_goal(found.point)
+        least = sum(statement.least(statement.box(found.point)))
+        need(Fraction(least, statement.common) == found.distance, "witness: wrong distance")
+        need(statement.limit is not None, "witness: the claim is that there is none")
+        need(least >= (statement.limit or 0), "witness: it is nearer than the claim")
+
+    def has_goal(self, point: Sequence[int]) -> None:
+        """A point is allowed, and certainly has the goal."""
+        statement = self.statement
+        box = statement.box(point)
+        for axis, index in zip(statement.axes, point, strict=True):
             need(axis.has(axis.full, index), f"witness: the value of {axis.name!a} is not allowed")
         for k, rule in enumerate(statement.rules):
             need(not rule.possible(statement.axes, box)[0], f"witness: it breaks rule {k}")
         for k, region in enumerate(statement.avoid):
             need(not region.holds(statement.axes, box, statement.common), f"witness: it lies in excluded region {k}")
-        moved = sum(i != axis.start for axis, i in zip(statement.axes, found.point, strict=True))
+        moved = sum(i != axis.start for axis, i in zip(statement.axes, point, strict=True))
         need(moved <= statement.most, f"witness: it changes {moved} features")
-        least = sum(statement.least(box))
-        need(Fraction(least, statement.common) == found.distance, "witness: wrong distance")
-        need(statement.limit is not None, "witness: the claim is that there is none")
-        need(least >= (statement.limit or 0), "witness: it is nearer than the claim")
-        need(statement.model.witness(statement, found.point), "witness: the model may not say so there")
+        need(statement.model.witness(statement, point), "witness: the model may not say so there")
 
 
 class Rule(NamedTuple):
@@ -210,8 +215,14 @@ def verify(data: Any, fired: dict[str, int], model: Any = None) -> Statement:
     check = Check(statement, found.cuts)
     if found.witness is not None:
         check.witness(found.witness)
-    todo = [check.root]  # Invariant: every point against the claim lies in one of these states.
-    for number, node in enumerate(found.proof):
+    close(check, check.root, found.proof, fired)
+    return statement
+
+
+def close(check: Check, root: State, proof: Sequence[Any], fired: dict[str, int]) -> None:
+    """Refuse unless a proof shows that no point of a state is against the claim."""
+    todo = [root]  # Invariant: every point of the root against the claim lies in one of these states.
+    for number, node in enumerate(proof):
         where = f"node {number}"
         need(todo, f"{where}: the proof is complete before it")
         name: Any = node[0] if node else None
@@ -233,5 +244,4 @@ def verify(data: Any, fired: dict[str, int], model: Any = None) -> Statement:
             elif children:
                 todo += reversed(result)
         fired[name] = fired.get(name, 0) + 1
-    need(not todo, f"node {len(found.proof)}: the proof ends before every box is closed")
-    return statement
+    need(not todo, f"node {len(proof)}: the proof ends before every box is closed")

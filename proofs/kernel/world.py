@@ -26,6 +26,12 @@ class Operator(NamedTuple):
     on: Callable[[list[Any], Any], Any]
 
 
+def values_of(axis: Axis, span: Span) -> Number:
+    """The values of a span that is not empty."""
+    held = [Fraction(axis.number(k), axis.unit) for k in axis.ends(span)]
+    return min(held), max(held), None if axis.is_grid else frozenset(held)
+
+
 def times(factor: Fraction, a: Number) -> Number:
     ends = (factor * a[0], factor * a[1])
     return min(ends), max(ends), None
@@ -109,8 +115,7 @@ class Rule:
             parts = stack[len(stack) - count :]
             del stack[len(stack) - count :]
             if name == "x":
-                held = [Fraction(axes[extra].number(k), axes[extra].unit) for k in axes[extra].ends(box[extra])]
-                stack.append((min(held), max(held), None if axes[extra].is_grid else frozenset(held)))
+                stack.append(values_of(axes[extra], box[extra]))
             elif name == "c":
                 stack.append((extra, extra, frozenset((extra,))))
             else:

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
-from mace.language import Block, For, If, Name, Program, Return, Stmt
+from mace.language import Program
 from mace.plans.changes import Changes
 from mace.plans.task import Indices, Replayed, Task, Variant
 from mace.solve.smt.axes import Term
@@ -198,10 +197,7 @@ class Unrolled(Encoding):
         first = {**base, **before, **state, **values}
         then = {**base, **before, **after, **values}
         conditions = [told(test, first) for test in action.before] + [told(test, then) for test in action.after]
-        changed = {
-            name: self._number(told(replace(action.change, body=_returning(action.change.body, name)), first))
-            for name in action.affects
-        }
+        changed = {name: self._number(told(action.makes(name), first)) for name in action.affects}
         cost = self._number(told(action.cost, then))
         for share in self._shares(choice.variant, {**base, **state}, told):
             cost = self.terms.make.Times(cost, share)
@@ -235,22 +231,6 @@ class _Said(NamedTuple):
     conditions: list[Term]
     changed: dict[str, Term]
     cost: Term
-
-
-def _returning(body: Block, name: str) -> Block:
-    """A transition that returns what it makes of a feature."""
-    made: list[Stmt] = []
-    for stmt in body:
-        match stmt:
-            case Return():
-                made.append(replace(stmt, value=Name(name)))
-            case If(then=then, other=other):
-                made.append(replace(stmt, then=_returning(then, name), other=_returning(other, name)))
-            case For(body=inside):
-                made.append(replace(stmt, body=_returning(inside, name)))
-            case _:
-                made.append(stmt)
-    return tuple(made)
 
 
 def cheapest(task: Task, deadline: Deadline = NEVER) -> Solved:

@@ -10,13 +10,13 @@ Source: Naumann and Ntoutsi 2021: an action, definition 1; consequences, equatio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from mace.errors import Span
-from mace.language import Program
+from mace.language import Block, For, If, Name, Program, Return, Stmt
 from mace.space.space import Space
 
 
@@ -61,6 +61,26 @@ class Action:
     cost: Program
     affects: tuple[str, ...]
     span: Span
+
+    def makes(self, name: str) -> Program:
+        """The transition as a program that returns what it makes of one feature that it affects."""
+        return replace(self.change, body=_returning(self.change.body, name))
+
+
+def _returning(body: Block, name: str) -> Block:
+    """A block that returns the value that a name has where it returned something."""
+    made: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Return():
+                made.append(replace(stmt, value=Name(name)))
+            case If(then=then, other=other):
+                made.append(replace(stmt, then=_returning(then, name), other=_returning(other, name)))
+            case For(body=inside):
+                made.append(replace(stmt, body=_returning(inside, name)))
+            case _:
+                made.append(stmt)
+    return tuple(made)
 
 
 @dataclass(frozen=True, eq=False)

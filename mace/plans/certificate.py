@@ -1,0 +1,232 @@
+"""Certificates of plans: a tree over sequences of actions and boxes of parameters, which the checker reads.
+
+In:  a task, a bound of the cost of all plans, and the plan that was found.
+Out: a `Certificate` of the form of FORMAT.md 12; or a CertificateError with the reason.
+Promise: none is needed, since the checker verifies what is written: the tree is found with the checker's own
+enclosures, on boxes instead of the lines of `mace.plans.search`, and is longer than the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from mace.base.deadline import NEVER, Deadline
+from mace.certify.elaboration import all_cuts
+from mace.certify.numbers import text
+from mace.certify.writer import Certificate, certifiable, statement
+from mace.errors import CertificateError
+from mace.plans.task import Replayed, Task
+from mace.plans.written import unwritable, world_of
+from mace.proofs.kernel.floats import Refused
+from mace.proofs.kernel.networks import FINE, SLOPE, Linear, Network, relaxed
+from mace.proofs.kernel.plans import Plans, Sequences
+from mace.proofs.kernel.proof import State
+from mace.tables.table import Ensemble
+
+MOST_NODES = 20_000  # of a proof
+ZERO = "0x0p+0"
+
+
+class Cut(NamedTuple):
+    """A parameter of the action at a place of a sequence, and the largest index of its lower half."""
+
+    place: int
+    parameter: int
+    at: int
+
+
+def uncertifiable(task: Task) -> str | None:
+    """Why no certificate can be written about a task; None if one may."""
+    reason = certifiable(task.question) or unwritable(task)
+    if reason is None and isinstance(task.question.model, Ensemble) and all_cuts(task.question) is None:
+        reason = "the prover's arrays do not hold the question"
+    return reason
+
+
+def plan_certificate(
+    task: Task, lower: Fraction | None, plan: Replayed | None, deadline: Deadline = NEVER
+) -> Certificate:
+    """A certificate that no plan costs less than `lower` (None: that there is none), and of a plan, where one is known.
+
+    Raises CertificateError with the reason; TimeOverError.
+    """
+    reason = uncertifiable(task)
+    if reason is not None:
+        raise CertificateError(f"no certificate of plans can be written: {reason}")
+    question = task.question
+    data: dict[str, Any] = {
+        "mace_plan": 1,
+        "about": {"model": question.model.name, "goal": question.goal.text, "world": task.world.name},
+        "statement": statement(question, None, deadline=deadline),
+        "world": world_of(task),
+        "claim": {"never": True} if lower is None else {"cheaper_than": text(lower)},
+        "witness": None if plan is None or lower is None else _witness(task, plan),
+        "cuts": all_cuts(question) or [],
+        "proof": [],
+    }
+    data["proof"] = _Prover(Plans(data, {}), deadline).proof()
+    return Certificate(data)
+
+
+def _witness(task: Task, plan: Replayed) -> dict[str, Any] | None:
+    """The plan, unless only the deployed library can tell that its end has the goal."""
+    if not task.question.has_goal(plan.end):
+        return None
+    numbers = {action.name: k for k, action in enumerate(task.world.actions)}
+    steps = [
+        [numbers[step.action], [int(step.values[p.name] / p.step) for p in task.world[step.action].parameters]]
+        for step in plan.steps
+    ]
+    return {"steps": steps, "cost": text(plan.cost)}
+
+
+class _Prover:
+    """Finds the tree; what closes a leaf is tried by the checker's own rules."""
+
+    def __init__(self, plans: Plans, deadline: Deadline) -> None:
+        self.plans, self.deadline = plans, deadline
+        self.model = plans.check.model
+        self.weights = self._weights()
+
+    def proof(self) -> list[list[Any]]:
+        """The nodes of the proof. Raises CertificateError where it grows too long, or some end stays open."""
+        nodes: list[list[Any]] = []
+        todo = [Sequences((), done=False)]
+        while todo:
+            self.deadline.look("writing the certificate")
+            if len(nodes) + len(todo) > MOST_NODES:
+                raise CertificateError(f"the proof has more than {MOST_NODES} nodes")
+            state = todo.pop()
+            node = self.closed(state)
+            if node is None and not state.done:
+                node = ["step"]
+                todo += reversed(self.plans.step(state))
+            elif node is None:
+                cut = self.cut(state)
+                node = ["split", *cut]
+                todo += reversed(self.plans.split(state, *cut))
+            nodes.append(node)
+        return nodes
+
+    def closed(self, state: Sequences) -> list[Any] | None:
+        """A leaf that closes a state; None if none is found."""
+        reached = self.plans.reached(state)
+        if reached is None:
+            return ["never"]
+        if self.plans.claim is not None and reached[1] >= self.plans.claim:
+            return ["dear"]
+        found = self.at_end(reached[0]) if state.done else None
+        return None if found is None else ["end", *found]
+
+    def at_end(self, box: Sequence[Any]) -> list[Any] | None:
+        """Rules that show that no point of a box has the goal."""
+        said = self.plans.statement
+        for k, rule in enumerate(said.rules):
+            if not rule.possible(said.axes, box)[1]:
+                return [["rule", k]]
+        root = State(box, said.least(box))
+        self.model.begin(root)
+        if isinstance(said.model, Network):
+            return self.by_network(root)
+        for name in ("trees", "cell"):
+            try:
+                getattr(self.model, name)(root)
+            except Refused:
+                continue
+            return [[name]]
+        return None
+
+    def by_network(self, root: Any) -> list[Any] | None:
+        """Bounds of all hidden units, and multipliers for each part of the goal."""
+        units = [[k, n, ZERO, ZERO] for k, layer in enumerate(root.units) for n in range(len(layer))]
+        state = self.model.bounds(root, *units) if units else root
+        found = [["bounds", *units]] if units else []
+        if state.empty:
+            return [*found, ["empty"]]
+        parts = []
+        for k, part in enumerate(self.plans.statement.goal):
+            for chosen in range(len(part)):
+                goal = ["1" if n == chosen else "0" for n in range(len(part))]
+                data = {"goal": goal, "slopes": self.slopes(state, part[chosen]), "phases": [], "largest": []}
+                if self.model.part_bound(state, k, data)[0] > 0:
+                    parts.append(data)
+                    break
+            else:
+                return None
+        return [*found, ["dual", *parts]]
+
+    def slopes(self, state: Any, compare: Any) -> list[list[Any]]:
+        """For units whose sign is open the slope that bounds them best from below, where that is 1."""
+        layers = self.plans.statement.model.layers
+        weights = [0] * self.plans.statement.model.outputs
+        for side, sign in ((compare.plus, -1), (compare.minus, 1)):
+            if side is not None:
+                weights[side] += sign << FINE
+        f, found = layers[-1].back(Linear(weights, 0, FINE)), []
+        for below in range(len(layers) - 2, -1, -1):
+            if layers[below].relu:
+                coefficients = []
+                for n, v in enumerate(f.coefficients):
+                    low, high = state.units[below][n]
+                    slope = 1 << SLOPE if v >= 0 and low < 0 and high >= -low else None
+                    if slope is not None:
+                        found.append([below, n, "1"])
+                    coefficients.append(relaxed(v, low, high, slope)[0])
+                f = Linear(coefficients, 0, f.shift + 2 * SLOPE)
+            f = layers[below].back(f)
+        return found
+
+    # --- division ---
+
+    def cut(self, state: Sequences) -> Cut:
+        """Where to divide: what leaves the least of the model open in both halves."""
+        found = []
+        for place, (_, spans) in enumerate(state.steps):
+            for parameter, (low, high) in enumerate(spans):
+                if low < high:
+                    cut = Cut(place, parameter, (low + high) // 2)
+                    found.append((sum(map(self.open, self.plans.split(state, *cut))), low - high, cut))
+        if not found:
+            raise CertificateError("at the end of a plan rounding leaves open what the model says")
+        return min(found)[2]
+
+    def open(self, state: Sequences) -> float:
+        """How much of the model the ends of a state see, about."""
+        reached = self.plans.reached(state)
+        if reached is None or self.plans.claim is not None and reached[1] >= self.plans.claim:
+            return 0.0
+        total = 1.0
+        for j, span in enumerate(reached[0]):
+            if isinstance(span, tuple):
+                total += self.weights[j] * (span[1] - span[0])
+            else:
+                total += self.weights[j] * (span.bit_count() - 1)
+        return total
+
+    def _weights(self) -> list[float]:
+        """For each feature how much one index more matters to the model: tests in its range, or weights."""
+        said = self.plans.statement
+        weights = [0.0] * len(said.axes)
+        if isinstance(said.model, Network):
+            layer = said.model.layers[0]
+            for column, row in zip(said.columns, layer.rows, strict=True):
+                size = sum(map(abs, row)) / 2**layer.shift
+                if column.axis.is_grid:
+                    ends = [self._exact(column, k) for k in column.axis.full]
+                    size *= abs(ends[1] - ends[0]) / max(1, column.axis.full[1] - column.axis.full[0])
+                weights[column.feature] += size
+            return weights
+        for side in self.model.sides:
+            if side is not None:
+                axis = said.axes[side[0]]
+                width = axis.full[1] - axis.full[0] if axis.is_grid else axis.count
+                weights[side[0]] += 1 / max(1, width)
+        return weights
+
+    @staticmethod
+    def _exact(column: Any, index: int) -> float:
+        from mace.proofs.kernel.networks import exact
+
+        return float(exact(column, index))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from mace.cli.options import (
     say,
     terminal,
 )
+
+if TYPE_CHECKING:
+    from mace.plans.result import Plan
 
 WorldOption = Annotated[
     str | None,
@@ -44,6 +47,10 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the states to this file (.svg, .png, .pdf).")
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", help="Write the proof of the bound to this file (.json or .json.gz)."),
+    ] = None,
     must_exist: Annotated[
         bool, typer.Option("--must-exist", help="Exit with 10 when it is proved that there is no plan.")
     ] = False,
@@ -56,8 +63,9 @@ def plan(
     from mace.base.files import check_folder
     from mace.plans.run import Planner
 
-    if plot is not None:
-        check_folder(plot)
+    for path in (plot, certificate):
+        if path is not None:
+            check_folder(path)
     asked = planned_of(given, world, row, goal)
     made = Planner(asked.model, asked.space, asked.world, rules=rule or []).plan(
         asked.row, goal=asked.goal, horizon=horizon, discount=discount, gap=gap, rgap=rgap, timeout=timeout or None
@@ -65,10 +73,24 @@ def plan(
     if plot is not None and made.steps:
         made.plot().figure_.savefig(plot)
         say(f"plot written to {plot}", err=True)
+    written = None if certificate is None else _save(made, certificate, timeout or None)
     if format is Format.json:
-        print_json(made.to_dict())
+        print_json(made.to_dict() | ({"certificate": written} if written else {}))
     else:
         terminal().print(made)
+        if written:
+            say(written)
     if made.status in ("unknown", "bounded"):
         raise typer.Exit(UNDECIDED)
     raise typer.Exit(NOT_FOUND if must_exist and made.status == "infeasible" else DONE)
+
+
+def _save(made: Plan, path: Path, timeout: float | None) -> str:
+    """Write the certificate; says where it is, or why there is none."""
+    from mace.errors import CertificateError
+
+    try:
+        made.certify(timeout).save(path)
+    except CertificateError as error:
+        return f"no certificate: {error.message}"
+    return f"certificate written to {path}; check it with: mace check {path}"

@@ -8,6 +8,7 @@ enclosures, on boxes instead of the lines of `mace.plans.search`, and is longer 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from mace.certify.elaboration import all_cuts
 from mace.certify.numbers import text
 from mace.certify.writer import Certificate, certifiable, statement
 from mace.errors import CertificateError
+from mace.plans.bounds import middle_of
 from mace.plans.task import Replayed, Task
 from mace.plans.written import unwritable, world_of
 from mace.proofs.kernel.floats import Refused
@@ -186,7 +188,7 @@ class _Prover:
         for place, (_, spans) in enumerate(state.steps):
             for parameter, (low, high) in enumerate(spans):
                 if low < high:
-                    cut = Cut(place, parameter, (low + high) // 2)
+                    cut = Cut(place, parameter, math.floor(middle_of((low, high))))
                     found.append((sum(map(self.open, self.plans.split(state, *cut))), low - high, cut))
         if not found:
             raise CertificateError("at the end of a plan rounding leaves open what the model says")

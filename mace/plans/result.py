@@ -6,15 +6,18 @@ display claims more than was proved; where the two are equal, both are the float
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above, below, nearest, text
 from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
+from mace.certify.writer import Certificate
+from mace.errors import CertificateError
 from mace.solve.driver import Status
 from mace.space.space import Space
 
@@ -73,6 +76,7 @@ class Plan:
     steps:   in order; empty if the row has the goal already, or if there is no plan.
     horizon: the most actions that a plan may have; each is taken at most once.
     searched: how many sets of actions with boxes of parameters were bounded.
+    prover:  writes the certificate; see `certify`.
     """
 
     status: Status
@@ -89,6 +93,7 @@ class Plan:
     space: Space = field(repr=False)
     notes: list[str] = field(default_factory=list)
     searched: int = 0
+    prover: Callable[[Deadline], Certificate] | None = field(default=None, repr=False, compare=False)
 
     @property
     def meaning(self) -> str:
@@ -112,6 +117,20 @@ class Plan:
     def end(self) -> dict[str, Any]:
         """The state that the plan leads to, in the space's own types."""
         return self.steps[-1].state if self.steps else self.start
+
+    def certify(self, timeout: float | None = 60.0) -> Certificate:
+        """A certificate of the lower bound, and of the plan, that `mace check` reads.
+
+        timeout: seconds (None: no limit).
+        Raises CertificateError where there is nothing to certify, where the model or the world is none that
+        certificates speak of, or where the proof is too long or takes too long.
+        """
+        if self.status == "unknown" or self.prover is None:
+            raise CertificateError("nothing was proved of this question", hint="Give it more time.")
+        try:
+            return self.prover(Deadline.asked(timeout))
+        except TimeOverError as over:
+            raise CertificateError(f"no certificate was written: {over}", hint="Give it more time.") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; exact rationals stand beside the floats as text."""

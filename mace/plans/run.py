@@ -19,6 +19,7 @@ from mace.errors import MaceError, NumberError
 from mace.explain.explainer import Explainer
 from mace.plans.attempts import Found
 from mace.plans.bounders import warm
+from mace.plans.certificate import plan_certificate, uncertifiable
 from mace.plans.result import Plan, PlanStep
 from mace.plans.search import Search
 from mace.plans.task import Replayed, Task, movable, task_of
@@ -30,7 +31,7 @@ from mace.worlds.steps import point_of
 from mace.worlds.world import World
 
 GAP, RGAP = Fraction(1, 10**6), Fraction(1, 1000)
-UNCERTIFIED = "the bound is that of the search; no certificate of plans is written"
+CERTIFIABLE = "the bound is that of the search; `certify()` writes a certificate of it, if its proof is not too long"
 
 
 class Planner:
@@ -98,7 +99,8 @@ def _number(value: object, default: Fraction, what: str) -> Fraction:
 def _plan(task: Task, found: Found, gap: Gap, seconds: float) -> Plan:
     """What was found, as people see it."""
     question = task.question
-    notes = [UNCERTIFIED]
+    reason = uncertifiable(task)
+    notes = [CERTIFIABLE if reason is None else f"the bound is that of the search; it has no certificate: {reason}"]
     if found.refused:
         notes.append(
             f"{found.refused} ends that rounding leaves in doubt were asked of the model, which refused them: the "
@@ -121,6 +123,7 @@ def _plan(task: Task, found: Found, gap: Gap, seconds: float) -> Plan:
         space=question.space,
         notes=notes,
         searched=found.nodes,
+        prover=lambda deadline: plan_certificate(task, found.lower, found.plan, deadline),
     )
 
 

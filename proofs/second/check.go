@@ -37,6 +37,9 @@ func (c *checker) certificate(value any, folder string) {
 	if !ok {
 		giveUp("a certificate is a JSON object")
 	}
+	if _, there := fields["mace_plan"]; there {
+		giveUp("a certificate of plans, which this checker does not read")
+	}
 	if _, there := fields["mace_set"]; there {
 		c.set(value, folder)
 		return

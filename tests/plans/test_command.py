@@ -40,3 +40,22 @@ def test_a_world_is_inspected(tmp_path: Path) -> None:
     code, printed = run("inspect", "--space", "loans", "--world", "loans")
     assert code == 0
     assert "find a guarantor" in printed
+
+
+def test_a_plan_is_certified_and_checked(tmp_path: Path) -> None:
+    from joblib import dump
+    from sklearn.tree import DecisionTreeClassifier
+
+    import mace
+
+    loans = mace.datasets.load("loans")
+    model, world, file = tmp_path / "tree.joblib", tmp_path / "saving.mace", tmp_path / "plan.json"
+    dump(DecisionTreeClassifier(max_depth=2).fit(loans.space.encode(loans.X), loans.y), model)
+    world.write_text(WORLD)
+    typed = ["--data", "loans", "--model", str(model), "--trust-pickle", "--world", str(world), "--row", "0"]
+    code, printed = run("plan", *typed, "--certificate", str(file))
+    assert code == 0
+    assert f"certificate written to {file}" in printed
+    code, printed = run("check", str(file))
+    assert code == 0
+    assert printed.startswith("accepted: no plan of at most 1 action")

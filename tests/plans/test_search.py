@@ -145,6 +145,7 @@ def test_a_row_that_has_the_goal_needs_no_plan() -> None:
     x = rows[(planner.explainer.decisions(rows) == 1) & (rows.a + rows.b <= 18)].iloc[0]
     plan = planner.plan(x, goal=1)
     assert (plan.status, plan.cost, plan.steps) == ("optimal", 0, [])
+    assert plan.certify().check().accepted
 
 
 def test_every_action_of_the_random_worlds_is_read() -> None:

@@ -47,6 +47,7 @@ from tests.proofs.by_hand import (
     tree,
     two,
 )  # fmt: skip
+from tests.proofs.plan_cases import CASES as PLANS
 from tests.proofs.shape_vectors import shapes
 from tests.proofs.state_vectors import states
 from tests.proofs.test_false_claims import CLAIMS
@@ -286,9 +287,10 @@ def by_hand() -> Iterator[Vector]:
         yield Vector("text", name, "unusable", raw)
     shared = SOUND.replace(canonical(AT_3), canonical({"sha256": hashlib.sha256(canonical(AT_3)).hexdigest()}))
     yield Vector("text", "a model in a file of its own", "accepted", shared)
-    for name, data in SETS.items():
-        verdict = "refused" if name.startswith("false: ") else "accepted"
-        yield Vector("sets", name.removeprefix("false: "), verdict, canonical(data))
+    for about, cases in (("sets", SETS), ("plans", PLANS)):
+        for name, data in cases.items():
+            verdict = "refused" if name.startswith("false: ") else "accepted"
+            yield Vector(about, name.removeprefix("false: "), verdict, canonical(data))
 
 
 def candidates(only: Collection[str] | None = None) -> Iterator[Vector]:

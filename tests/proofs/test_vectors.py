@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from mace.proofs.check import check
+from mace.proofs.kernel.actions import ACTION
+from mace.proofs.kernel.plans import CERTIFICATE as OF_PLANS
+from mace.proofs.kernel.plans import RULES as RULES_OF_PLANS
 from mace.proofs.kernel.proof import CERTIFICATE, RULES
 from mace.proofs.kernel.sets import ASKED
 from mace.proofs.kernel.sets import CERTIFICATE as OF_SETS
@@ -69,8 +72,8 @@ def false_ones(smallest: int, largest: int) -> list[str]:
     accepted = [(entry, load(FOLDER / entry["file"])) for entry in INDEX if entry["verdict"] == "accepted"]
     return [
         f"{entry['file']} ({entry['about']}: {entry['shows']}) is false"
-        for entry, data in accepted  # tests/proofs/test_sets_checked.py tries every set
-        if "mace_set" not in data and smallest <= points(data) < largest and not true(data)
+        for entry, data in accepted  # test_sets_checked.py tries every set, test_plans_checked.py every plan
+        if not {"mace_set", "mace_plan"} & data.keys() and smallest <= points(data) < largest and not true(data)
     ]
 
 
@@ -85,7 +88,7 @@ def test_the_accepted_are_true_where_there_are_more_points() -> None:
 
 def test_every_rule_is_accepted_and_refused_and_each_verdict_occurs() -> None:
     assert len(INDEX) >= 80
-    for rule in (*RULES, "cuts", "witness", "statement", "sets"):
+    for rule in (*RULES, "cuts", "witness", "statement", "sets", "plans"):
         verdicts = {entry["verdict"] for entry in INDEX if entry["about"] == rule}
         assert verdicts == {"accepted", "refused"}, rule
     assert {entry["verdict"] for entry in INDEX} == {"accepted", "refused", "unusable"}
@@ -97,6 +100,10 @@ def test_the_schema_knows_the_rules_and_fields() -> None:
     assert set(schema["$defs"]["statement"]["properties"]) == set(SHAPE)
     assert set(schema["$defs"]["certificate_of_a_set"]["properties"]) == {name.rstrip("?") for name in OF_SETS}
     assert set(schema["$defs"]["set"]["properties"]) == set(ASKED)
+    assert set(schema["$defs"]["certificate_of_plans"]["properties"]) == {name.rstrip("?") for name in OF_PLANS}
+    assert set(schema["$defs"]["action"]["properties"]) == set(ACTION)
+    first = [node["prefixItems"][0] for node in schema["$defs"]["plan_node"]["oneOf"]]
+    assert {name for entry in first for name in entry.get("enum", [entry.get("const")])} == set(RULES_OF_PLANS)
     first = [node["prefixItems"][0] for node in schema["$defs"]["node"]["oneOf"]]
     assert {name for entry in first for name in entry.get("enum", [entry.get("const")])} == set(RULES)
     operators = set(schema["$defs"]["expression"]["prefixItems"][0]["enum"])
@@ -110,7 +117,8 @@ def test_what_is_accepted_is_as_the_schema_says_and_what_is_not_so_is_refused() 
         if entry["verdict"] == "unusable" or entry["shows"] == "format 1":
             continue
         data: Any = json.loads((FOLDER / entry["file"]).read_bytes())
-        kind = referred("#/$defs/certificate_of_a_set", schema) if "mace_set" in data else schema
+        others_by = {"mace_set": "#/$defs/certificate_of_a_set", "mace_plan": "#/$defs/certificate_of_plans"}
+        kind = next((referred(name, schema) for field, name in others_by.items() if field in data), schema)
         as_said = fits(data, kind, schema)
         assert as_said or entry["verdict"] == "refused" or entry["shows"] == UNSEEN, entry
         others += not as_said

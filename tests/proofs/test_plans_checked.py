@@ -1,0 +1,68 @@
+"""Certificates of plans: what is accepted is true by trying every plan; false ones by a hair are refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mace.proofs.check import check
+from tests.proofs.plan_cases import CASES, TRUE, true
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_accepted_is_true(name: str) -> None:
+    verdict = check(CASES[name])
+    assert verdict.accepted is not name.startswith("false: "), verdict
+    assert "unforeseen" not in verdict.reason
+    if verdict.accepted:
+        assert true(CASES[name])
+
+
+def edited(data: Any, rng: np.random.Generator) -> Any:
+    """A certificate with one entry in its world, claim, witness, proof or features changed."""
+    data = copy.deepcopy(data)
+    places: list[tuple[Any, Any]] = []
+
+    def look(inside: Any) -> None:
+        for key in inside if isinstance(inside, dict) else range(len(inside)):
+            if isinstance(inside[key], (dict, list)):
+                look(inside[key])
+            else:
+                places.append((inside, key))
+
+    look([data["world"], data["claim"], data["witness"] or [], data["proof"], data["statement"]["features"]])
+    inside, key = places[int(rng.integers(len(places)))]
+    old = inside[key]
+    if isinstance(old, bool):
+        inside[key] = not old
+    elif isinstance(old, int):
+        inside[key] = old + int(rng.choice([-2, -1, 1, 2]))
+    elif isinstance(old, str) and old[:1] in "-0123456789":
+        inside[key] = str(rng.choice(["0", "1", "3", "4", "-1", "1/2", "7/2"]))
+    else:
+        inside[key] = str(rng.choice(["+", "*", "min", "max", "<", "<=", "x", "y", "p", "if", "dear", "never", "end"]))
+    return data
+
+
+def accepted_and_true(edits: int, seed: int) -> int:
+    rng, names, found = np.random.default_rng(seed), sorted(TRUE), 0
+    for _ in range(edits):
+        data = edited(CASES[names[int(rng.integers(len(names)))]], rng)
+        verdict = check(data)
+        assert "unforeseen" not in verdict.reason, verdict
+        if verdict.accepted:
+            found += 1
+            assert true(data), data
+    return found
+
+
+def test_edits_that_are_accepted_are_true() -> None:
+    assert accepted_and_true(80, 1) > 5
+
+
+@pytest.mark.slow
+def test_many_edits_that_are_accepted_are_true() -> None:
+    assert accepted_and_true(600, 2) > 50

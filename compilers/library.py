@@ -29,7 +29,8 @@ class Reader:
                on) and its table follow as further arguments.
     precision: "exact" if the table repeats the library bit by bit, "margin" if only within a rigorous margin.
     refused:   what the library allows and the reader does not.
-    inside:    a fitted model -> the model inside, which is given the same rows; None for a class without one.
+    inside:    a fitted model -> the model inside, which is given the same rows, or None if this one has none; None
+               for a class without one.
     passes_on: whether the class does nothing itself: what the model inside says is what it says.
     """
 

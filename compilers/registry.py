@@ -114,18 +114,26 @@ def chain_of(model: Any) -> Chain:
             steps = [*(steps or ()), *((before + name, step) for name, step in inner[:-1])]
             before, model = f"{before}{inner[-1][0]}__", inner[-1][1]
             continue
-        found = registered(model)
-        if found is None or found.reader.inside is None:
+        inner = _inside(model)
+        if inner is None:
             mixing: list[Any] = []
             while steps and mixes(steps[-1][1]):
                 mixing.insert(0, steps.pop()[1])
             kept = None if steps is None else tuple(steps)
             return Chain(tuple(wrappers), kept, before.removesuffix("__"), model, tuple(mixing))
         wrappers.append(model)
-        try:
-            model = found.reader.inside(model)
-        except DAMAGE as error:
-            raise unreadable(found.path, error) from error
+        model = inner
+
+
+def _inside(model: Any) -> Any:
+    """The model that one hands its rows to; None for one that hands them to none."""
+    found = registered(model)
+    if found is None or found.reader.inside is None:
+        return None
+    try:
+        return found.reader.inside(model)
+    except DAMAGE as error:
+        raise unreadable(found.path, error) from error
 
 
 def unreadable(path: str, error: Exception) -> ModelError:

@@ -5,7 +5,7 @@ In:  CalibratedClassifierCV for two classes with one calibrated model (`ensemble
      bagging or boosting of scikit-learn, and the classifiers of XGBoost, LightGBM, CatBoost and interpret.
 Out: the table of that model with `decisions`: the runs of its score between the floats at which the library's own
      calibrator turns, and a margin where a libm has a say in these (`turns.py`).
-Promise: several calibrated models are averaged, which is no function of one score: a ModelError.
+Promise: of several calibrated models, which are averaged, `calibrated_members.py` reads those that are single trees.
 How the library decides (sklearn/calibration.py, checked in 1.7 to 1.9): p1 = calibrator(s), where s is the
 decision_function, or p1 of `predict_proba` where there is none; p0 = 1 - p1; class 1 where p1 > p0. "temperature" has
 p0, p1 = softmax(beta * (-s, s)), or, of probabilities, softmax(beta * log((1 - s, s) + 1e-12)).
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from mace.base.exact import first_float, float_to_rank
+from mace.compilers.sklearn.calibrated_members import read_members
 from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.turns import Turns, through_sigmoid, unit_of, with_turns
 from mace.errors import ModelError, UnreadableError
@@ -40,12 +41,16 @@ _ASKED = 200_000
 
 
 def inside(model: Any) -> Any:
-    """The one model that is calibrated; raises ModelError where there are several, or too many classes."""
+    """The one model that is calibrated; None where several are. Raises ModelError for too many classes."""
+    if len(fitted(model, "calibrated_classifiers_")) > 1:
+        return None
     return _only(model).estimator
 
 
-def read_calibrated(model: Any, estimator: Any, inner: Table) -> Ensemble | Network:
-    """The table of CalibratedClassifierCV, given the model inside and its table."""
+def read_calibrated(model: Any, estimator: Any = None, inner: Table | None = None) -> Ensemble | Network:
+    """The table of CalibratedClassifierCV, given the model inside and its table; of several, without these."""
+    if inner is None:
+        return read_members(model)
     calibrated, classes = _only(model), labels_of(model)
     table = _readable(model, estimator, inner)
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
@@ -73,12 +78,6 @@ def _only(model: Any) -> Any:
             f"{name_of(model)} has {len(classes)} classes; supported are two",
             hint="With more, each class is calibrated by itself and the results are scaled to add up to 1: that is no "
             "comparison of scores. Explain the model inside, without its calibration.",
-        )
-    if len(inside) != 1:
-        raise ModelError(
-            f"{name_of(model)} averages {len(inside)} calibrated models, which is no function of one score",
-            hint="Fit it with ensemble=False: one model on all rows, and one calibration from the same folds. Or "
-            "calibrate a model that is fitted already, as FrozenEstimator(model).",
         )
     if inside[0].method not in ("sigmoid", "isotonic", "temperature") or len(inside[0].calibrators) != 1:
         raise UnreadableError(

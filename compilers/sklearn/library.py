@@ -112,7 +112,7 @@ LIBRARY = Library(
         "sklearn.calibration.CalibratedClassifierCV": Reader(
             calibrated.read_calibrated,
             "as the model inside; margin where a libm has a say",
-            "means of several calibrated models (`ensemble=True`); more than two classes",
+            "means of several calibrated models (`ensemble=True`), but for trees; more than two classes of one",
             inside=calibrated.inside,
         ),
         "sklearn.frozen.FrozenEstimator": _passing_on("estimator"),

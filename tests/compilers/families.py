@@ -103,6 +103,13 @@ def calibrated(method: str, base: str, frozen: bool = False) -> Callable[[Floats
     return lambda X, y: CalibratedClassifierCV(made, method=method, ensemble=False, cv=3).fit(X, y)
 
 
+def calibrated_trees(method: str) -> Callable[[Floats, Rows], Any]:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.tree import DecisionTreeClassifier
+
+    return lambda X, y: CalibratedClassifierCV(DecisionTreeClassifier(max_depth=4), method=method, cv=3).fit(X, y)
+
+
 def thresholded(base: str, **options: Any) -> Callable[[Floats, Rows], Any]:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
@@ -176,6 +183,8 @@ SKLEARN = (
     Family("IsolationForest", isolation, 2),
     Family("CalibratedClassifierCV-sigmoid", calibrated("sigmoid", "forest"), 2),
     Family("CalibratedClassifierCV-isotonic", calibrated("isotonic", "forest"), 2),
+    Family("CalibratedClassifierCV-trees-sigmoid", calibrated_trees("sigmoid"), 2),
+    Family("CalibratedClassifierCV-trees-isotonic-3", calibrated_trees("isotonic"), 3),
     Family("CalibratedClassifierCV-isotonic-frozen", calibrated("isotonic", "forest", True), 2),
     Family("CalibratedClassifierCV-temperature", calibrated("temperature", "forest"), 2),
     Family("CalibratedClassifierCV-sigmoid-boosting", calibrated("sigmoid", "boosting"), 2),

@@ -125,6 +125,13 @@ def calibrated(draw: Draw, X: pd.DataFrame, y: NDArray[Any], rng: Rng) -> Any:
     ).fit(X, y)
 
 
+def calibrated_trees(draw: Draw, X: pd.DataFrame, y: NDArray[Any], rng: Rng) -> Any:
+    from sklearn.calibration import CalibratedClassifierCV
+
+    inner = sklearn("tree.DecisionTreeClassifier", max_depth=pick(draw, [1, 2]), random_state=int(rng.integers(99)))
+    return CalibratedClassifierCV(inner, method=pick(draw, ["isotonic", "sigmoid"]), cv=2).fit(X, y)
+
+
 def perceptron(draw: Draw, X: pd.DataFrame, y: NDArray[Any], rng: Rng, number: bool = False) -> Any:
     """A small network, its weights sometimes cut to few bits, so that its scores tie."""
     kind = "MLPRegressor" if number else "MLPClassifier"
@@ -212,6 +219,7 @@ FAMILIES: dict[str, Family] = {
     "voting": Family(voting, exact=False),
     "isolation": Family(isolation, BOTH, exact=False),
     "calibrated": Family(calibrated, BOTH, exact=False),
+    "calibrated-trees": Family(calibrated_trees, (2, 3)),
     "xgboost": Family(xgboost("XGBClassifier"), missing=True),
     "lightgbm": Family(lightgbm("LGBMClassifier"), missing=True),
     "logistic": Family(linear("linear_model.LogisticRegression"), goals=LOGIT, exact=False),

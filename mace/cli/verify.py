@@ -37,6 +37,7 @@ def verify(
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="A folder for the certificates of what was proved.")
     ] = None,
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write the results as SARIF to this file, too.")] = None,
     format: Annotated[Format, typer.Option("--format", help="text, json, junit or sarif.")] = Format.text,
 ) -> None:
     """Verify properties on the whole space: proved, violated by a real pair of inputs, or unknown.
@@ -46,7 +47,7 @@ def verify(
     from mace.verify.command import run_verify, run_vnnlib
 
     if network is not None:
-        if given.model is not None or given.data is not None or property or suite or certificates:
+        if given.model is not None or given.data is not None or property or suite or certificates or sarif:
             raise MaceError(
                 "an .onnx file and a .vnnlib file are asked about by themselves, with --timeout or --format"
             )
@@ -64,6 +65,7 @@ def verify(
         timeout=timeout,
         memory_mb=memory_mb,
         certificates=certificates,
+        sarif=sarif,
         load_model=given.read_model,
     )
     say(text)

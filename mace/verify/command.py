@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mace.base.escape import json_text
-from mace.base.files import reason
+from mace.base.files import check_folder, reason, write_whole
 from mace.errors import FileError, MaceError
 from mace.space.space import Space
 from mace.verify.output import WRITERS
@@ -34,10 +34,11 @@ def run_verify(
     timeout: float | None = None,
     memory_mb: int = 4096,
     certificates: Path | None = None,
+    sarif: Path | None = None,
     load_model: Callable[[Path], object] | None = None,
     callback: Callable[[Entry], None] | None = None,
 ) -> tuple[str, int]:
-    """The text to print and the exit code; writes certificates into a folder if one is named.
+    """The text to print and the exit code; writes certificates into a folder, and SARIF to a file, if one is named.
 
     timeout: seconds a property; 0 for no limit, None for what the suite says (60 where there is none).
     """
@@ -45,6 +46,8 @@ def run_verify(
         raise MaceError("give either --property or --suite", hint='--property "monotone(Income, increasing)"')
     if certificates is not None:
         _make(certificates)
+    if sarif is not None:
+        check_folder(sarif)
     if suite is not None:
         asked = load(suite)
     else:
@@ -55,6 +58,8 @@ def run_verify(
     )
     if certificates is not None:
         _save(certificates, outcomes)
+    if sarif is not None:
+        write_whole(sarif, (WRITERS["sarif"](asked, outcomes) + "\n").encode())
     return WRITERS[format](asked, outcomes), code_of(outcomes)
 
 

@@ -21,6 +21,7 @@ from mace.problem.diversity import Diversity, diversity_of
 from tests.cards import cards_agree
 from tests.checkers import accepted_by_all
 from tests.levels import compared, plain, random_rows
+from tests.marks import slow_unless
 from tests.sets import NETWORK_GAP, agrees, least
 
 
@@ -70,7 +71,7 @@ MODELS: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("spec", ["F", "F+FV", "FV+0.2"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_unless(lambda name: name in ("forest", "network"), MODELS))
 def test_predict_knows_no_better_set(name: str, spec: str) -> None:
     X, y = people(np.random.default_rng(1))
     model, space = MODELS[name].fit(X, y), mace.Space.from_frame(X)

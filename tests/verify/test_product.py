@@ -21,6 +21,7 @@ from mace.verify.pairs import Pairs
 from mace.verify.product.joint import decisions_of
 from mace.verify.steps import step_cases
 from mace.verify.subject import Whole
+from tests.marks import slow_unless
 from tests.reference import random_model
 
 SPACE = Space(
@@ -174,7 +175,9 @@ def meant(question, point) -> bool:
     return any(all(map(may, part)) for part in question.goal.decision)
 
 
-@pytest.mark.parametrize("kind", ["tree", "forest", "boosting", "network"])
+@pytest.mark.parametrize(
+    "kind", slow_unless(lambda kind: kind in ("tree", "network"), ["tree", "forest", "boosting", "network"])
+)
 def test_a_product_has_the_scores_of_both_models(kind: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng([seed, len(kind)])

@@ -71,6 +71,22 @@ def test_nobody_without_the_token_or_by_another_name_is_answered(address):
         listening("127.0.0.1", int(base.rpartition(":")[2]) if os.name == "nt" else 70_000)
 
 
+def test_what_a_page_never_sends_is_refused_in_words(address):
+    base, row = address
+    values = ask(base, "person", {"row": row})[1]["values"]
+    for what, body in (("person", {"row": True}), ("person", {"row": -1}), ("decide", {"values": [1]}), ("decide", [])):
+        assert ask(base, what, body)[0] in (400, 422)
+    for locked in (5, [["Income"]]):
+        assert ask(base, "nearest", {"values": values, "locked": locked})[0] == 200
+    headers = {"X-Mace-Token": "secret"}
+    for raw, status in ((b"[" * 50_000, 400), (b'{"row": ' + b"9" * 5000 + b"}", 400), (b" " * 200_000, 413)):
+        with pytest.raises(urllib.error.HTTPError, match=str(status)):
+            urllib.request.urlopen(urllib.request.Request(f"{base}/person", raw, headers))
+    parts = (b" " * 60_000 for _ in range(2))  # of no length that is said
+    with pytest.raises(urllib.error.HTTPError, match="413"):
+        urllib.request.urlopen(urllib.request.Request(f"{base}/person", parts, headers), timeout=20)
+
+
 def test_the_page_fetches_nothing_and_runs_its_own_script_alone(address):
     base, _ = address
     with urllib.request.urlopen(f"{base}/?token=secret") as got:

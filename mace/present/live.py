@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import hmac
+import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +61,7 @@ class Live:
     def person(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The values of a row of the table, and how many rows there are."""
         row = asked.get("row")
-        if not isinstance(row, int) or not 0 <= row < len(self.rows):
+        if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < len(self.rows):
             raise MaceError(f"the data has the rows 0 to {len(self.rows) - 1}")
         values = self.explainer.space.row(self.rows.iloc[row])
         return {"row": row, "values": {name: for_json(value) for name, value in values.items()}}
@@ -117,7 +118,8 @@ class Live:
 
     def _locked(self, asked: Mapping[str, Any]) -> Explainer:
         """The explainer of a space in which the locked features stay."""
-        locked = [name for name in asked.get("locked", ()) if isinstance(name, str)]
+        said = asked.get("locked", [])
+        locked = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
         made = copy.copy(self.explainer)
         held: dict[str, Change] = dict.fromkeys(locked, "fixed")
         made.space = self.explainer.space.change(**held)
@@ -187,6 +189,16 @@ class Door:
         return None
 
 
+async def _body(request: Request) -> bytes | None:
+    """What a request sends; None where it is too long, which is not read to its end."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return None
+    return body
+
+
 def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
     """The application; raises MaceError where Starlette is not installed.
 
@@ -225,15 +237,16 @@ def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
             if no is not None:
                 return no
             try:
-                if int(request.headers.get("content-length", "0")) > MOST_BYTES:
+                body = await _body(request)
+                if body is None:
                     return JSONResponse({"error": "too long"}, 413)
-                asked = await request.json()
+                asked = json.loads(body)
                 if not isinstance(asked, dict) or not isinstance(asked.get("values", {}), dict):
                     raise ValueError("no object")
                 return JSONResponse(await run_in_threadpool(method, asked))
             except MaceError as error:
                 return JSONResponse({"error": str(error)}, 422)
-            except (ValueError, KeyError) as error:
+            except (ValueError, KeyError, RecursionError) as error:
                 return JSONResponse({"error": f"not understood: {error}"}, 400)
 
         return answer

@@ -83,6 +83,7 @@ views.register(
         "answer for rich": "mace.present.answer_text:as_rich",
         "as HTML": "mace.present.words:preformatted",
         "audit as a page": "mace.report.make:report",
+        "audit for tracking": "mace.report.tracking:tracked",
         "audit as a plot": "mace.report.plots:draw",
         "audit as text": "mace.report.text:as_text",
         "audit for rich": "mace.report.text:as_rich",

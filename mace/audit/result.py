@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.export import save, to_frame
 from mace.audit.findings import Findings, findings_of
+from mace.audit.grouped import GroupFrame, grouped
 from mace.audit.record import Record
 from mace.base.formats import schema_of
 from mace.base.views import Plot, view
@@ -20,6 +21,14 @@ from mace.base.views import Plot, view
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+class Tracked(NamedTuple):
+    """Texts, numbers and files, as `mlflow.log_params`, `log_metrics` and `log_artifacts` take them."""
+
+    params: dict[str, str]
+    metrics: dict[str, float]
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,22 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """The records as a frame, with a column per group; nested values are JSON texts."""
         return to_frame(self.records, self.groups)
+
+    def by_group(self, *names: str) -> GroupFrame:
+        """Shares and distances of each group, in the form of fairlearn's `MetricFrame`.
+
+        names: of the groups to compare by, all combinations of several; none: all that the audit has.
+        Raises RowError where there are no such groups.
+        """
+        return grouped(self.records, self.groups, names or tuple(self.groups))
+
+    def tracked(self, folder: str | Path) -> Tracked:
+        """What a tracker of experiments such as MLflow logs: params, metrics, and a folder of artifacts.
+
+        folder: where the report, the audit and the table of groups are written; made if there is none.
+        """
+        made: Tracked = view("audit for tracking")(self, Path(folder))
+        return made
 
     def save(self, path: str | Path) -> Path:
         """Write the records (.parquet, .csv, .jsonl) or the whole audit (.json). Raises FileError."""

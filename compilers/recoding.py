@@ -79,31 +79,26 @@ class Recoding:
         lists = dict(zip(places, self.lists, strict=True))
         for place, name in enumerate(frame.columns):
             column = frame.iloc[:, place]
-            if place not in lists:
-                try:
-                    out[:, place] = column.to_numpy(dtype=np.float64)
-                except (TypeError, ValueError):
-                    raise ModelError(
-                        f"the model takes numbers in column `{name}`, and there is text in it",
-                        hint="Was it fitted on another frame than the space describes?",
-                    ) from None
-                continue
-            if not self.typed:
-                codes = np.asarray(pd.Categorical(column, list(lists[place])).codes)
-                out[:, place] = np.where(column.isna(), np.nan, np.where(codes < 0, len(lists[place]), codes))
-                continue
-            if not isinstance(column.dtype, pd.CategoricalDtype):
-                raise ModelError(f"the model takes categories in column `{name}`, which reaches it as {column.dtype}")
-            known = list(lists[place])
-            if self.refuses and (odd := [level for level in column.cat.categories.tolist() if level not in known]):
-                raise ModelError(
-                    f"column `{name}`: {self.refuses} has not seen in training, and fails for, the category "
-                    + ", ".join(map(repr, odd)),
-                    hint=f"Leave what it has not seen out of the levels of `{name}` in the space.",
-                )
-            codes = column.cat.set_categories(known).cat.codes.to_numpy()
-            out[:, place] = np.where(codes < 0, np.nan, codes)
+            out[:, place] = self.codes(column, lists[place], name) if place in lists else _numbers(column, name)
         return out
+
+    def codes(self, column: pd.Series[Any], known: Levels, name: object) -> NDArray[np.float64]:
+        """The numbers of a column of categories; see `transform`."""
+        import pandas as pd
+
+        if not self.typed:
+            codes = np.asarray(pd.Categorical(column, list(known)).codes)
+            return np.where(column.isna(), np.nan, np.where(codes < 0, len(known), codes))
+        if not isinstance(column.dtype, pd.CategoricalDtype):
+            raise ModelError(f"the model takes categories in column `{name}`, which reaches it as {column.dtype}")
+        if self.refuses and (odd := [level for level in column.cat.categories.tolist() if level not in known]):
+            raise ModelError(
+                f"column `{name}`: {self.refuses} has not seen in training, and fails for, the category "
+                + ", ".join(map(repr, odd)),
+                hint=f"Leave what it has not seen out of the levels of `{name}` in the space.",
+            )
+        codes = column.cat.set_categories(list(known)).cat.codes.to_numpy()
+        return np.where(codes < 0, np.nan, codes)
 
     def followed(self, columns: Sequence[Any]) -> list[Any]:
         """The columns that leave it, as `mace.compilers.pipeline.steps.Traced`, of those that enter it."""
@@ -119,3 +114,14 @@ class Recoding:
         kinds = self.stored or ("",) * len(self.lists)
         plain = "category" if self.typed else "object"
         return {self.names[place]: kind or plain for place, kind in zip(self.places or (), kinds, strict=False)}
+
+
+def _numbers(column: pd.Series[Any], name: object) -> NDArray[np.float64]:
+    """A column without categories."""
+    try:
+        return column.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"the model takes numbers in column `{name}`, and there is text in it",
+            hint="Was it fitted on another frame than the space describes?",
+        ) from None

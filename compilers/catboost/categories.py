@@ -17,7 +17,7 @@ from mace.compilers.catboost.hashing import hash_of
 from mace.compilers.catboost.model import Content
 from mace.compilers.catboost.reader import content_of
 from mace.compilers.model_file import ModelFile
-from mace.compilers.recoding import Recoding
+from mace.compilers.recoding import Levels, Recoding
 from mace.errors import ModelError
 
 if TYPE_CHECKING:
@@ -28,22 +28,11 @@ if TYPE_CHECKING:
 class Hashed(Recoding):
     """A numbering whose lists hold hashes of categories."""
 
-    def transform(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+    def codes(self, column: pd.Series[Any], known: Levels, name: object) -> NDArray[np.float64]:
         """See `Recoding`; raises ModelError for what CatBoost takes for no category."""
-        out = np.empty((len(frame), frame.shape[1]))
-        lists = dict(zip(self.places or (), self.lists, strict=True))
-        for place, name in enumerate(frame.columns):
-            column = frame.iloc[:, place]
-            if place not in lists:
-                try:
-                    out[:, place] = column.to_numpy(dtype=np.float64)
-                except (TypeError, ValueError):
-                    raise ModelError(f"the model takes numbers in column `{name}`, and there is text in it") from None
-                continue
-            places = {number: k for k, number in enumerate(lists[place])}
-            codes = {level: places.get(hash_of(level, str(name)), len(places)) for level in set(column.tolist())}
-            out[:, place] = [codes[level] for level in column.tolist()]
-        return out
+        places = {number: k for k, number in enumerate(known)}
+        codes = {level: places.get(hash_of(level, str(name)), len(places)) for level in set(column.tolist())}
+        return np.array([codes[level] for level in column.tolist()], dtype=np.float64)
 
 
 def step_of(model: Any) -> Hashed | None:

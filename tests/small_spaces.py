@@ -5,6 +5,7 @@ Worked out from the features alone: it is what `mace.space.axes` and `mace.probl
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,19 @@ from mace.space.feature import Feature
 from mace.space.space import Space
 
 Row = dict[str, Any]
+
+# All of a small space, for what is compared with enumeration.
+MIXED = Space(
+    [
+        Feature("a", "integer", 0, 6),
+        Feature("b", "real", 0, 1, step="0.25"),
+        Feature("c", "categorical", levels=["x", "y", "z"]),
+        Feature("d", "integer", 0, 6, change="increase"),
+    ]
+)
+MIXED_ROWS = pd.DataFrame(
+    list(itertools.product(range(7), (0, 0.25, 0.5, 0.75, 1.0), "xyz", range(7))), columns=["a", "b", "c", "d"]
+)
 
 
 SPECS: list[Any] = [

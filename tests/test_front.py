@@ -18,18 +18,9 @@ import mace
 from mace.errors import MaceError
 from mace.space.feature import Feature
 from mace.space.space import Space
+from tests.small_spaces import MIXED as SPACE
+from tests.small_spaces import MIXED_ROWS as ROWS
 
-SPACE = Space(
-    [
-        Feature("a", "integer", 0, 6),
-        Feature("b", "real", 0, 1, step="0.25"),
-        Feature("c", "categorical", levels=["x", "y", "z"]),
-        Feature("d", "integer", 0, 6, change="increase"),
-    ]
-)
-ROWS = pd.DataFrame(
-    list(itertools.product(range(7), (0, 0.25, 0.5, 0.75, 1.0), "xyz", range(7))), columns=["a", "b", "c", "d"]
-)
 MODELS = {
     "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
     "forest": RandomForestClassifier(10, max_depth=5, random_state=0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from typing import Any
 
@@ -21,20 +20,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import mace
 from mace.errors import GoalError
-from mace.space.feature import Feature
-from mace.space.space import Space
-
-SPACE = Space(
-    [
-        Feature("a", "integer", 0, 6),
-        Feature("b", "real", 0, 1, step="0.25"),
-        Feature("c", "categorical", levels=["x", "y", "z"]),
-        Feature("d", "integer", 0, 6, change="increase"),
-    ]
-)
-ROWS = pd.DataFrame(
-    list(itertools.product(range(7), (0, 0.25, 0.5, 0.75, 1.0), "xyz", range(7))), columns=["a", "b", "c", "d"]
-)
+from tests.small_spaces import MIXED as SPACE
+from tests.small_spaces import MIXED_ROWS as ROWS
 
 
 def target(rng: np.random.Generator) -> Any:

@@ -2,7 +2,8 @@
 
     `make` prints this file's output and fails unless it is "Closed under the global context" for each of them. *)
 
-From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Forest Witness.
+From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Forest Witness
+  Sums Linear.
 
 Print Assumptions formula_characterises.
 Print Assumptions formula_valid.
@@ -47,3 +48,12 @@ Print Assumptions well_formed_finite.
 Print Assumptions check_sound.
 Print Assumptions witness_sound.
 Print Assumptions certificate_sound.
+
+Print Assumptions nearest_is_rounded.
+Print Assumptions zero_is_rounded.
+Print Assumptions sum_error.
+Print Assumptions layer_error.
+Print Assumptions column_sound.
+Print Assumptions may_hold_margin.
+Print Assumptions linear_dual_sound.
+Print Assumptions linear_dual_sound_anywhere.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 
 class Hand:
     """A clock that stands still until it is moved."""
@@ -26,3 +28,15 @@ class Time:
 
     def __init__(self, clock: Hand) -> None:
         self.monotonic = clock
+
+
+class Spent:
+    """CPU seconds of this process, asked for every hundredth of a second: asking is slow."""
+
+    def __init__(self) -> None:
+        self.asked, self.spent = 0.0, 0.0
+
+    def __call__(self) -> float:
+        if (now := time.perf_counter()) - self.asked > 0.01:
+            self.asked, self.spent = now, time.process_time()
+        return self.spent

@@ -4,6 +4,7 @@ Beside the search stand the seconds of writing and of checking the certificates,
 
 python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
 python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
+python -m tests.bench.networks --breast-cancer      two layers of 20, 32, 64; 30 features, l1 and linf, with aims
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
+from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.compilers.sklearn.linear import read_linear
 from mace.compilers.sklearn.mlp import read_mlp
@@ -30,7 +32,9 @@ from mace.solve.protocol import Found, Gap, Limits
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import decision_for
+from tests.clocks import Spent
 
+SIZES = {20: (0.1, 0.5), 32: (0.2, 1), 64: (2, 10)}  # of two equal layers: seconds aimed at, median and worst
 MODELS = {
     "logistic regression": lambda: LogisticRegression(max_iter=3000),
     "MLP 10-10": lambda: MLPClassifier((10, 10), max_iter=400, random_state=1),
@@ -74,6 +78,15 @@ def mixed(rows: int = 2000, seed: int = 0) -> tuple[Space, pd.DataFrame, np.ndar
     return Space(features), pd.DataFrame(columns), y
 
 
+def scaled_cancer() -> tuple[Space, pd.DataFrame, np.ndarray]:
+    """scikit-learn's breast_cancer, each feature scaled to 0 .. 1; class 1 is benign."""
+    from sklearn.datasets import load_breast_cancer
+
+    frame, target = load_breast_cancer(return_X_y=True, as_frame=True)
+    frame = (frame - frame.min()) / (frame.max() - frame.min())
+    return Space([Feature(str(name), "real", 0, 1) for name in frame]), frame, target.to_numpy()
+
+
 def questions(space: Space, frame: pd.DataFrame, model: Any, goal: int, spec: str, count: int) -> list[Question]:
     """The first rejected rows as questions."""
     table = read_linear(model) if isinstance(model, LogisticRegression) else read_mlp(model)
@@ -90,7 +103,7 @@ def measure(name: str, asked: list[Question], limit: float) -> None:
     NetworkOracle(asked[0]).ask(None, Limits.of(limit))  # compiles
     for question in asked:
         oracle, before = NetworkOracle(question), time.process_time()
-        reply = oracle.ask(None, Limits.of(limit), gap=Gap(Fraction(1, 10**9)))
+        reply = oracle.ask(None, Limits(Deadline.after(limit, Spent())), gap=Gap(Fraction(1, 10**9)))
         times.append(time.process_time() - before)
         closed = False
         if isinstance(reply, Found):
@@ -126,12 +139,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder with the real data sets")
     parser.add_argument("--rows", type=int, default=10)
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds a question")
+    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds a question")
+    parser.add_argument("--breast-cancer", action="store_true")
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--norms", nargs="*", default=None)
     parser.add_argument("--sets", nargs="*", default=["adult", "credit", "compas"])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.breast_cancer:
+        space, frame, y = scaled_cancer()
+        for size in given.sizes:
+            model = MLPClassifier((size, size), max_iter=1000, random_state=0).fit(frame.to_numpy(), y)
+            for spec in given.norms or ["l1", "linf"]:
+                name = f"MLP {size}-{size}, {spec} (aim {SIZES[size][0]} / {SIZES[size][1]})"
+                measure(name, questions(space, frame, model, 1, spec, given.rows), given.limit)
+        return
     if given.data is None:
         space, frame, y = mixed()
         matrix = space.encode(frame).to_numpy()

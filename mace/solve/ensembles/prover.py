@@ -35,7 +35,7 @@ from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
 
 _MEMORY = 3 * 2**30
-PATIENCE = 3_000_000  # walks through trees, one to two seconds: searches that end soon after are faster than ascent
+PATIENCE = 500_000  # walks through trees, a third of a second: searches that end soon after are faster than ascent
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
 

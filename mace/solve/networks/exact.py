@@ -70,13 +70,14 @@ class Exact:
 
         False also where a glance at its floats says so.
         """
+        return self.near(point) and self.question.has_goal(point)
+
+    def near(self, point: Point) -> bool:
+        """Whether a point may have the goal, by a glance at its floats; most are refused here."""
         decision = self.question.goal.decision
         rough = self.question.scores(point)
         near = [float(max(part.slack, default=0)) * 4 + 1e-9 * (1 + float(np.abs(rough).max())) for part in self.parts]
-        # Most points are refused by a glance at their floats.
-        if not any(all(_margin(c, rough) >= -e for c in part) for part, e in zip(decision, near, strict=True)):
-            return False
-        return self.question.has_goal(point)
+        return any(all(_margin(c, rough) >= -e for c in part) for part, e in zip(decision, near, strict=True))
 
     def worth(self, j: int, index: int) -> Worth:
         """What one value of a feature costs, and its columns."""

@@ -30,6 +30,7 @@ from mace.space.axes import GridAxis, Point, Side, holds
 
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
+IDLE = 2  # splits tried in a row that promise no more than the best one: then no more are tried
 RENEW = Fraction(999, 1000)
 FIRST_KEPT, KEEPING = 30, 1.5  # nodes: when a first proof is kept, and by which factor later than the last the next
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
@@ -259,6 +260,8 @@ class Search(Frame):
         if point in self.tried:
             return False
         self.tried.add(point)
+        if not trusted and not self.exact.near(point):  # sooner seen than how far it is
+            return False
         distance = self.question.distance_of(point)
         if not self.nearer(distance) or not self.question.obeys(point):
             return False
@@ -367,7 +370,7 @@ class Search(Frame):
         if not splits:
             self.settle(node)
             return
-        most = -1.0
+        most, idle = -1.0, 0
         for split in splits[:TRIED]:
             children = [self.child(node, split, side) for side in (0, 1)]
             gains = []
@@ -376,9 +379,10 @@ class Search(Frame):
                 child.bound = max(child.bound, node.bound)
                 gains.append(self.target - node.bound if child.closed else child.bound - node.bound)
             gain = max(gains[0], 1e-9) * max(gains[1], 1e-9)
+            idle += 1
             if gain > most:
-                most, node.split, node.children = gain, split, children
-            if all(child.closed for child in children):
+                most, node.split, node.children, idle = gain, split, children, 0
+            if idle == IDLE or all(child.closed for child in children):
                 break
         for child in node.children:
             if not child.closed:

@@ -241,6 +241,9 @@ class _Said:
             if link is not None and link.kind == "logistic" and link.inside is None:
                 p = 1.0 / (1.0 + np.exp(-(link.slope * scores[:, link.score] + link.shift)))
                 return np.stack([1.0 - p, p], axis=1)
+            if link is not None and link.kind == "softmax":
+                powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+                return np.asarray(powers / powers.sum(axis=1, keepdims=True))
         return None
 
     def _apart(self, place: int, said: Any, ours: Any, what: str = "{}") -> ModelError:

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -28,10 +29,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import mace
 from mace.base.exact import exact
 from mace.errors import GoalError
+from mace.problem.goal_decision import lower
 from mace.problem.goal_scores import linked_between
+from mace.problem.goal_softmax import at_least, inside
 from mace.problem.goal_text import parse, wanted
 from mace.problem.goals import Between, Classes, Margin, Probability, Value
-from mace.tables.table import Link
+from mace.tables.table import Layer, Link, Network
 from tests.marks import slow_unless
 
 LABELS = ("bad", "good", "a or b, c", ">50K", "not")
@@ -347,6 +350,35 @@ def test_probabilities_are_those_of_the_library(name):
             check(explainer, f"p(good) <= {float(value)!r}", p[:, 1] <= value)
 
 
+@pytest.mark.parametrize("name", slow_unless(lambda _: False, ["boosting", "logistic"]))
+def test_probabilities_of_several_classes_are_those_of_the_library(name):
+    model = fitted(CLASSIFIERS[name], THREE)
+    explainer, p = mace.Explainer(model, SPACE, background=X), model.predict_proba(WHOLE)
+    for value in (0.6, float(np.quantile(p[:, 2], 0.9, method="nearest"))):
+        check(explainer, f"p(2) >= {value!r}", p[:, 2] >= value)
+
+
+@pytest.mark.parametrize("classes", [3, 4, 6])
+def test_half_spaces_hold_all_scores_with_the_probability(classes):
+    rng = np.random.default_rng(classes)
+    scores = rng.normal(size=(20_000, classes)) * rng.choice([0.1, 1, 8], (20_000, 1))
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p = powers / powers.sum(axis=1, keepdims=True)
+    layer = Layer(np.eye(classes), np.zeros(classes), "identity")
+    table = Network((layer,), classes, "softmax", tuple(range(classes)), link=Link("softmax"))
+    for least in (0.01, 0.5, 0.83):
+        (part,), wide = at_least(table, 1, least, "")
+        said = scores @ wide.layers[1].weights + wide.layers[1].bias
+        held = np.all([said[:, c.plus] >= said[:, c.minus] for c in part], axis=0)
+        assert held[p[:, 1] >= least].all()
+        inner = inside(least, classes - 1)
+        (part,), wide = at_least(table, 1, inner, "")
+        said = scores @ wide.layers[1].weights + wide.layers[1].bias
+        assert np.all([said[:, c.plus] >= said[:, c.minus] for c in part], axis=0).sum() > 0
+        if classes == 3:  # hardly more than these
+            assert p[held, 1].min() > least - 0.002
+
+
 ISOTONIC = ["isotonic", "isotonic tree", "isotonic boosting", "isotonic svc", "isotonic mlp"]
 SOLVED = ["forest", "logistic", "boosting", "isotonic svc", "isotonic mlp", "temperature mlp"]
 
@@ -433,18 +465,27 @@ def test_a_lead_of_a_single_score_is_asked_for_on_either_side(model):
 def test_what_a_model_cannot_say_is_an_error_that_says_so():
     row = X.iloc[0]
     softmax = mace.Explainer(fitted(LogisticRegression(max_iter=5000), THREE), SPACE)
+    unknown = replace(softmax.table, link=None)
+
+    def asked(least):
+        return lower(Probability(2, Between(least)), unknown)
+
     with pytest.raises(GoalError, match="3 classes the probabilities of LogisticRegression compare no two scores"):
-        softmax.explain(row, goal="p(2) >= 0.7")
+        asked(0.7)
     with pytest.raises(GoalError) as refused:  # log(2 p / (1 - p)) = 1.5404.., log(p / (1 - p)) = 0.8472..
-        softmax.explain(row, goal="p(2) >= 0.7")
+        asked(0.7)
     assert "`2 by 1.55 in score` is enough, and `2 by 0.84 in score` is needed" in str(refused.value)
     with pytest.raises(GoalError, match=r"`2 by 0\.29 in score` is enough"):  # log(4 / 3) = 0.2876..
-        softmax.explain(row, goal="p(2) >= 0.4")
+        asked(0.4)
     with pytest.raises(GoalError, match="a probability leads by less than 1"):
         softmax.explain(row, goal="2 by 1")
-    for text in ("p(2) <= 0.7", "p(2) >= 0", "p(2) >= 1"):  # no logarithm of 0 is asked for
-        with pytest.raises(GoalError, match=r"`2 by 0\.5 in score`"):
+    for text in ("p(2) <= 0.7", "p(2) >= 0", "0.5 <= p(2) <= 0.6"):
+        with pytest.raises(GoalError, match=r"(?s)only that a probability is at least a number.*p\(2\) >= 0\.6"):
             softmax.explain(row, goal=text)
+    with pytest.raises(GoalError, match="so near to 0 or 1"):
+        softmax.explain(row, goal="p(2) >= 1")
+    with pytest.raises(GoalError, match="probability of several classes"):
+        softmax.explain(row, goal="p(2) >= 0.6", objectives=["shortfall", "l1"])
     with pytest.raises(GoalError, match=r"`2 by 0\.1 in score`"):
         softmax.explain(row, goal="2 by 0.1")
     without = mace.Explainer(fitted(LinearSVC(), TWO), SPACE)
@@ -471,9 +512,9 @@ def test_what_a_model_cannot_say_is_an_error_that_says_so():
 @pytest.mark.parametrize("p", slow_unless(lambda p: p in (0.34, 0.7), [0.2, 0.34, 0.6, 0.7, 0.99]))
 def test_the_leads_that_are_named_instead_of_a_probability_are_enough_and_needed(model, p):
     model = fitted(model, THREE)
-    explainer, said = mace.Explainer(model, SPACE), model.predict_proba(WHOLE)
+    table, said = replace(mace.Explainer(model, SPACE).table, link=None), model.predict_proba(WHOLE)
     with pytest.raises(GoalError) as refused:
-        explainer.explain(X.iloc[0], goal=f"p(1) >= {p}")
+        lower(Probability(1, Between(p)), table)
     named = dict(
         reversed(part.split("` is ")) for part in re.findall(r"`([^`]*` is (?:enough|needed))", str(refused.value))
     )

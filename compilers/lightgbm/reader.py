@@ -105,6 +105,8 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         if objective == "binary"
         else Link("exp")
         if objective in EXPONENTIALS
+        else Link("softmax")
+        if many
         else None,
         # The rule's own slack is for a sigmoid of steepness 1; a flatter one is in doubt further from its middle.
         error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep,

@@ -195,6 +195,8 @@ def _link(content: Content) -> Link | None:
     model = content.model
     if isinstance(model, Value):
         return Link("exp", dtype="float32" if content.single else "float64") if model.exponential else None
+    if isinstance(model, Scores) and model.link == "softmax" and len(model.sums) > 2:
+        return Link("softmax", dtype="float32" if content.single else "float64")
     if isinstance(model, Scores) and model.link == "logit" and len(model.sums) == 1:
         return Link("logistic", dtype="float32" if content.single else "float64")
     return None

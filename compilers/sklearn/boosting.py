@@ -52,7 +52,11 @@ def read_boosting(model: Any) -> Ensemble:
         test="<=",
         name=name_of(model),
         # The exponential loss halves the logit.
-        link=Link("logistic", slope=2.0 if model.loss == "exponential" else 1.0) if len(classes) == 2 else None,
+        link=Link("logistic", slope=2.0 if model.loss == "exponential" else 1.0)
+        if len(classes) == 2
+        else Link("softmax")
+        if classes
+        else None,
     )
 
 
@@ -79,6 +83,8 @@ def read_hist_boosting(model: Any) -> Ensemble:
         name=name_of(model),
         link=Link("logistic")
         if len(classes) == 2
+        else Link("softmax")
+        if classes
         else Link("exp")
         if not classes and model.loss in _EXPONENTIALS
         else None,

@@ -43,7 +43,7 @@ def read_linear(model: Any) -> Network:
         rule="positive" if outputs == 1 else "argmax",
         classes=classes,
         name=name_of(model),
-        link=_link(model) if outputs == 1 else None,
+        link=_link(model) if outputs == 1 else _softmax(model),
         # A model that was fitted on float32 rows computes in float32 when it is asked about float32 rows.
         dtype="float32" if getattr(coefficients, "dtype", None) == np.float32 else "float64",
     )
@@ -55,6 +55,16 @@ def _link(model: Any) -> Link | None:
     if not hasattr(model, "predict_proba") or loss not in ("log_loss", "modified_huber"):
         return None
     return Link("logistic") if loss == "log_loss" else Link("steps", knots=((-1.0, 0.0), (1.0, 1.0)))
+
+
+def _softmax(model: Any) -> Link | None:
+    """What `predict_proba` makes of the scores of several classes, where that is their softmax."""
+    if type(model).__name__ == "LinearDiscriminantAnalysis":
+        return Link("softmax")
+    if type(model).__name__ not in ("LogisticRegression", "LogisticRegressionCV"):
+        return None
+    by_one = getattr(model, "solver", "") == "liblinear" or getattr(model, "multi_class", "auto") in ("ovr", "warn")
+    return None if by_one else Link("softmax")
 
 
 def read_exponential(model: Any) -> Network:

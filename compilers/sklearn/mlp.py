@@ -70,6 +70,6 @@ def read_mlp(model: Any) -> Network:
         rule="value" if not classes else "sigmoid" if outputs == 1 else "softmax",
         classes=classes,
         name=name_of(model),
-        link=Link("logistic") if classes and outputs == 1 else None,
+        link=None if not classes else Link("logistic") if outputs == 1 else Link("softmax"),
         dtype="float32" if any(getattr(matrix, "dtype", None) == np.float32 for matrix in weights) else "float64",
     )

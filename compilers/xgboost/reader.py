@@ -104,8 +104,14 @@ def read_document(
         dtype="float32",
         name=f"XGBoost {objective}",
         decisions=(first, second) if kind == "two" else None,
-        link=Link("logistic" if kind == "two" else "exp", dtype="float32") if kind in ("two", "exponential") else None,
+        link=_LINKS.get("probable" if objective == "multi:softprob" else kind),
     )
+
+
+_LINKS: dict[str, Link] = {
+    "two": Link("logistic", dtype="float32"), "exponential": Link("exp", dtype="float32"),
+    "probable": Link("softmax", dtype="float32"),
+}  # fmt: skip
 
 
 def _tree(number: int, tree: Mapping[str, Any], group: int, columns: int, outputs: int) -> Tree:

@@ -23,7 +23,9 @@ from mace.explain.level import Level
 from mace.problem.around import Around
 from mace.problem.distance import Distance, DistanceError, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
-from mace.problem.goals import Classes, Margin, Wanted
+from mace.problem.goal_decision import lower
+from mace.problem.goal_softmax import inside
+from mace.problem.goals import Between, Classes, Margin, Probability, Wanted
 from mace.problem.plausibility import from_row, least_of
 from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
@@ -32,6 +34,7 @@ from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
+from mace.tables.table import Formula
 
 HEAD_START = 0.3  # of the time allowed, for a first upper bound
 NO_CERTIFICATE = "no certificate: it rests on one proof for each background row"
@@ -144,6 +147,7 @@ class Search:
                 )
         finally:
             oracle.close()
+        self._inside(question, bracket, asking, limits, gap)
         if self.beside is not None and nearest.point is not None:
             bring_in(bracket, nearest.point, question.distance_of(nearest.point), gap)
         answered = question
@@ -151,6 +155,32 @@ class Search:
             answered = answered.away(avoid)
         recheck(bracket, answered, limits.deadline)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
+
+    def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:
+        """A nearer point, where a probability of several classes is covered by half-spaces that reach beyond it: the
+        nearest one that lies well inside."""
+        wanted, table = question.goal.wanted, self.judge.table
+        if bracket.status != "bounded" or not isinstance(wanted, Probability) or isinstance(table, Formula):
+            return
+        if table.link is None or table.link.kind != "softmax" or wanted.between.low is None:
+            return
+        least = inside(wanted.between.low, len(table.classes) - 1)
+        goal, wide = lower(Probability(wanted.label, Between(least)), table)
+        asked = replace(question, goal=goal, model=wide)
+        oracle, _ = choose(asked, self.oracle)
+        try:
+            found = bracket_optimum(
+                asked,
+                oracle,
+                lambda point: asking.confirms(question, point),
+                gap=gap,
+                limits=limits,
+                best=bracket.point,
+            )
+        finally:
+            oracle.close()
+        if found.point is not None and found.upper is not None:
+            bring_in(bracket, found.point, found.upper, gap)
 
     def _by_rows(
         self, question: Question, distance: NearestRow, asking: Asking, limits: Limits, best: Point | None

@@ -19,6 +19,7 @@ from mace.problem.goal_scores import (
     linked_between,
     scores_apart,
 )
+from mace.problem.goal_softmax import Covered, at_least
 from mace.problem.goal_text import HINT_NUMBER, known, listed
 from mace.problem.goals import MARGIN_UNIT, Between, Classes, Margin, Probability, Value, Wanted
 from mace.problem.question import Goal
@@ -50,7 +51,8 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
             return Goal(text, frozenset(), _value_decision(goal, table), wanted=goal, enclosed=bool(table.link)), table
         case Probability():
             _ = known([goal.label], table.classes)
-            return Goal(text, frozenset(), _probable(goal, table), wanted=goal, enclosed=True), table
+            decision, wide = _probable(goal, table)
+            return Goal(text, frozenset(), decision, wanted=goal, enclosed=True), wide
         case Margin():
             _ = known([goal.label], table.classes)
             decision, moved = _leading(goal, table)
@@ -66,8 +68,22 @@ def _value_decision(goal: Value, table: Ensemble | Network) -> Decision:
     return (fraction_between(0, between.low, between.high, between.low_strict, between.high_strict),)
 
 
-def _probable(goal: Probability, table: Ensemble | Network) -> Decision:
-    """The probability of a class, as comparisons of scores, by the link of the table."""
+def _probable(goal: Probability, table: Ensemble | Network) -> Covered:
+    """The probability of a class, as comparisons of scores, by the link of the table; and the table with these."""
+    link = table.link
+    if link is None or link.kind != "softmax":
+        return Covered(_probable_by_one(goal, table), table)
+    low = goal.between.low
+    if low is None or low <= 0 or goal.between.high not in (None, 1.0):
+        raise GoalError(
+            f"`{goal}`: of several classes only that a probability is at least a number can be asked",
+            hint=f"For instance `p({goal.label}) >= 0.6`; or ask for the class, or for a lead over every other class.",
+        )
+    return at_least(table, table.classes.index(goal.label), low, str(goal))
+
+
+def _probable_by_one(goal: Probability, table: Ensemble | Network) -> Decision:
+    """The same for a probability that is a function of one score."""
     between, link = goal.between, table.link
     if link is None:
         raise _no_link(goal, table)
@@ -113,7 +129,7 @@ def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensembl
     if not goal.in_score:
         if goal.by >= 1:
             raise GoalError(f"`{goal}`: a probability leads by less than 1", hint=f"`{goal} in score` means scores.")
-        if table.link is None:
+        if table.link is None or table.link.kind == "softmax":
             raise GoalError(
                 f"`{goal}`: the probabilities of {table.name} are no comparison of scores",
                 hint=f"Ask for a margin of the scores themselves: `{goal} in score`.",
@@ -121,7 +137,7 @@ def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensembl
         if len(table.classes) == 2:
             # The two add up to 1, so the lead is 2 p - 1; the unit covers the rounding of the sums.
             least = Between((1 + goal.by) / 2 - unit)
-            return _probable(Probability(goal.label, least), table), table
+            return _probable_by_one(Probability(goal.label, least), table), table
     if table.decisions is not None or (isinstance(table, Ensemble) and table.error):
         raise GoalError(f"`{goal}`: {table.name} compares no scores of its classes")
     if table.outputs == 1:

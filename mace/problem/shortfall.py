@@ -37,6 +37,12 @@ def measured(wanted: Wanted, table: Table) -> Measured:
             f"how far `{wanted}` is missed is no difference of scores: {table.name} predicts their exponential",
             hint="Ask for the nearest counterfactual, with a goal that can be met.",
         )
+    softmax = table.link is not None and table.link.kind == "softmax"
+    if isinstance(wanted, Probability) and softmax:
+        raise GoalError(
+            f"how far `{wanted}` is missed is no difference of two scores: it is a probability of several classes",
+            hint=f"Ask for what is missing to a lead, for instance `{wanted.label} by 0.5 in score`.",
+        )
     if not isinstance(wanted, Classes):
         return wanted
     if len(wanted.labels) != 1:
@@ -45,7 +51,7 @@ def measured(wanted: Wanted, table: Table) -> Measured:
             hint="Name one class, or an interval of a probability.",
         )
     (label,) = wanted.labels
-    return Margin(label, 0.0, in_score=table.link is None)
+    return Margin(label, 0.0, in_score=table.link is None or softmax)
 
 
 def missed(goal: Measured, said: NDArray[Any], classes: tuple[Label, ...]) -> Fraction:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from mace import datasets
 from mace.cli import app
+from tests import notebooks
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -33,7 +34,7 @@ def blocks(page: Path, language: str) -> list[str]:
     [
         pytest.param(page, id=page.stem, marks=[] if page.name in QUICK else [pytest.mark.slow])
         for page in PAGES
-        if blocks(page, "python")
+        if blocks(page, "python") and not page.stem.startswith("notebook-")
     ],
 )
 def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
@@ -43,6 +44,21 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch)
         for code in blocks(page, "python"):
             exec(compile(code, page.name, "exec"), space)
     assert "refused" in printed.getvalue() or page.name not in ("index.md", "explain.md", "menu.md")
+
+
+@pytest.mark.parametrize("path", notebooks.notebooks(), ids=lambda path: path.stem)
+def test_the_page_of_a_notebook_shows_what_the_notebook_holds(path):
+    kept = notebooks.load(path)
+    assert notebooks.page_of(path).read_text(encoding="utf-8") == notebooks.page(kept, path.stem)
+    assert [cell["execution_count"] for cell in kept["cells"] if cell["cell_type"] == "code"]
+    assert (kept["nbformat"], kept["nbformat_minor"]) == (4, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", notebooks.notebooks(), ids=lambda path: path.stem)
+def test_a_notebook_gives_the_outputs_that_it_holds(path):
+    kept = notebooks.load(path)
+    assert not notebooks.unlike(kept, notebooks.run(kept))
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ class ReachDisplay(AuditDisplay):
     @property
     def alt(self) -> str:
         middle = self._farthest / 2
-        return f"for a {self.distance_name} distance of {number(middle, 2)}: ".replace("  ", " ") + "; ".join(
+        return f"at a distance of {number(middle, 2)}: " + "; ".join(
             f"{group.name} {percent(group.share(middle))} of {group.rows} rows" for group in self.panels
         )
 

@@ -51,7 +51,8 @@ def _params(audit: Audit) -> dict[str, str]:
 
 def _metrics(audit: Audit) -> dict[str, float]:
     statuses, out = audit.findings.statuses, dict[str, float]()
-    shares = {"proved": statuses.proved, "certified": statuses.certified, "unknown": statuses.unknown}
+    shares = {"proved": statuses.proved, "unknown": statuses.unknown}
+    shares |= {"certified": statuses.certified} if statuses.asked_for else {}
     out |= {name: share.value for name, share in shares.items() if share.value is not None}
     out |= {f"rows/{name}": float(count) for name, count in statuses.counts.items()}
     out |= {f"flips/{_name(line.feature)}": float(line.flips.count) for line in audit.findings.flips}

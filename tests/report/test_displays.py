@@ -115,4 +115,4 @@ def test_the_reach_counts_what_is_found_and_leaves_open_what_is_not_proved():
         ("Sex: f", 2, (0.25, 0.5), (0.125, 0.25)), ("Sex: m", 2, (), (0.0,))
     ]  # fmt: skip
     assert [display.everyone.share(size) for size in (0.2, 0.25, 1)] == [0, 0.25, 0.5]
-    assert display.alt == "for a l1 distance of 0.25: Sex: f 50.0% of 2 rows; Sex: m 0.0% of 2 rows"
+    assert display.alt == "at a distance of 0.25: Sex: f 50.0% of 2 rows; Sex: m 0.0% of 2 rows"

@@ -34,6 +34,7 @@ from mace.problem.goal_scores import linked_between
 from mace.problem.goal_softmax import at_least, inside
 from mace.problem.goal_text import parse, wanted
 from mace.problem.goals import Between, Classes, Margin, Probability, Value
+from mace.problem.shortfall import measured
 from mace.tables.table import Layer, Link, Network
 from tests.marks import slow_unless
 
@@ -485,7 +486,7 @@ def test_what_a_model_cannot_say_is_an_error_that_says_so():
     with pytest.raises(GoalError, match="so near to 0 or 1"):
         softmax.explain(row, goal="p(2) >= 1")
     with pytest.raises(GoalError, match="probability of several classes"):
-        softmax.explain(row, goal="p(2) >= 0.6", objectives=["shortfall", "l1"])
+        measured(Probability(2, Between(0.6)), softmax.table)
     with pytest.raises(GoalError, match=r"`2 by 0\.1 in score`"):
         softmax.explain(row, goal="2 by 0.1")
     without = mace.Explainer(fitted(LinearSVC(), TWO), SPACE)

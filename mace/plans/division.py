@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mace.plans.bounds import Bound, middle_of
 from mace.plans.nodes import Cut, Node, Reach
+from mace.worlds.forms import ZERO
 
 CENTRAL = 0.3  # how far from the middle of an interval a turn may lie to be a place to divide it
 
@@ -40,7 +41,9 @@ def children(
         return
     cut = _turn(node, reach, open_cost, why.refused)
     if cut is None:
-        variable = max(wide, key=lambda name: (worth[name], node.box[name][1] - node.box[name][0]))
+        # Where what a discount leaves open counts most, what moves it is divided.
+        lean = {name: reach.lean[name] for name in wide if reach.lean.get(name)} if open_cost else {}
+        variable = max(lean or wide, key=lambda n: (lean.get(n, ZERO), worth[n], node.box[n][1] - node.box[n][0]))
         low, high = node.box[variable]
         cut = Cut(variable, math.floor(middle_of((low, high))))
     low, high = node.box[cut.variable]

@@ -45,7 +45,8 @@ class Reach:
     order:   whether the order of the rest may matter; simple: whether it does not matter to the end.
     cuts:    where undecided efforts and effects turn; shares: where discounts do; turns: where conditions do.
     limits:  what has to hold for the conditions to hold.
-    loose:   what the discounts that the box leaves open may add to the cost.
+    loose:   what the discounts that the box leaves open may add to the cost; lean: variable -> how much of that moves
+             with it, where they have slopes.
     """
 
     end: dict[str, Form]
@@ -60,6 +61,7 @@ class Reach:
     turns: list[Cut] = field(default_factory=list)
     limits: list[Limit] = field(default_factory=list)
     loose: Fraction = ZERO
+    lean: dict[str, Fraction] = field(default_factory=dict)
 
 
 def contracted(node: Node, limits: list[Limit]) -> Node | None:

@@ -10,6 +10,7 @@ and discounts are enclosed over all states that some of them, in any order, can 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -28,11 +29,12 @@ ONE = Fraction(1)
 
 
 class Factor(NamedTuple):
-    """What a consequence can give on a box of states, and at which values of which inputs its tests turn."""
+    """What a consequence can give on a box of states, where tests of inputs turn, and its slopes in inputs."""
 
     low: Fraction
     high: Fraction
-    turns: tuple[tuple[str, Fraction], ...]
+    turns: tuple[tuple[str, Fraction], ...] = ()
+    slopes: tuple[tuple[str, Fraction], ...] = ()
 
 
 class Reacher:
@@ -77,6 +79,8 @@ class Reacher:
         found.cost, found.floor, found.loose = (
             found.cost + part.cost, found.floor + part.floor, found.loose + part.loose
         )  # fmt: skip
+        for variable, moved in part.lean.items():
+            found.lean[variable] = found.lean.get(variable, ZERO) + moved
         found.settled &= part.settled
         found.exact &= part.exact and simple
         found.cuts += part.cuts
@@ -130,6 +134,11 @@ class Reacher:
         assert isinstance(effort, Form)
         low, high = effort.span(walk.box)
         share = self._discount(found, variant, state, walk.box, here)
+        for name, slope in share.slopes:
+            for variable, factor in here[name].coef.items():
+                first, last = walk.box[variable]
+                moved = max(high, ZERO) * abs(slope * factor) * (last - first)
+                found.lean[variable] = found.lean.get(variable, ZERO) + moved
         found.loose += max(high, ZERO) * (share.high - share.low)
         found.floor += max(low, ZERO) * share.low
         # Effort is never negative, so the least discount bounds the cost below; where only the line is, 0 does.
@@ -138,20 +147,23 @@ class Reacher:
     def _discount(self, found: Reach, variant: Variant, state: Forms, ranges: Ranges, here: Forms) -> Factor:
         """The least and the largest discount of an action on a box of states (equations 1 and 2)."""
         if not self.task.discount:
-            return Factor(ONE, ONE, ())
+            return Factor(ONE, ONE)
         lows, highs = [], []
+        slopes: list[tuple[str, Fraction]] = []
         for feature in variant.action.affects:
             edges = self.task.world.into.get(feature, ())
             factors = [self._factor(edge, state, ranges) for edge in edges]
             for factor in factors:
                 for name, value in factor.turns:
                     found.shares += cuts_of(here[name.removeprefix("start_")], value, ranges)
+                slopes += [(name, slope / len(factors)) for name, slope in factor.slopes if name in here]
             if factors:
                 lows.append(sum((f.low for f in factors), ZERO) / len(factors))
                 highs.append(sum((f.high for f in factors), ZERO) / len(factors))
         if not lows:
-            return Factor(ONE, ONE, ())
-        return Factor(sum(lows, ZERO) / len(lows), sum(highs, ZERO) / len(highs), ())
+            return Factor(ONE, ONE)
+        share = [(name, slope / len(lows)) for name, slope in slopes]
+        return Factor(sum(lows, ZERO) / len(lows), sum(highs, ZERO) / len(highs), (), tuple(share))
 
     def _factor(self, edge: Consequence, state: Forms, ranges: Ranges) -> Factor:
         """What a consequence can give; kept by the intervals of what it reads."""
@@ -161,15 +173,18 @@ class Reacher:
         key = (id(edge), *spans.values())
         if key not in self._factors:
             walk = Enclosing(spans)
+            slopes: Mapping[str, Fraction] = {}
             try:
                 form = walk.run(edge.factor, {name: Form.variable(name) for name in read})[0]
                 assert isinstance(form, Form)
                 low, high = form.span(spans)
-                low, high = max(ZERO, low), min(ONE, high)
+                low, high, slopes = max(ZERO, low), min(ONE, high), form.coef
             except UnboundedError:
                 low, high = ZERO, ONE
             turns = [(n, -u.low / c) for u in walk.undecided if len(u.coef) == 1 for n, c in u.coef.items()]
-            self._factors[key] = Factor(low, high, tuple(turns) if low < high else ())
+            self._factors[key] = (
+                Factor(low, high, tuple(turns), tuple(slopes.items())) if low < high else Factor(low, high)
+            )
         return self._factors[key]
 
     def _holds(self, found: Reach, walk: Enclosing, tests: tuple[Program, ...], names: Forms) -> frozenset[bool]:

@@ -217,8 +217,8 @@ class Search:
 
     def _known(self, node: Node, known: Known | None, variables: list[str]) -> tuple[Node, Known] | None:
         """The node, perhaps with a smaller box, and its reach; None if it has none."""
-        if known is not None and (known.reach.exact or known.stale < OLD):
-            # Forms of a larger box enclose less tightly, unless they are exact; what was open stays so.
+        if known is not None and (known.stale < OLD or known.reach.exact and not known.reach.loose):
+            # Forms of a larger box enclose less tightly, unless they are exact and no discount is open.
             ends = node.ranges() if self.task.question.rules else {}
             return (node, known) if self.reacher.obeys(known.reach.end, ends) else None
         for _ in range(MOST_ROUNDS):

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import mace
 from mace.plans.network_bounds import NetworkBounds
@@ -152,3 +153,24 @@ def test_every_action_of_the_random_worlds_is_read() -> None:
     space = space_of(np.random.default_rng(0))
     text = "".join(f"action do {k}:\n{effect}    cost {cost}\n" for k, (effect, cost) in enumerate(EFFECTS))
     assert len(mace.World.read(text, space).actions) == len(EFFECTS)
+
+
+def test_a_discount_with_a_slope_is_divided_where_it_moves() -> None:
+    """Steep where the plan ends: forms of a larger box would leave thousands of boxes open."""
+    space = mace.Space(
+        [
+            mace.Feature("hours", "real", lower=0, upper=90, step="0.001"),
+            mace.Feature("gain", "real", lower=0, upper=100, step="0.001"),
+        ]
+    )
+    world = mace.World.read(
+        "action work:\n    parameter v: real in [0.1, 50] step 0.001\n    hours = hours + v\n    cost v / 10\n"
+        "action save:\n    parameter v: real in [0.1, 100] step 0.001\n    gain = gain + v\n    cost v\n"
+        "consequence hours -> gain: 1 - max(0, min(0.6, 0.3 * (hours - 78)))\n",
+        space,
+    )
+    model = LogisticRegression().fit(np.array([[0.0, 0.0], [1.0, 1.0]]), [0, 1])
+    model.coef_, model.intercept_ = np.array([[0.01, 1.0]]), np.array([-80.0])
+    plan = mace.plan(model, space, {"hours": 40, "gain": 0}, world, goal=1, timeout=None)
+    assert plan.status == "optimal"
+    assert plan.searched < 200

@@ -9,7 +9,6 @@ enclosures, on boxes instead of the lines of `mace.plans.search`, and is longer 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,16 +18,14 @@ from mace.certify.numbers import text
 from mace.certify.writer import Certificate, certifiable, statement
 from mace.errors import CertificateError
 from mace.plans.bounds import middle_of
+from mace.plans.ends import Ends
 from mace.plans.task import Replayed, Task
 from mace.plans.written import unwritable, world_of
-from mace.proofs.kernel.floats import Refused
-from mace.proofs.kernel.networks import FINE, SLOPE, Linear, Network, relaxed
+from mace.problem.question import Question
 from mace.proofs.kernel.plans import Plans, Sequences
-from mace.proofs.kernel.proof import State
 from mace.tables.table import Ensemble
 
 MOST_NODES = 20_000  # of a proof
-ZERO = "0x0p+0"
 
 
 class Cut(NamedTuple):
@@ -68,7 +65,7 @@ def plan_certificate(
         "cuts": all_cuts(question) or [],
         "proof": [],
     }
-    data["proof"] = _Prover(Plans(data, {}), deadline).proof()
+    data["proof"] = _Prover(Plans(data, {}), task.question, deadline).proof()
     return Certificate(data)
 
 
@@ -87,10 +84,9 @@ def _witness(task: Task, plan: Replayed) -> dict[str, Any] | None:
 class _Prover:
     """Finds the tree; what closes a leaf is tried by the checker's own rules."""
 
-    def __init__(self, plans: Plans, deadline: Deadline) -> None:
+    def __init__(self, plans: Plans, question: Question, deadline: Deadline) -> None:
         self.plans, self.deadline = plans, deadline
-        self.model = plans.check.model
-        self.weights = self._weights()
+        self.ends = Ends(plans.check, question)
 
     def proof(self) -> list[list[Any]]:
         """The nodes of the proof. Raises CertificateError where it grows too long, or some end stays open."""
@@ -119,66 +115,8 @@ class _Prover:
             return ["never"]
         if self.plans.claim is not None and reached[1] >= self.plans.claim:
             return ["dear"]
-        found = self.at_end(reached[0]) if state.done else None
+        found = self.ends.closed(reached[0]) if state.done else None
         return None if found is None else ["end", *found]
-
-    def at_end(self, box: Sequence[Any]) -> list[Any] | None:
-        """Rules that show that no point of a box has the goal."""
-        said = self.plans.statement
-        for k, rule in enumerate(said.rules):
-            if not rule.possible(said.axes, box)[1]:
-                return [["rule", k]]
-        root = State(box, said.least(box))
-        self.model.begin(root)
-        if isinstance(said.model, Network):
-            return self.by_network(root)
-        for name in ("trees", "cell"):
-            try:
-                getattr(self.model, name)(root)
-            except Refused:
-                continue
-            return [[name]]
-        return None
-
-    def by_network(self, root: Any) -> list[Any] | None:
-        """Bounds of all hidden units, and multipliers for each part of the goal."""
-        units = [[k, n, ZERO, ZERO] for k, layer in enumerate(root.units) for n in range(len(layer))]
-        state = self.model.bounds(root, *units) if units else root
-        found = [["bounds", *units]] if units else []
-        if state.empty:
-            return [*found, ["empty"]]
-        parts = []
-        for k, part in enumerate(self.plans.statement.goal):
-            for chosen in range(len(part)):
-                goal = ["1" if n == chosen else "0" for n in range(len(part))]
-                data = {"goal": goal, "slopes": self.slopes(state, part[chosen]), "phases": [], "largest": []}
-                if self.model.part_bound(state, k, data)[0] > 0:
-                    parts.append(data)
-                    break
-            else:
-                return None
-        return [*found, ["dual", *parts]]
-
-    def slopes(self, state: Any, compare: Any) -> list[list[Any]]:
-        """For units whose sign is open the slope that bounds them best from below, where that is 1."""
-        layers = self.plans.statement.model.layers
-        weights = [0] * self.plans.statement.model.outputs
-        for side, sign in ((compare.plus, -1), (compare.minus, 1)):
-            if side is not None:
-                weights[side] += sign << FINE
-        f, found = layers[-1].back(Linear(weights, 0, FINE)), []
-        for below in range(len(layers) - 2, -1, -1):
-            if layers[below].relu:
-                coefficients = []
-                for n, v in enumerate(f.coefficients):
-                    low, high = state.units[below][n]
-                    slope = 1 << SLOPE if v >= 0 and low < 0 and high >= -low else None
-                    if slope is not None:
-                        found.append([below, n, "1"])
-                    coefficients.append(relaxed(v, low, high, slope)[0])
-                f = Linear(coefficients, 0, f.shift + 2 * SLOPE)
-            f = layers[below].back(f)
-        return found
 
     # --- division ---
 
@@ -202,33 +140,7 @@ class _Prover:
         total = 1.0
         for j, span in enumerate(reached[0]):
             if isinstance(span, tuple):
-                total += self.weights[j] * (span[1] - span[0])
+                total += self.ends.weights[j] * (span[1] - span[0])
             else:
-                total += self.weights[j] * (span.bit_count() - 1)
+                total += self.ends.weights[j] * (span.bit_count() - 1)
         return total
-
-    def _weights(self) -> list[float]:
-        """For each feature how much one index more matters to the model: tests in its range, or weights."""
-        said = self.plans.statement
-        weights = [0.0] * len(said.axes)
-        if isinstance(said.model, Network):
-            layer = said.model.layers[0]
-            for column, row in zip(said.columns, layer.rows, strict=True):
-                size = sum(map(abs, row)) / 2**layer.shift
-                if column.axis.is_grid:
-                    ends = [self._exact(column, k) for k in column.axis.full]
-                    size *= abs(ends[1] - ends[0]) / max(1, column.axis.full[1] - column.axis.full[0])
-                weights[column.feature] += size
-            return weights
-        for side in self.model.sides:
-            if side is not None:
-                axis = said.axes[side[0]]
-                width = axis.full[1] - axis.full[0] if axis.is_grid else axis.count
-                weights[side[0]] += 1 / max(1, width)
-        return weights
-
-    @staticmethod
-    def _exact(column: Any, index: int) -> float:
-        from mace.proofs.kernel.networks import exact
-
-        return float(exact(column, index))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mace.audit.result import Audit
 
 COLUMNS, MOST_PANELS = 3, 9
+MOSTLY = 0.95  # of the rows of a group are shown, where the others would leave them no room
 ACROSS, DOWN = 1.16, 1.62  # from one panel to the next, in widths and heights of a panel
 
 
@@ -73,7 +74,16 @@ class ReachDisplay(AuditDisplay):
 
     @property
     def _farthest(self) -> float:
-        return max((group.enough[-1] for group in (self.everyone, *self.groups) if group.enough), default=1.0) or 1.0
+        """Where the axes end: at the farthest row, or where all but a few of every group are, if that is far nearer."""
+        found = [group.enough for group in (self.everyone, *self.groups) if group.enough]
+        most = max((values[-1] for values in found), default=1.0) or 1.0
+        nearer = max((values[int(MOSTLY * (len(values) - 1))] for values in found), default=most)
+        return nearer if 0 < nearer < most / 2 else most
+
+    @property
+    def beyond(self) -> int:
+        """How many rows are farther than the axes reach."""
+        return len(self.everyone.enough) - bisect_right(self.everyone.enough, self._farthest)
 
     def _draw(self, ax: Axes) -> None:
         farthest, panels = self._farthest, self.panels
@@ -109,8 +119,9 @@ class ReachDisplay(AuditDisplay):
 
 def _stairs(values: Sequence[float], rows: int, farthest: float) -> tuple[list[float], list[float]]:
     """A curve of shares over sizes in shares of the farthest."""
-    x = [0.0, *(min(1.0, value / farthest) for value in values), 1.0]
-    return x, [place / max(1, rows) for place in range(len(values) + 1)] + [len(values) / max(1, rows)]
+    shown = values[: bisect_right(values, farthest)]
+    x = [0.0, *(value / farthest for value in shown), 1.0]
+    return x, [place / max(1, rows) for place in range(len(shown) + 1)] + [len(shown) / max(1, rows)]
 
 
 def _reach(audit: Audit, by: str, group: str) -> Reach:

@@ -199,7 +199,9 @@ def reach(audit: Audit) -> Section | None:
         display,
         "plot-reach",
         "Blue: the share of the group’s rows for which a change of at most this size is enough. Grey: of all rows. "
-        "Orange: not known." + _cut(len(display.groups), MOST_PANELS, "groups"),
+        "Orange: not known."
+        + (f" {counted_rows(display.beyond)} need more than the axes show." if display.beyond else "")
+        + _cut(len(display.groups), MOST_PANELS, "groups"),
     )
     words = [
         "A curve that stays lower asks more of its group; where it ends below 100%, the rest has no way out"

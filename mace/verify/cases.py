@@ -69,10 +69,13 @@ def attempts(subject: Subject, given: Property, load: Load, deadline: Deadline =
 
 
 def class_of(subject: Subject, label: Any) -> int:
-    """The number of a class given by its label, or by the text of it."""
+    """The number of a class given by its label, by the text of it, or as people call it."""
     classes = list(subject.classes)
     for place, known in enumerate(classes):
         if known == label or str(known) == str(label):
+            return place
+    for place, known in enumerate(classes):
+        if subject.space.called(known) == label:
             return place
     shown = ", ".join(map(repr, classes)) or "none: it predicts a number"
     raise GoalError(f"{label!r} is not a class of this model", hint=f"Its classes: {shown}.")

@@ -125,7 +125,7 @@ class _Run:
         return None
 
     def _found(self, rows: Rows, decisions: tuple[Label, ...]) -> Verdict:
-        shown = Violation(rows, decisions)
+        shown = Violation(rows, decisions, self.subject.space)
         # What was refuted before proves nothing about the property.
         self.certificates = []
         if isinstance(self.given, kinds.Reachable):

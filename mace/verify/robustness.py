@@ -70,8 +70,9 @@ def _within(subject: Subject, explainer: Explainer, row: dict[str, Any], radius:
     if found is not None:
         decisions = broken(found)
         assert decisions is not None
-        return Verdict("", "violated", "a nearer input gets another decision", Violation(found, decisions), asked=1,
-                       oracle=name, notes=notes)  # fmt: skip
+        shown = Violation(found, decisions, subject.space)
+        why = "a nearer input gets another decision"
+        return Verdict("", "violated", why, shown, asked=1, oracle=name, notes=notes)
     if isinstance(reply, Unknown):
         why = reply.why + (f" (proved up to {nearest(reply.lower):.6g})" if reply.lower else "")
         return Verdict("", "unknown", why, asked=1, oracle=name, notes=notes)
@@ -98,7 +99,7 @@ def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits
     witness = None
     if answer.counterfactuals:
         other = answer.counterfactuals[0].values
-        witness = Violation((row, other), tuple(subject.decisions([row, other])))
+        witness = Violation((row, other), tuple(subject.decisions([row, other])), subject.space)
     if answer.status == "infeasible":
         why = "every allowed input gets the same decision"
     else:

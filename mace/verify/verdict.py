@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from mace.base.escape import one_line
 from mace.base.formats import schema_of
 from mace.base.values import for_json, plain
+from mace.base.views import view
 
 if TYPE_CHECKING:
     from mace.certify.writer import Certificate
+    from mace.space.space import Space
 
 Status: TypeAlias = Literal["proved", "violated", "unknown"]
 WIDTH = 28
@@ -36,10 +38,12 @@ class Violation:
 
     inputs:    one row, or two, as feature -> value in the space's own types.
     decisions: what `predict` returns for each; of `equivalent`, what each of the two models returns for the one row.
+    space:     has the names that people have for decisions.
     """
 
     inputs: tuple[dict[str, Any], ...]
     decisions: tuple[Any, ...]
+    space: Space | None = field(default=None, repr=False, compare=False)
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
@@ -58,12 +62,18 @@ class Violation:
         }
 
     def __str__(self) -> str:
-        lines = [" -> ".join(map(repr, map(plain, self.decisions))) + " (replayed through the deployed model)"]
+        lines = [" -> ".join(map(self._called, self.decisions)) + " (replayed through the deployed model)"]
         for name in self.inputs[0]:
             values = dict.fromkeys(repr(plain(row[name])) for row in self.inputs)
             mark = "*" if len(values) > 1 else " "
             lines.append(f"  {mark} {one_line(name):{WIDTH}} {' -> '.join(values)}")
         return "\n".join(lines)
+
+    def _called(self, decision: Any) -> str:
+        """A decision as people call it, and the model's own label where that is another."""
+        label = plain(decision)
+        name = str(label) if self.space is None else self.space.called(label)
+        return repr(label) if name == str(label) else f"{one_line(name)} ({one_line(repr(label))})"
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,14 @@ class Verdict:
             "notes": list(self.notes),
             "figures": dict(self.figures),
         }
+
+    def __repr__(self) -> str:
+        count = len(self.certificates)
+        proofs = f", {count} certificate{'' if count == 1 else 's'}" if self.certified else ""
+        return f"Verdict({self.status}: {one_line(self.name)}; {one_line(self.why)}{proofs})"
+
+    def _repr_html_(self) -> str:
+        return str(view("as HTML")(str(self)))
 
     def __str__(self) -> str:
         lines = [f"{self.status}: {one_line(self.name)}", f"  {one_line(self.why)}"]

@@ -15,6 +15,7 @@ from mace.present.drawing import cell, move, number, percent, to_svg
 from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
 from mace.report.multiples import ReachDisplay
 from mace.report.plots import DISPLAYS
+from mace.report.sections import reach
 from tests.audit import faults
 from tests.report import made
 
@@ -116,3 +117,14 @@ def test_the_reach_counts_what_is_found_and_leaves_open_what_is_not_proved():
     ]  # fmt: skip
     assert [display.everyone.share(size) for size in (0.2, 0.25, 1)] == [0, 0.25, 0.5]
     assert display.alt == "at a distance of 0.25: Sex: f 50.0% of 2 rows; Sex: m 0.0% of 2 rows"
+
+
+def test_a_few_far_rows_do_not_leave_the_others_without_room():
+    records = [made.found(n, Fraction(n + 1, 1000)) for n in range(98)] + [
+        made.found(98, Fraction(1)),
+        made.found(99, Fraction(2)),
+    ]
+    audit = made.audit(records=records, extra={}, groups={"Sex": ["f", "m"] * 50})
+    display = ReachDisplay.of(audit)
+    assert display.beyond == 100 - 95 and display._farthest == 0.095
+    assert "5 rows need more than the axes show" in reach(audit).plots[0].caption

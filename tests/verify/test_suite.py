@@ -12,6 +12,7 @@ from mace.errors import FileError
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.verify.command import run_verify
+from mace.verify.run import verify
 from mace.verify.suite import load
 
 SPACE = Space([Feature("Income", "integer", 0, 100), Feature("Sex", "categorical", levels=["f", "m"])])
@@ -149,3 +150,14 @@ def test_the_command_line_verifies_a_program(tmp_path) -> None:
     assert done.exit_code == 0 and "proved" in done.output
     done = CliRunner().invoke(app, [*given, "fair(Sex)", "--format", "json"])
     assert done.exit_code == 10 and json.loads(done.output)["results"][0]["status"] == "violated"
+
+
+def test_classes_are_named_and_shown_as_people_call_them() -> None:
+    space = Space(SPACE.features, decisions={"0": "refused", "1": "approved"})
+    texts = ["reachable(approved)", "monotone(Income, decreasing)"]
+    text, code = run_verify(PROGRAM, space, None, texts, None)
+    assert code == 10 and "proved: reachable(approved)" in text
+    assert "refused (0) -> approved (1) (replayed" in text or "approved (1) -> refused (0) (replayed" in text
+    verdict = verify(PROGRAM, space, "reachable(approved)")
+    assert repr(verdict) == "Verdict(proved: reachable(approved); this input gets it)"
+    assert verdict._repr_html_().startswith("<pre>proved")

@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -31,11 +32,12 @@ from mace.base.exact import exact
 from mace.errors import GoalError
 from mace.problem.goal_decision import lower
 from mace.problem.goal_scores import linked_between
-from mace.problem.goal_softmax import at_least, inside
+from mace.problem.goal_softmax import at_least, directions, inside
 from mace.problem.goal_text import parse, wanted
 from mace.problem.goals import Between, Classes, Margin, Probability, Value
 from mace.problem.shortfall import measured
 from mace.tables.table import Layer, Link, Network
+from mace.tables.validity import validate
 from tests.marks import slow_unless
 
 LABELS = ("bad", "good", "a or b, c", ">50K", "not")
@@ -359,7 +361,12 @@ def test_probabilities_of_several_classes_are_those_of_the_library(name):
         check(explainer, f"p(2) >= {value!r}", p[:, 2] >= value)
 
 
-@pytest.mark.parametrize("classes", [3, 4, 6])
+@pytest.mark.parametrize("count", range(1, 6))
+def test_weights_of_classes_add_up_to_one_without_rounding(count):
+    assert all(sum(map(Fraction, row.tolist())) == 1 and (row >= 0).all() for row in directions(count))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 6])
 def test_half_spaces_hold_all_scores_with_the_probability(classes):
     rng = np.random.default_rng(classes)
     scores = rng.normal(size=(20_000, classes)) * rng.choice([0.1, 1, 8], (20_000, 1))
@@ -367,6 +374,7 @@ def test_half_spaces_hold_all_scores_with_the_probability(classes):
     p = powers / powers.sum(axis=1, keepdims=True)
     layer = Layer(np.eye(classes), np.zeros(classes), "identity")
     table = Network((layer,), classes, "softmax", tuple(range(classes)), link=Link("softmax"))
+    validate(table)
     for least in (0.01, 0.5, 0.83):
         (part,), wide = at_least(table, 1, least, "")
         said = scores @ wide.layers[1].weights + wide.layers[1].bias
@@ -376,7 +384,7 @@ def test_half_spaces_hold_all_scores_with_the_probability(classes):
         (part,), wide = at_least(table, 1, inner, "")
         said = scores @ wide.layers[1].weights + wide.layers[1].bias
         assert np.all([said[:, c.plus] >= said[:, c.minus] for c in part], axis=0).sum() > 0
-        if classes == 3:  # hardly more than these
+        if classes <= 3:  # hardly more than these
             assert p[held, 1].min() > least - 0.002
 
 

@@ -26,11 +26,12 @@ NEAREST = 1e-6
 """Probabilities nearer to 0 or 1 are not asked for."""
 _PAIRS = np.arange(-6.0, 6.01, 0.25)
 _TRIPLES = np.arange(-4.0, 4.01, 1.0)
+_PARTS = 2.0**30
 _LARGER = 1e-9
-"""How much wider the half-spaces are than exact ones, for the rounding of weights, entropies and probabilities."""
+"""How much wider the half-spaces are than exact ones, for the rounding of entropies and probabilities."""
 
 
-_GAPS = {2: 0.004, 3: 0.05}
+_GAPS = {1: 1e-6, 2: 0.004, 3: 0.05}
 """How far, in log odds, the half-spaces reach beyond a goal: by the other classes; 0.3 for more of them."""
 
 
@@ -71,7 +72,10 @@ def at_least(table: Ensemble | Network, place: int, least: float, goal: str) -> 
 
 
 def directions(count: int) -> Floats:
-    """Weights of so many classes, each row adding up to 1 (up to rounding); shape (rows, count)."""
+    """Weights of so many classes, each row adding up to 1; shape (rows, count).
+
+    They are multiples of a power of two, so that the sum is exact, and scores that are all large cancel as they should.
+    """
     found = [np.eye(count)[k] for k in range(count)]
     for one, other in itertools.combinations(range(count), 2):
         for steep in _PAIRS if count == 2 else _TRIPLES:
@@ -84,7 +88,10 @@ def directions(count: int) -> Floats:
             found.append(powers / powers.sum())
     elif count > 3:
         found.append(np.full(count, 1 / count))
-    return np.array(found)
+    weights = np.round(np.array(found) * _PARTS) / _PARTS
+    largest = np.arange(len(weights)), weights.argmax(axis=1)
+    weights[largest] += 1.0 - weights.sum(axis=1)
+    return weights
 
 
 def _network(table: Network, rows: Floats, constants: Floats) -> Network:

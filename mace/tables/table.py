@@ -84,7 +84,7 @@ class Link:
            "logistic": that of class 1 is 1 / (1 + exp(-(slope * s + shift))), that of class 0 is one minus it.
            "steps": that of class 1 is the piecewise linear function through `knots`, constant beyond them.
            "odds": that of class 1 is 1 / (1 + ((1 - s + 1e-12) / (s + 1e-12)) ** slope), s being a probability itself.
-           "softmax": that of class k is exp of score k, over the sum of all of these; three classes and more.
+           "softmax": that of class k is exp of score k, over the sum of all of these.
            "exp", "expm1": of a model without classes; the number that it predicts is exp(s), or exp(s) - 1.
     score: for the last three, which score s is.
     inside: s is not that score, but the probability of class 1 that this link makes of it.

@@ -232,7 +232,7 @@ def _compare_fault(compare: Compare, outputs: int) -> str:
 def _linked(link: Link | None, outputs: int, classes: int) -> str:
     if link is not None and (link.kind in ("exp", "expm1")) == (classes > 0):
         return f"its {link.kind!r} does not go with {classes} classes"
-    if link is not None and link.kind == "softmax" and not classes == outputs > 2:
+    if link is not None and link.kind == "softmax" and not classes == outputs > 1:
         return f"its softmax of {outputs} scores does not go with {classes} classes"
     while link is not None:
         numbers = [link.slope, link.shift, *(x for knot in link.knots for x in knot)]

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 def answered(request: Request) -> Audit:
     """Ask about every row, and what the findings need beside it."""
     task = request.task()
+    if request.background is not None and task.explainer.background is not None:
+        task.explainer.background.read()  # what is wrong with it is said at once
     chosen = choose(task.explainer, request.frame, task.goal, request.rows, request.limit)
     named = groups_of(request.groups, request.frame, [place for place, _ in chosen])
     base = digest(FORMAT, sorted(task.parts.items()))

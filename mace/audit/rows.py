@@ -42,6 +42,21 @@ def choose(
     return chosen
 
 
+def taken(explainer: Explainer, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a frame that the space and the model take."""
+    kept, waiting = list[int](), [(0, len(frame))]
+    while waiting:
+        begin, end = waiting.pop()
+        try:
+            explainer.decisions(frame.iloc[begin:end])
+            kept += range(begin, end)
+        except RowError:
+            if end - begin > 1:
+                middle = (begin + end) // 2
+                waiting += [(middle, end), (begin, middle)]
+    return frame.iloc[kept]
+
+
 def groups_of(
     groups: Iterable[str] | Mapping[str, Sequence[Any]] | None, frame: pd.DataFrame, places: list[int]
 ) -> dict[str, list[str]]:

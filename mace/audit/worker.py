@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, cast
 
 from mace.audit.cores import core_of
 from mace.audit.record import MAIN, Proof, Record
+from mace.audit.rows import taken
 from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
-from mace.errors import CertificateError, FileError, MaceError
+from mace.errors import CertificateError, FileError, MaceError, RowError
 from mace.explain.explainer import Explainer
 from mace.space.feature import Change
 from mace.tables.table import Formula
@@ -52,9 +53,18 @@ class Worker:
         return self._last_writer
 
     def ready(self) -> None:
-        """Do what is done once, before the clock of a query runs: read the rows, compile, write the model."""
-        if self.explainer.background is not None:
-            self.explainer.background.read()
+        """Do what is done once, before the clock of a query runs: read the rows, compile, write the model.
+
+        Rows that the space or the model does not take have records that say so; no answer starts from them.
+        """
+        try:
+            if self.explainer.background is not None:
+                self.explainer.background.read()
+        except RowError:
+            assert self.task.background is not None
+            kept = taken(self.explainer, self.task.background)
+            self.task = replace(self.task, background=kept if len(kept) else None)
+            self.explainer = self.task.explainer
         self.explainer.ready(self.task.oracle)
         if self.task.certificates is not None and not isinstance(self.explainer.table, Formula):
             with contextlib.suppress(CertificateError):  # the answers will say so

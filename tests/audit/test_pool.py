@@ -9,12 +9,16 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.audit.pool import LocalRunner
 from mace.audit.task import Query, Task
-from mace.errors import MaceError
+from mace.audit.worker import Worker
+from mace.errors import MaceError, RowError
+from mace.problem.goal_text import parse
 from tests.audit import faults
 
 
@@ -101,3 +105,19 @@ def test_a_model_that_cannot_be_sent_says_so():
     model = faults.forest(frame, faults.fair(frame), Local)
     with pytest.raises(MaceError, match="cannot be sent to another process"):
         mace.audit(model, faults.space(), frame, goal=1, limit=2, n_jobs=1)
+
+
+def test_rows_that_the_space_does_not_take_are_records_and_no_answer_starts_from_them():
+    good = pd.DataFrame({"a": range(8), "b": [0.0, 1.0] * 4})
+    space = mace.Space([mace.Feature("a", "integer", 0, 7), mace.Feature("b", "real", 0, 1, step=1)])
+    tree = DecisionTreeClassifier(random_state=0).fit(space.encode(good), good.a > 4)
+    frame = good.astype(object)
+    frame.loc[1, "b"], frame.loc[3, "a"], frame.loc[6, "a"] = float("nan"), 99, "x"
+    task = Task(tree, space, parse("True", [False, True]), "l1", None, (), None, None, "auto", 20.0, None, frame)
+    worker = Worker(task)
+    worker.ready()
+    assert list(worker.explainer.background.frame.index) == [0, 2, 4, 5, 7]
+    asked = [worker.answer(Query(str(k), k, str(k), frame.loc[k].to_dict())) for k in (0, 1, 3)]
+    assert [record.outcome for record in asked] == ["optimal", "error", "error"]
+    with pytest.raises(RowError, match="row 3, column `a`"):
+        mace.audit(tree, space, good, goal=True, background=frame, n_jobs=1)

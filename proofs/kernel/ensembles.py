@@ -61,7 +61,7 @@ class Ensemble:
 
     def _stored(self, values: Iterable[int]) -> tuple[int, ...]:
         """Floats as the library adds them: rounded to its dtype."""
-        stored = tuple(to_float(x, self.dtype) for x in values)
+        stored = tuple(values) if self.dtype == "float64" else tuple(to_float(x, self.dtype) for x in values)
         need(all(abs(x) < INFINITE for x in stored), "statement: model: a value overflows")
         return stored
 

@@ -26,9 +26,12 @@ def read(data: Any, shape: Any, where: str) -> Any:
         found = {name: read(inner, shapes[name], f"{where}: {name}") for name, inner in data.items()}
         return SimpleNamespace(**{**dict.fromkeys(shapes), **found})
     need(type(data) is list, f"{where}: expected a list")
+    if shape == [anything]:
+        return data
     parts = shape * len(data) if isinstance(shape, list) else shape
     need(len(data) == len(parts), f"{where}: expected {len(parts)} entries, found {len(data)}")
-    return [read(inner, part, where) for inner, part in zip(data, parts, strict=True)]
+    pairs = zip(data, parts, strict=True)
+    return [part(inner, where) if callable(part) else read(inner, part, where) for inner, part in pairs]
 
 
 def integer(data: Any, low: int | None, high: int | None, where: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 ONE = 1 << 1074
@@ -40,15 +41,25 @@ def rational(data: Any, where: str) -> Fraction:
     return Fraction(int(above), int(below or 1))
 
 
-def floating(data: Any, where: str) -> int:
-    """A double from its hexadecimal text, times 2^1074."""
-    match = HEX.fullmatch(data) if type(data) is str else None
+@lru_cache(1 << 16)
+def double(text: str) -> int | None:
+    """A double from its hexadecimal text, times 2^1074; None for a text that is none."""
+    match = HEX.fullmatch(text)
     if match is None:
-        raise Refused(f"{where}: {str(data)[:40]!a} is no float such as '0x1.8p+1'")
+        return None
     sign, lead, digits, exponent = match.groups()
     mantissa, power = int(lead + (digits or "").ljust(13, "0"), 16), int(exponent)
-    need(-1022 <= power <= 1023 and (lead == "1" or not mantissa or power == -1022), f"{where}: {data!a} is no double")
+    if not (-1022 <= power <= 1023 and (lead == "1" or not mantissa or power == -1022)):
+        return None
     return -mantissa << (power + 1022) if sign else mantissa << (power + 1022)
+
+
+def floating(data: Any, where: str) -> int:
+    """A double, times 2^1074."""
+    number = double(data) if type(data) is str else None
+    if number is None:
+        raise Refused(f"{where}: {str(data)[:40]!a} is no float such as '0x1.8p+1'")
+    return number
 
 
 def to_float(number: int, dtype: str, finer: int = 0) -> int:

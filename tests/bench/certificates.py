@@ -11,6 +11,7 @@ what is made for a row before it begins. A certificate that is not accepted stop
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
 import json
 import statistics
@@ -31,6 +32,7 @@ from mace.compilers.sklearn.linear import read_linear
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Goal, Question
+from mace.proofs.check import check as checked
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Gap, Limits
@@ -114,16 +116,19 @@ def measured(question: Question, seconds: float, older: Any) -> Cost | None:
         return None
     proof = reply.proof
     write, made = timed(lambda: certificate(question, reply.lower, reply.point, proof))
-    check, verdict = timed(lambda: made.check())
+    text = canonical(made.data)
+    check, verdict = timed(lambda: checked(json.loads(text)))
     assert verdict.accepted, verdict.reason
     cost = Cost(search, write, check, made.size, None, None)
     if older is None or any(isinstance(node, Priced) for node in proof):
         return cost
     nodes = [node_text(node, question.model) for node in proof]
-    text = canonical({**{k: v for k, v in made.data.items() if k != "cuts"}, "mace_certificate": 1, "proof": nodes})
-    took, said = timed(lambda: older.check(json.loads(text)))
+    older_text = canonical(
+        {**{k: v for k, v in made.data.items() if k != "cuts"}, "mace_certificate": 1, "proof": nodes}
+    )
+    took, said = timed(lambda: older.check(json.loads(older_text)))
     assert said.accepted, said.reason
-    return cost._replace(older_check=took, older_size=len(zipped(text)))
+    return cost._replace(older_check=took, older_size=len(zipped(older_text)))
 
 
 def _answer(question: Question, seconds: float) -> tuple[Any, Any]:
@@ -136,7 +141,8 @@ def _answer(question: Question, seconds: float) -> tuple[Any, Any]:
 
 
 def timed(make: Callable[[], Made]) -> tuple[float, Made]:
-    """CPU seconds, and what was made."""
+    """CPU seconds, and what was made; without those of rubbish that others left."""
+    gc.collect()
     before = time.process_time()
     made = make()
     return time.process_time() - before, made

@@ -38,4 +38,22 @@ class Kept(Generic[T]):
         return result
 
 
+class Recent(Generic[T]):
+    """Results that were asked for lately, by key; all are forgotten when they become too many."""
+
+    def __init__(self, most: int = 64) -> None:
+        self.most = most
+        self._of: dict[Hashable, T] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result for a key, made or known."""
+        known = self._of
+        if key in known:
+            return known[key]
+        if len(known) >= self.most:
+            known = self._of = {}  # threads may meet here: then something is made twice
+        made = known[key] = make()
+        return made
+
+
 _NOTHING = object()

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import exact
+from mace.base.kept import Recent
 from mace.problem.budget import Budget, started
 from mace.problem.distance import Distance, DistanceProgram, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
@@ -23,8 +24,6 @@ from mace.space.space import Space
 
 if TYPE_CHECKING:
     from mace.language import Program
-
-REMEMBERED = 64  # points of a question
 
 
 class Around:
@@ -48,17 +47,12 @@ class Around:
 
     def distance_of(self, point: Point) -> Fraction:
         """The exact distance of a point from the start, or from the nearest of the rows that count."""
-        found = self._distances.get(point)
-        if found is None:
-            if len(self._distances) >= REMEMBERED:
-                self._distances.clear()
-            found = self._distances[point] = self._distance_of(point)
-        return found
+        return self._distances.get(point, lambda: self._distance_of(point))
 
     @cached_property
-    def _distances(self) -> dict[Point, Fraction]:
-        """Distances that were worked out last: search, driver and answer all ask for those of the same few points."""
-        return {}
+    def _distances(self) -> Recent[Fraction]:
+        """By point: search, driver and answer all ask about the same few."""
+        return Recent()
 
     def _distance_of(self, point: Point) -> Fraction:
         match self.distance:
@@ -82,6 +76,13 @@ class Around:
 
     def obeys(self, point: Point) -> bool:
         """Whether a point is allowed: axes, rules, number of changes, exclusions. Says nothing about the goal."""
+        return self._obeyed.get(point, lambda: self._obeys(point))
+
+    @cached_property
+    def _obeyed(self) -> Recent[bool]:
+        return Recent()
+
+    def _obeys(self, point: Point) -> bool:
         if not all(axis.allows(index) for axis, index in zip(self.axes, point, strict=True)):
             return False
         if self.most_changes is not None and len(self.changed(point)) > self.most_changes:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.kept import Recent
 from mace.errors import ModelError
-from mace.problem.around import REMEMBERED, Around, program_inputs
+from mace.problem.around import Around, program_inputs
 from mace.problem.budget import Budget
 from mace.problem.distance import Distance
 from mace.problem.exclusions import Avoid
@@ -94,19 +95,16 @@ class Question(Around):
 
     def row(self, point: Point) -> NDArray[np.float64]:
         """The model's float64 input, shape (columns,); not to be changed."""
-        found = self._rows.get(point)
-        if found is None:
-            if len(self._rows) >= REMEMBERED:
-                self._rows.clear()
-            found = np.array([c.at(self.axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
-            found.flags.writeable = False
-            self._rows[point] = found
-        return found
+        return self._rows.get(point, lambda: self._row(point))
 
     @cached_property
-    def _rows(self) -> dict[Point, NDArray[np.float64]]:
-        """The rows of points that were asked for last."""
-        return {}
+    def _rows(self) -> Recent[NDArray[np.float64]]:
+        return Recent()
+
+    def _row(self, point: Point) -> NDArray[np.float64]:
+        made = np.array([c.at(self.axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
+        made.flags.writeable = False
+        return made
 
     def scores(self, point: Point) -> NDArray[np.float64]:
         """The model's float scores, shape (outputs,); for a network the last bits are not certain."""

@@ -106,9 +106,13 @@ class Plain:
         """How much work it was: nodes written, boxes evaluated, trees walked."""
         count = self.book.count + self.work
         names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
-        leaves = int((self.forest.test[:, 0] < 0).sum())
         found = {name: int(count[place]) for name, place in names.items()}
-        return found | {"leaves": leaves, "relaxations": self.relaxations}
+        return found | {"leaves": self.leaves, "relaxations": self.relaxations}
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves of all trees lie in the ball of the first bound."""
+        return int((self.forest.test[:, 0] < 0).sum())
 
     # ------------------------------------------------------------------------------------------ the loop
 

@@ -36,6 +36,7 @@ from mace.space.axes import Point
 
 _MEMORY = 3 * 2**30
 PATIENCE = 500_000  # walks through trees, a third of a second: searches that end soon after are faster than ascent
+FEW_LEAVES, MORE_PATIENCE = 5000, 6  # of the trees in the ball: with more, ascent is so many times as dear
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
 
@@ -142,7 +143,8 @@ def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:
 
 def _searched(search: Plain) -> Reply:
     """Search to the end, a limit or the gap; by the relaxation where the plain search stalls."""
-    finished = search.search(PATIENCE)
+    patience = PATIENCE if search.leaves <= FEW_LEAVES else MORE_PATIENCE * PATIENCE
+    finished = search.search(patience)
     if search.stalled:
         from mace.solve.ensembles.stalled import relaxed
 

@@ -24,7 +24,7 @@ def relaxed(plain: Plain) -> Reply | None:
     axes = plain.grounded.ground
     if plain.deadline.over or not plain.bound.distance or not (axes.part.any() or axes.level_part.any()):
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
-    if int((plain.forest.test[:, 0] < 0).sum()) > MOST_LEAVES:
+    if plain.leaves > MOST_LEAVES:
         return None
     return Stalled(plain).reply()
 

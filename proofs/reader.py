@@ -33,6 +33,9 @@ MAX_LAYERS = 256
 MAX_SPANS = 20_000_000  # sides of the boxes of all leaves of a forest
 MAX_HELD = 50_000_000  # entries of the lists that the open nodes of a proof keep, and of the margins of leaves
 
+MAX_SEQUENCES = 5_000_000  # of actions, that a proof about plans keeps open
+MAX_WORK = 1_000_000_000  # lines of a world, for every action of every node
+
 MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; before it stands the digest
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
@@ -187,10 +190,20 @@ def bounded(data: Any) -> None:
     denominator_within(features)
     proof = part(data, "proof", list)
     within(len(proof), MAX_NODES, "nodes of the proof")
+    plans_within(data, proof)
     hidden = sum(len(part(layer, "bias", list)) for layer in layers)
     within(
         most_open(proof) * (1 + len(features) + len(trees) + 2 * hidden), MAX_HELD, "entries that the proof keeps open"
     )
+
+
+def plans_within(data: Any, proof: list[Any]) -> None:
+    """Raise Unusable where a proof about plans would keep too much open, or take too long."""
+    actions = [one for one in part(part(data, "world"), "actions", list) if type(one) is dict]
+    steps = sum(1 for node in proof if node == ["step"])
+    within(steps * len(actions), MAX_SEQUENCES, "sequences of actions that the proof keeps open")
+    lines = max((len(part(one, "lines", list)) + len(part(one, "then", list)) for one in actions), default=0)
+    within(len(proof) * min(steps, len(actions)) * lines, MAX_WORK, "lines of the world to be run")
 
 
 def within(number: int, most: int, what: str) -> None:

@@ -82,6 +82,11 @@ class _Builder:
         for at, action in enumerate(self.found.actions):
             if action.name in names[:at]:
                 raise self._wrong("this action is declared twice", action.span, "Give each a name of its own.")
+        for prefix, name in ((p, n) for p in (BEFORE, START) for n in self.names if p + n in self.names):
+            raise ProgramError(
+                f"{self.file}: `{prefix}{name}` is a feature, and what worlds call the earlier value of `{name}`",
+                hint="Give one of these two features another name.",
+            )
         return Parts(tuple(map(self._action, self.found.actions)), tuple(map(self._edge, self.found.edges)))
 
     # --- actions ---

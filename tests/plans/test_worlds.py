@@ -150,6 +150,13 @@ def test_a_wrong_world_says_what_is_wrong(name: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("prefix", ["before_", "start_"])
+def test_a_feature_with_the_name_of_an_earlier_value_is_refused(prefix: str) -> None:
+    space = mace.Space([mace.Feature(name, "integer", lower=0, upper=9) for name in ("a", f"{prefix}a")])
+    with pytest.raises(ProgramError, match="the earlier value of `a`"):
+        World.read("action go:\n    a = 3\n    cost 1\n", space)
+
+
 @pytest.mark.parametrize("horizon", [0, 4, 1000, True, 1.5])
 def test_a_horizon_that_makes_no_sense_is_refused(horizon: object) -> None:
     with pytest.raises(MaceError, match="horizon must be a whole number from 1 to 3"):

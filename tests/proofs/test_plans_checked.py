@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mace.proofs.check import check
-from tests.proofs.plan_cases import CASES, TRUE, true
+from tests.proofs.plan_cases import CASES, LIFT, TRUE, plan, true
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -19,6 +19,12 @@ def test_what_is_accepted_is_true(name: str) -> None:
     assert "unforeseen" not in verdict.reason
     if verdict.accepted:
         assert true(CASES[name])
+
+
+def test_a_proof_that_opens_too_many_sequences_is_unusable() -> None:
+    verdict = check(plan(proof=[["step"]] * 3000, actions=[LIFT] * 3000))
+    assert verdict.unusable
+    assert "sequences of actions" in verdict.reason
 
 
 def edited(data: Any, rng: np.random.Generator) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mace.base.files import check_folder
+from mace.cli.alive import alive
 from mace.cli.options import (
     DONE,
     UNDECIDED,
@@ -51,6 +52,7 @@ def front(
         check_folder(plot)
     chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
     explainer, row = explainer_of(given, measured, asked, chosen)
+    alive.doing = "looking for points"
     deadline = Deadline.asked(limits.timeout or None)
     found = front_of(
         explainer, row, asked.goal, asked.most_changes, oracle, deadline, limits.memory_mb, most,

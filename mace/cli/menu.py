@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mace.cli.alive import alive
 from mace.cli.options import (
     DONE,
     UNDECIDED,
@@ -40,6 +41,7 @@ def menu(
 ) -> None:
     """Find every minimal set of features that suffices, with its nearest change, and prove what does not suffice."""
     explainer, row = explainer_of(given, measured, asked)
+    alive.doing = "trying sets of features"
     if certificates is not None:
         certificates.mkdir(parents=True, exist_ok=True)
     made = explainer.menu(

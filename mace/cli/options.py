@@ -103,6 +103,8 @@ class Trained:
     def _load(self, path: Path) -> object:
         import warnings
 
+        alive.doing = "reading the model"
+
         from mace.compilers.load import PickleWarning, load_model
 
         with warnings.catch_warnings(record=True) as caught:
@@ -135,6 +137,7 @@ class Given(Trained):
         from mace import datasets
         from mace.space.space import Space
 
+        alive.doing = "reading the table"
         if self.data is None:
             raise MaceError("no data given", hint="--data table.csv, or the name of a data set: --data loans.")
         if self.data in datasets.NAMES:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mace.cli.alive import alive
 from mace.cli.options import (
     DONE,
     NOT_FOUND,
@@ -67,6 +68,7 @@ def plan(
         if path is not None:
             check_folder(path)
     asked = planned_of(given, world, row, goal)
+    alive.doing = "searching plans"
     made = Planner(asked.model, asked.space, asked.world, rules=rule or []).plan(
         asked.row, goal=asked.goal, horizon=horizon, discount=discount, gap=gap, rgap=rgap, timeout=timeout or None
     )

@@ -27,6 +27,7 @@ class Progress:
         self.status: Any = None
         if sys.stderr.isatty():
             alive.hush()
+            alive.doing = "writing the proof"  # what comes after the search
             self.status = console(stderr=True).status("asking ..")
             self.status.start()
         return self._show

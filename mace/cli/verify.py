@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mace.cli.alive import alive
 from mace.cli.options import Given, read_space, say
 from mace.errors import MaceError
 
@@ -55,8 +56,10 @@ def verify(
         say(text)
         raise typer.Exit(code)
     frame, space = (None, read_space(given.space)) if given.data is None and given.space else given.read_table()
+    model = given.read_model()
+    alive.doing = "verifying"
     text, code = run_verify(
-        given.read_model(),
+        model,
         space,
         frame,
         property or [],

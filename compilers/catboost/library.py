@@ -56,10 +56,7 @@ def _small(frame: Any, labels: Any) -> Any:
     return catboost.CatBoostClassifier(iterations=2, depth=2, **options).fit(frame, labels)
 
 
-_REFUSED = (
-    "statistics of categories (CTR; `one_hot_max_size` avoids them), columns of texts and embeddings; losses with "
-    "several outputs or other links"
-)
+_REFUSED = "statistics of categories (CTR); columns of texts and embeddings; losses with several outputs or other links"
 FORMAT = Format("catboost", read_content, _made, _deployed)
 LIBRARY = Library(
     name="CatBoost",

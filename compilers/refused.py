@@ -1,0 +1,173 @@
+"""What is refused, why, and what to do instead, as a page made from the registry: `python -m mace.compilers.refused`.
+
+In:  what the readers of LIBRARIES say that they refuse, each part between two semicolons.
+Out: text; docs/refused.md holds it, and a test compares the two, so that nothing is refused without advice.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from mace.compilers import LIBRARIES
+
+
+class Advice(NamedTuple):
+    """Why something is refused, and what to do instead."""
+
+    why: str
+    instead: str
+
+
+_OUTPUTS = Advice("A goal is about one output.", "Fit one model for each output.")
+_MEMBERS = Advice(
+    "What members say is no sum of the leaves of trees, and no linear function of the columns.",
+    "Use trees, forests or linear models as members; or explain one member.",
+)
+_LINK = Advice("The link is not one that mace can turn round.", "Use one of the links that the message names.")
+_PRODUCT = Advice(
+    "A product of two numbers is not linear.", "Make the product a column of its own before the model, as an integer."
+)
+_OWN_COLUMN = Advice("It is no column by itself.", "Make it a column of the frame, and use that.")
+_NOT_WRITTEN = Advice(
+    "What it does to rows is not followed, and half of a model is not the model.",
+    "Write the model without it; most programs can.",
+)
+
+ADVICE: dict[str, Advice] = {
+    "several outputs": _OUTPUTS,
+    "several labels a row": _OUTPUTS,
+    "several targets": _OUTPUTS,
+    "an `init` that is a model": Advice("It adds a model that may be of any kind.", "Leave `init` at its default."),
+    "members other than trees": _MEMBERS._replace(instead="Use trees as members."),
+    "for soft votes, than forests": _MEMBERS._replace(instead="Use forests as members."),
+    "members with sigmoids, networks, pipelines": _MEMBERS,
+    "members that are not linear": _MEMBERS._replace(instead="Use linear models as members."),
+    "votes of other models than trees": _MEMBERS._replace(instead="Write the members as trees."),
+    "trees and linear models together": Advice(
+        "A table is either of trees or of layers.", "Leave out the ones or the others."
+    ),
+    "final estimators that are not linear": Advice(
+        "What a tree makes of the members' scores has no exact table yet.", "Use the default final estimator."
+    ),
+    "`passthrough`": Advice("It mixes raw columns with scores.", "Fit it with passthrough=False."),
+    "means of several calibrated models (`ensemble=True`), but for trees": Advice(
+        "A mean of steps or sigmoids of several scores is no function of one score.",
+        "Fit it with ensemble=False, or calibrate a fitted model as FrozenEstimator(model).",
+    ),
+    "more than two classes of one": Advice(
+        "Each class is calibrated by itself, and the results are scaled to add up to 1.",
+        "Explain the model inside; or calibrate single trees with ensemble=True.",
+    ),
+    "scores that are neither linear nor of gradient boosting": Advice(
+        "Where along such a score the decision turns is not known.",
+        "Explain the model inside, with a goal such as `p(good) >= 0.4`.",
+    ),
+    "probabilities of votes, AdaBoost, naive Bayes, of calibrations by temperature": Advice(
+        "These probabilities are no known function of one score.", "Explain the model inside, and ask for its class."
+    ),
+    "probabilities of 0 and 1 (`alpha=0`)": Advice("Their logarithms are infinite.", "Fit it with alpha > 0."),
+    "kernels that are not linear": Advice(
+        "A score is then a sum over stored rows.", 'Use kernel="linear", LinearSVC, or trees.'
+    ),
+    "four classes and more": Advice(
+        "The votes of pairs need more comparisons than a table has.", "Use LinearSVC, which has one score a class."
+    ),
+    "sparse rows": Advice("The library computes these in another way.", "Fit it on a dense matrix."),
+    "transformers that are neither a StandardScaler nor a logarithm": Advice(
+        "The way back to the target is not known.", "Use one of these, or transform the target yourself."
+    ),
+    "hidden layers that are neither relu nor identity": Advice(
+        "A smooth layer has no exact pieces.", 'Fit it with activation="relu".'
+    ),
+    "dart, gblinear": Advice("They weigh trees anew, or have none.", 'Use booster="gbtree".'),
+    "`missing` other than NaN": Advice("A number would be a missing one.", "Use NaN for what is missing."),
+    "objectives with other links": _LINK,
+    "losses with several outputs or other links": _LINK,
+    "other families and links": _LINK,
+    "other links than identity, log, logit, probit, cauchit": _LINK,
+    "simplemax, cloglog": _LINK,
+    "versions before 2, from 4": Advice("Their files and sums differ.", "Fit or save it with version 2 or 3."),
+    "rf, linear leaves": Advice("Leaves are then no constants, or a mean.", "Use boosting with linear_tree=False."),
+    "zero_as_missing": Advice("A zero would be a missing value.", "Use NaN for what is missing."),
+    "pred_early_stop": Advice("Not all trees count for every row.", "Leave it off."),
+    "statistics of categories (CTR)": Advice(
+        "They are numbers of the training rows' targets.", "Fit it with one_hot_max_size as large as the categories."
+    ),
+    "columns of texts and embeddings": Advice("They are no numbers or levels.", "Fit it without these columns."),
+    "categories that are neither texts nor whole numbers": Advice(
+        "How they are looked up depends on their type.", "Write levels as texts or whole numbers."
+    ),
+    "terms of a formula that are no columns or dummies (interactions, functions)": _OWN_COLUMN,
+    "fields derived by functions, or of several fields": _OWN_COLUMN,
+    "offsets": Advice("They differ from row to row, and are not in the frame.", "Make it a column."),
+    "offsets, contrasts": Advice("They are not in the frame, or no dummies.", "Make them columns, or dummies."),
+    "operations other than those of dense layers and tree ensembles": Advice(
+        "They have no table.", "Export dense layers with ReLU, or trees."
+    ),
+    "several inputs": Advice("A row is one matrix.", "Export the model with one input."),
+    "trees with BRANCH_MEMBER, several targets, numbers in float64, or other aggregates than sums": Advice(
+        "Runtimes differ in what they make of them.", "Give the model of its library itself."
+    ),
+    "estimators that are not linear": Advice("Points are then no sum.", "Use a linear estimator."),
+    "binning_transform_params": Advice("They change what the estimator sees.", "Leave them at their default."),
+    "models inside of nodes": _NOT_WRITTEN,
+    "xor": Advice("Programs differ in what it says of missing values.", "Write it with and, or."),
+    "dates": Advice("A space has no dates.", "Make them numbers before the model."),
+    "segments for some rows only, selectFirst, median, max": _NOT_WRITTEN,
+    "powers and products of predictors": _PRODUCT,
+    "products with a number": _PRODUCT,
+    "ordinal and Cox models": Advice("They have probabilities of their own kind.", "Use a multinomial model."),
+    "partial scores that are computed": _NOT_WRITTEN,
+}
+_HEAD = """# What is refused, and what to do instead
+
+Made by `python -m mace.compilers.refused > docs/refused.md`. A model of a class that is not read can often still be
+asked: `mace.explain` searches with its `predict`, and says that nothing is proved, but for small finite spaces, where
+it asks about every point. A model that is read is answered with proofs; this page says what stands in the way, and how
+to get there.
+
+## Parts of models that are read
+
+| refused | of | why | instead |
+|---|---|---|---|
+"""
+_CLASSES = """
+## Classes and kinds of models
+
+| not read | instead |
+|---|---|
+"""
+
+
+def parts() -> dict[str, list[str]]:
+    """What is refused, part by part, and of which classes or kinds of models."""
+    readers = [(path.rpartition(".")[2], one) for library in LIBRARIES for path, one in library.readers.items()]
+    readers += [
+        (f"{library.name} {name}", one)
+        for library in LIBRARIES for kind in library.files for name, one in kind.models.items()
+    ]  # fmt: skip
+    found: dict[str, list[str]] = {}
+    for name, reader in readers:
+        for part in filter(None, reader.refused.split("; ")):
+            found.setdefault(part, []).append(name)
+    return found
+
+
+def page() -> str:
+    """The whole document; raises KeyError for what is refused without advice."""
+    rows = []
+    for part, owners in sorted(parts().items()):
+        named = sorted(set(owners))
+        shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+        rows.append(f"| {part} | {shown} | {ADVICE[part].why} | {ADVICE[part].instead} |")
+    unread = [(path, what) for library in LIBRARIES for path, what in library.unread.items()]
+    unread += [(f"{library.name} {kind}", what) for library in LIBRARIES for one in library.files
+               for kind, what in one.unread.items()]  # fmt: skip
+    unread += [(f"{library.name} {end}", what) for library in LIBRARIES for end, what in library.unread_files.items()]
+    classes = [f"| `{name}` | {what} |" for name, what in sorted(unread)]
+    return _HEAD + "\n".join(rows) + "\n" + _CLASSES + "\n".join(classes) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -57,3 +57,5 @@ Print Assumptions column_sound.
 Print Assumptions may_hold_margin.
 Print Assumptions linear_dual_sound.
 Print Assumptions linear_dual_sound_anywhere.
+Print Assumptions grid_least.
+Print Assumptions distance_of_value.

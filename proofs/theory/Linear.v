@@ -5,7 +5,8 @@
     before the model, each rounded once; so the margin of a comparison is derived, and no premise. A leaf "dual" then shows
     that no point of its box that the float model may give the goal is nearer than the claim.
 
-    Sums in float64. Grids without "missing". Main theorems: [column_sound], [may_hold_margin], [linear_dual_sound]. *)
+    Sums in float64. Grids without "missing". Main theorems: [column_sound], [may_hold_margin],
+    [linear_dual_sound], [grid_least]. *)
 
 From Coq Require Import ZArith QArith Qabs Qminmax List Bool Permutation Lia Lqa.
 From Mace Require Import Splitting Rounding Ensemble CutTree Costs Rules Sums.
@@ -382,3 +383,102 @@ Proof.
   cbn [fst snd]. exact (may_hold_margin x rs c R A F C).
 Qed.
 End Model.
+
+(** ** Where a grid holds its least
+
+    What an axis adds to the bound is linear in the value on either side of the start, and jumps up away from it: an end of
+    the span, or its value nearest to the start, holds the least. (`Relaxation.least` looks at these.) *)
+
+Section Grid.
+Variables k once per start : Q.
+Hypothesis once_nonnegative : 0 <= once.
+Hypothesis per_nonnegative : 0 <= per.
+
+(** [k]: of the value. [once], [per]: of a change, and of its size. *)
+Definition adds (v : Q) : Q := k * v + (if Qeq_bool v start then 0 else once) + per * Qabs (v - start).
+
+Definition nearest_to_start (low high : Q) : Q := Qmin (Qmax start low) high.
+
+Lemma adds_below v : adds v <= k * v + once + per * Qabs (v - start).
+Proof. unfold adds. destruct (Qeq_bool v start); lra. Qed.
+
+Lemma adds_away v : ~ v == start -> adds v == k * v + once + per * Qabs (v - start).
+Proof.
+  intro N. unfold adds. destruct (Qeq_bool v start) eqn:E; [| reflexivity]. apply Qeq_bool_iff in E. contradiction.
+Qed.
+
+Lemma adds_proper v w : v == w -> adds v == adds w.
+Proof.
+  intro E. unfold adds. destruct (Qeq_bool v start) eqn:A, (Qeq_bool w start) eqn:B; try (rewrite E; reflexivity); exfalso.
+  - apply Qeq_bool_iff in A. apply Qeq_bool_neq in B. apply B. rewrite <- E. exact A.
+  - apply Qeq_bool_neq in A. apply Qeq_bool_iff in B. apply A. rewrite E. exact B.
+Qed.
+
+(** Above the start, between two values. *)
+Lemma least_above near v far : start <= near -> near <= v -> v <= far -> adds near <= adds v \/ adds far <= adds v.
+Proof.
+  intros S N F. destruct (Qeq_dec v near) as [E | E]; [left; rewrite (adds_proper _ _ E); apply Qle_refl |].
+  assert (start < v) as V by (apply Qle_lteq in N; destruct N as [N | N]; [lra | symmetry in N; contradiction]).
+  rewrite (adds_away v) by lra. rewrite (Qabs_pos (v - start)) by lra.
+  destruct (Qlt_le_dec (k + per) 0) as [Down | Up].
+  - right. rewrite (adds_away far) by lra. rewrite (Qabs_pos (far - start)) by lra.
+    assert (0 <= - (k + per) * (far - v)) by (apply Qmult_le_0_compat; lra). lra.
+  - left. eapply Qle_trans; [apply adds_below |]. rewrite (Qabs_pos (near - start)) by lra.
+    assert (0 <= (k + per) * (v - near)) by (apply Qmult_le_0_compat; lra). lra.
+Qed.
+
+Lemma least_under near v far : near <= start -> v <= near -> far <= v -> adds near <= adds v \/ adds far <= adds v.
+Proof.
+  intros S N F. destruct (Qeq_dec v near) as [E | E]; [left; rewrite (adds_proper _ _ E); apply Qle_refl |].
+  assert (v < start) as V by (apply Qle_lteq in N; destruct N as [N | N]; [lra | contradiction]).
+  rewrite (adds_away v) by lra. rewrite (Qabs_neg (v - start)) by lra.
+  destruct (Qlt_le_dec 0 (k - per)) as [Up | Down].
+  - right. rewrite (adds_away far) by lra. rewrite (Qabs_neg (far - start)) by lra.
+    assert (0 <= (k - per) * (v - far)) by (apply Qmult_le_0_compat; lra). lra.
+  - left. eapply Qle_trans; [apply adds_below |]. rewrite (Qabs_neg (near - start)) by lra.
+    assert (0 <= - (k - per) * (near - v)) by (apply Qmult_le_0_compat; lra). lra.
+Qed.
+
+Theorem grid_least low v high : low <= v -> v <= high ->
+  adds low <= adds v \/ adds (nearest_to_start low high) <= adds v \/ adds high <= adds v.
+Proof.
+  intros L H. unfold nearest_to_start.
+  destruct (Qlt_le_dec start low) as [A | A].
+  - rewrite (adds_proper (Qmin (Qmax start low) high) low).
+    2: { rewrite (Q.max_r start low) by lra. apply Q.min_l. lra. }
+    destruct (least_above low v high) as [X | X]; try lra; auto.
+  - destruct (Qlt_le_dec high start) as [B | B].
+    + rewrite (adds_proper (Qmin (Qmax start low) high) high).
+      2: { rewrite (Q.max_l start low) by lra. apply Q.min_r. lra. }
+      destruct (least_under high v low) as [X | X]; try lra; auto.
+    + rewrite (adds_proper (Qmin (Qmax start low) high) start).
+      2: { rewrite (Q.max_l start low) by lra. apply Q.min_l. lra. }
+      destruct (Qlt_le_dec v start) as [C | C].
+      * destruct (least_under start v low) as [X | X]; try lra; auto.
+      * destruct (least_above start v high) as [X | X]; try lra; auto.
+Qed.
+End Grid.
+
+(** What a feature of a grid adds to the distance has that form. *)
+Lemma apart a b p : (Z.abs (a - b) # p) == Qabs ((a # p) - (b # p)).
+Proof.
+  unfold Qeq, Qabs, Qminus, Qplus, Qopp. cbn [Qnum Qden].
+  replace (a * Zpos p + - b * Zpos p)%Z with ((a - b) * Zpos p)%Z by ring.
+  rewrite Z.abs_mul, Pos2Z.inj_mul. change (Z.abs (Zpos p)) with (Zpos p). ring.
+Qed.
+
+Lemma same_place a b p : (a - b =? 0)%Z = Qeq_bool (a # p) (b # p).
+Proof.
+  apply eq_true_iff_eq. rewrite Z.eqb_eq, Qeq_bool_iff. unfold Qeq. cbn [Qnum Qden]. nia.
+Qed.
+
+Theorem distance_of_value f i : grid_kind (kind_of f) = true -> absent f = None ->
+  delta f i == Qabs (value f i - value f (start f)) / scale f /\
+  changed f i = if Qeq_bool (value f i) (value f (start f)) then 0 else 1.
+Proof.
+  intros G N. unfold delta, changed, across, moved, value. rewrite N.
+  assert (forall a b, (Z.abs (a - b) =? 0)%Z = (a - b =? 0)%Z) as Abs
+    by (intros; apply eq_true_iff_eq; rewrite !Z.eqb_eq; lia).
+  rewrite Abs. destruct (kind_of f) as [step d e | | | |]; try discriminate;
+    (split; [rewrite apart; reflexivity | rewrite <- same_place; reflexivity]).
+Qed.

@@ -65,6 +65,8 @@ class Request:
             _ = self.space[name]
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
             raise MaceError(f"limit must be a whole number >= 1, got {self.limit!r}")
+        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int) or self.random_state < 0:
+            raise MaceError(f"random_state must be a whole number >= 0, got {self.random_state!r}")
         if self.resume and self.checkpoint is None:
             raise MaceError("there is nothing to resume without a checkpoint", hint="Name its file: --checkpoint.")
         if self.goal is None and self.rows == "rejected":

@@ -27,6 +27,8 @@ def serve(
     """Serve a page on which to choose a person, lock features, move values, and see what would change the decision."""
     from mace.explain.explainer import Explainer
     from mace.present.live import Live, application
+    from mace.problem.goal_decision import lower
+    from mace.problem.goal_text import wanted as wanted_of
 
     try:
         import uvicorn
@@ -38,6 +40,7 @@ def serve(
     wanted: Any = goal if goal is not None else given.favourable
     if wanted is None:
         raise MaceError("no goal given", hint="--goal names the decision wanted: --goal 1.")
+    lower(wanted_of(wanted, explainer.table.classes, called=space.decisions), explainer.table)  # or say what is wrong
     explainer.ready()
     token = secrets.token_urlsafe(16)
     sock = listening(host, port)
@@ -60,7 +63,7 @@ def listening(host: str, port: int) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
         sock.listen()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError, TypeError) as error:
         sock.close()
         raise FileError(f"{host}:{port}: cannot listen there ({error})", hint="Another --port, or --port 0.") from None
     return sock

@@ -69,6 +69,11 @@ def paired(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space) -> P
 
 def answers(counterfactuals: pd.DataFrame, space: Space) -> NDArray[np.bool_]:
     """Which rows of a frame of counterfactuals are answers: those that are not missing throughout. Raises RowError."""
+    if not hasattr(counterfactuals, "columns"):
+        raise RowError(
+            f"counterfactuals are a frame in the space's columns, got {type(counterfactuals).__name__}",
+            hint="A row that has none is a row of NaN.",
+        )
     lacking = [name for name in space.names if name not in counterfactuals.columns]
     if lacking:
         raise RowError(

@@ -43,8 +43,10 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ("audit", ["--goal", "1", "--resume"], "nothing to resume without a checkpoint"),
         ("audit", ["--goal", "1", "--groups", "Colour"], "the frame has no column `Colour`"),
         ("audit", ["--goal", "1", "--limit", "0"], "limit must be a whole number >= 1"),
+        ("audit", ["--goal", "1", "--random-state", "-1"], "random_state must be a whole number >= 0"),
         ("verify", ["--property", "fair(Sex)", "--certificates", "/dev/null/x"], "cannot be used as a folder"),
         ("verify", [], "give either --property or --suite"),
+        ("serve", ["--goal", "7"], "the goal '7' is not a class of this model"),
         ("explain", ["--row", "60"], "the data has the rows 0..59"),
     ],
 )

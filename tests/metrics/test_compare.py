@@ -111,6 +111,8 @@ def test_what_does_not_fit_is_said(tree, rows, optima):
         mace.compare(tree, rows, {}, LOANS.space, goal=1)
     with pytest.raises(MaceError, match="one a row"):
         mace.compare(tree, rows, {"ours": frame}, LOANS.space, goal=1, optimum=optima[:2])
+    with pytest.raises(MaceError, match="a frame in the space's columns, got list"):
+        mace.compare(tree, rows, {"x": [1]}, LOANS.space, goal=1)
 
 
 def test_a_method_without_answers_is_a_line_of_nothing(tree, rows, optima):

@@ -150,6 +150,11 @@ def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
     from mace.certify.exclusions import without
     from mace.certify.writer import same_statement
 
+    if isinstance(data, dict) and "mace_plan" in data:
+        raise MaceError(
+            "a certificate of plans is not compared with a model and a row",
+            hint="Check it without them; its start, its goal, its model and its world are in the file.",
+        )
     question, meets = _question(about)
     statement = data.get("statement") if isinstance(data, dict) else None
     listed = statement.get("avoid", []) if isinstance(statement, dict) else []

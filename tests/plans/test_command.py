@@ -59,3 +59,5 @@ def test_a_plan_is_certified_and_checked(tmp_path: Path) -> None:
     code, printed = run("check", str(file))
     assert code == 0
     assert printed.startswith("accepted: no plan of at most 1 action")
+    code, _ = run("check", str(file), "--model", str(model), "--trust-pickle", "--data", "loans", "--row", "0")
+    assert code != 0

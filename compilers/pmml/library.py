@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ _SAID = (
     "the file is read as the standard of PMML says, and no program that scores it was asked; where rounding, the order "
     "of a sum or a tie decides, no answer rests on it"
 )
+
+_SINGLE = "; numbers of its type `float` are compared in single precision, as the type says, and some programs do not"
 
 
 def raw_value(source: Source, value: Any) -> Value:
@@ -164,6 +167,12 @@ def _step_of(model: Any) -> Coded | None:
     return Coded(names, lists, places, typed=False, columns=columns)
 
 
+def _opened(path: Path) -> ModelFile:
+    content = load(path)
+    single = any(source.kind == "float" for source in content.sources)
+    return ModelFile(path, FORMAT, content, _SAID + (_SINGLE if single else ""))
+
+
 FORMAT = Format("pmml", read_content, lambda content: content, _deployed)
 _FIELDS = "fields derived by functions, or of several fields"
 _TREE = Reader(read_content, "exact", f"models inside of nodes; {_FIELDS}; xor; dates")
@@ -177,7 +186,7 @@ LIBRARY = Library(
     files=(
         FileType(
             (".pmml",),
-            lambda path, _: ModelFile(path, FORMAT, load(path), _SAID),
+            lambda path, _: _opened(path),
             models={
                 "TreeModel": _TREE,
                 "MiningModel": Reader(

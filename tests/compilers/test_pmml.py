@@ -168,6 +168,7 @@ def test_numbers_of_single_precision_are_compared_in_it(tmp_path: Path) -> None:
     space = Space([Feature("b", "real", 0.0, 2.0)])
     found = compiled(text, tmp_path, space)
     edge = float(np.float32(0.1))
+    assert "single precision" in opened(text, tmp_path).assumed
     assert found.predict(found.frame([{"b": edge}, {"b": float(np.nextafter(np.float32(0.1), 2))}])).tolist() == [2, 3]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -94,6 +95,15 @@ def test_the_page_fetches_nothing_and_runs_its_own_script_alone(address):
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert text.count("<script") == 1 and "http://" not in text and "https://" not in text
     assert HOSTILE not in text and "wanted: approved" in text
+
+
+def test_the_page_begins_with_the_first_who_lacks_what_is_wanted(address):
+    base, _ = address
+    with urllib.request.urlopen(f"{base}/?token=secret") as got:
+        (first,) = re.findall(r'id="row" type="number" min="0" max="79" value="(\d+)"', got.read().decode())
+    people = [ask(base, "person", {"row": row})[1]["values"] for row in range(int(first) + 1)]
+    reached = [ask(base, "decide", {"values": values})[1]["reached"] for values in people]
+    assert not reached.pop() and all(reached)
 
 
 def test_a_person_a_decision_the_nearest_change_and_the_menu(address):

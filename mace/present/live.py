@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mace.explain.explainer import Explainer, GoalSpec
     from mace.space.space import Space
 
+MOST_TRIED = 50  # rows, in search of somebody to begin with
 MOST_BYTES = 100_000  # of what a page sends
 
 
@@ -53,6 +54,16 @@ class Live:
     def wanted(self) -> str:
         """What is wanted, as people call it."""
         return self.explainer.space.called(self.goal)
+
+    def first(self) -> int:
+        """The first row that lacks what is wanted, of those at the top of the table; 0 if all have it."""
+        for place in range(min(len(self.rows), MOST_TRIED)):
+            try:
+                if not self.decide(self.person({"row": place}))["reached"]:
+                    return place
+            except MaceError:  # a row that the space does not have
+                continue
+        return 0
 
     def features(self) -> list[dict[str, Any]]:
         """How each feature is shown: a slider with its range, or a choice of levels."""
@@ -199,6 +210,22 @@ async def _body(request: Request) -> bytes | None:
     return body
 
 
+def _page(live: Live, first: int, nonce: str) -> str:
+    """The page with its controls, at one person; its script and style carry the nonce."""
+    text = template(files("mace.present").joinpath("live.html.jinja").read_text(encoding="utf-8"), "the page")
+    features = live.features()
+    levels = {one["name"]: one["levels"] for one in features if one["kind"] == "levels"}
+    shown = text.render(
+        nonce=nonce,
+        features=features,
+        count=len(live.rows),
+        first=first,
+        wanted=live.wanted,
+        levels=_for_script(levels),
+    )
+    return str(shown)
+
+
 def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
     """The application; raises MaceError where Starlette is not installed.
 
@@ -211,19 +238,14 @@ def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
     except ImportError:
         raise MaceError("the page needs Starlette and uvicorn", hint="pip install 'mace-smt[serve]'.") from None
 
-    door = Door(token, hosts)
+    door, first = Door(token, hosts), live.first()
 
     def page(request: Request) -> Response:
         no = door.refuses(request, request.query_params.get("token", ""))
         if no is not None:
             return no
         nonce = secrets.token_urlsafe(16)
-        text = template(files("mace.present").joinpath("live.html.jinja").read_text(encoding="utf-8"), "the page")
-        features = live.features()
-        levels = {one["name"]: one["levels"] for one in features if one["kind"] == "levels"}
-        shown = text.render(
-            nonce=nonce, features=features, count=len(live.rows), wanted=live.wanted, levels=_for_script(levels)
-        )
+        shown = _page(live, first, nonce)
         policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
         policy += "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}

@@ -72,7 +72,17 @@ OFF = {"features": [grid(0, 10, 0, extra="5/2"), *WORLD["features"][1:]]}
 OVER = [["x", 1], ["c", "2"], ["/", 1, 0]]
 ASKED = [["x", 0], ["c", "4"], ["x", 0], ["<", 2, 1]]
 LEVEL = {**setting([["c", "1"], ["c", "2"]]), "change": [[2, 1], [0, 0]]}
+PICKED = {"parameters": [{"step": "1", "first": 1, "last": 2}]}
+PICK = [["p", 0], ["c", "1"], ["<=", 0, 1]]  # whether the parameter is 1
+DOUBT = {**setting([["x", 1], ["c", "2"], ["/", 1, 0], ["<=", 2, 1], ["c", "4"]]), "before": [3]}
 TRUE = {
+    "a branch that is open": one(setting([*PICK, ["c", "3"], ["if", 2, 1, 3]], **PICKED), NOTHING),
+    "values of two branches, of which none is asked for": one(
+        setting([*PICK, ["c", "3"], ["if", 2, 1, 3], ["c", "2"], ["==", 4, 5], ["c", "4"]], before=[6], **PICKED),
+        [["never"]]),
+    "a quotient by an interval": one(
+        setting([["p", 0], ["c", "6"], ["/", 1, 0]], parameters=[{"step": "1", "first": 2, "last": 3}]), NOTHING),
+    "a condition that asks for nothing": one({**setting([["and"], ["c", "1"]]), "before": [0]}, NOTHING),
     "the cheapest plan": plan(),
     "the cheapest plan, and one that costs as much": plan(witness=WITNESS),
     "a plan that costs more": plan(witness={"steps": [[0, [4]]], "cost": "4"}),
@@ -99,6 +109,19 @@ TRUE = {
         [{**setting([["c", "1"], ["c", "0"], ["c", "4"]]), "factors": [[0], [1]]}], 1),
 }  # fmt: skip
 FALSE = {
+    "an action that costs nothing, as if it could not be taken": one(
+        setting([["c", "0"], ["c", "4"]], cost=0), [["never"]]),
+    "a mean of two factors that is below the claim": plan("1/2", [["step"], END, ["dear"]], [
+        {**setting([["c", "0"], ["c", "1/2"], ["c", "4"]]), "factors": [[0, 1]]}], 1),
+    "the cheaper one of two branches": plan("2", [["step"], END, ["dear"]], [
+        setting([*PICK, ["c", "3"], ["if", 2, 1, 3], ["c", "4"]], cost=4, **PICKED)], 1),
+    "a sum with something that is not known": one(
+        setting([["p", 0], ["c", "3"], ["/", 1, 0], ["c", "1"], ["+", 2, 3]],
+                parameters=[{"step": "1", "first": 0, "last": 1}]), NOTHING),
+    "the upper one of two levels": one(
+        {**setting([["p", 0], ["c", "4"]], **PICKED), "change": [[2, 0], [0, 1]]}, [["step"], ["end", ["rule", 0]]],
+        rules=[["==", ["x", 2], ["c", "2"]]]),
+    "a plan whose condition is in doubt": plan("0", [["dear"]], [DOUBT], witness={"steps": [[0, []]], "cost": "1"}),
     "a claim above the cheapest plan by a hair": plan("3000000001/1000000000"),
     "that there is no plan": plan(None, [["never"] if node == ["dear"] else node for node in PROOF]),
     "a split that leaves the goal in the lower half": plan(proof=[["split", 0, 0, 4] if n == UP_TO_3 else n

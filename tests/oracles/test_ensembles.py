@@ -178,6 +178,14 @@ def test_a_point_that_the_deployed_model_refuses_is_excluded(by_leaves: bool) ->
     accepted(oracle.question, second)
 
 
+def test_a_cell_of_sums_that_are_exact_in_any_order_is_closed_by_trees() -> None:
+    question = random_question(36759)  # one tree, whose sums have no order, and a tie of shares within the last bit
+    assert isinstance(question.model, Ensemble) and not question.model.ordered
+    reply = EnsembleOracle(question).ask(None, LIMITS)
+    assert isinstance(reply, Found) and Leaf("cell") in reply.proof
+    accepted(question, reply)
+
+
 @pytest.mark.slow
 def test_a_proof_that_claims_too_much_is_refused() -> None:
     question, _ = forest()

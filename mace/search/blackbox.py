@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
+from mace.base.values import plain
 from mace.compilers.deployed import names_of
 from mace.compilers.pipeline.rows import frame_of
 from mace.errors import MaceError, ModelError
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     pass
 
 Ask = Callable[[Any], Any]
-LABELS = (str, bytes, bool, int, float, np.generic)
+LABELS = (str, bytes, bool, int, float)
 CLOSE_TO = 1e-6  # how far probabilities may lie beyond 0 and 1, by their rounding
 
 
@@ -211,7 +212,7 @@ class Calls:
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
         for place, cell in enumerate(found.ravel().tolist()):
-            if isinstance(cell, LABELS) and cell == cell:
+            if isinstance(plain(cell), LABELS) and cell == cell:
                 continue
             none = cell is None or isinstance(cell, float) or type(cell).__name__ in ("NAType", "NaTType")
             raise ModelError(

@@ -115,7 +115,7 @@ class _Function(CPUDispatcher):
     _cache: Kept
 
     def __call__(self, *given: Any) -> Any:
-        if self.signatures or _interpreting.over or self._cache.kept:
+        if self.overloads or _interpreting.over or self._cache.kept:
             return super().__call__(*given)
         return _interpreting.call(self.py_func, given)
 

@@ -159,10 +159,16 @@ class Search:
     def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:
         """A nearer point, where a probability of several classes is covered by half-spaces that reach beyond it: the
         nearest one that lies well inside."""
-        wanted, table = question.goal.wanted, self.judge.table
-        if bracket.status != "bounded" or not isinstance(wanted, Probability) or isinstance(table, Formula):
+        wanted = question.goal.wanted
+        if bracket.status != "bounded" or not isinstance(wanted, Probability):
             return
-        if table.link is None or table.link.kind != "softmax" or wanted.between.low is None:
+        table = self.judge.table
+        if (
+            isinstance(table, Formula)
+            or table.link is None
+            or table.link.kind != "softmax"
+            or wanted.between.low is None
+        ):
             return
         least = inside(wanted.between.low, len(table.classes) - 1)
         goal, wide = lower(Probability(wanted.label, Between(least)), table)

@@ -19,21 +19,22 @@ def trees() -> None:
 
     warm.trees()
     warm.relaxation()
-    elaboration.warm()
+    elaboration.warm(warm.about_trees().model)
 
 
 def layers() -> None:
-    """What answers questions about networks."""
+    """What answers questions about networks, and elaborates their proofs."""
+    from mace.certify import networks
     from mace.solve import warm
 
     warm.layers()
+    networks.warm()
 
 
 def both() -> None:
-    """Each kind in a process of its own; what fails there fails again, and is seen, in the tests."""
+    """Each kind in a process of its own."""
     started = [subprocess.Popen([sys.executable, "-m", "tests.ready", kind], cwd=ROOT) for kind in ("trees", "layers")]
-    for one in started:
-        one.wait()
+    assert [one.wait() for one in started] == [0, 0], "the provers could not be made ready: see above"
 
 
 if __name__ == "__main__":

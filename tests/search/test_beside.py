@@ -109,7 +109,7 @@ def test_an_error_of_the_proposer_is_raised(asked: Any) -> None:
     row = X[forest.predict(X) == 0].iloc[0]
     with pytest.raises(MaceError, match="the proposer 'ar' does not take this question"):
         mace.explain(forest, SPACE, row, goal=1, proposer="ar")
-    with pytest.raises((ValueError, IndexError), match=r"shape|index|broadcast"):
+    with pytest.raises(MaceError, match="the proposer 'given' raised IndexError"):
         mace.explain(forest, SPACE, row, goal=1, proposer=Given([[1, 2]]))
 
 

@@ -36,9 +36,9 @@ def pytest_configure() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Before there are several processes: what each would compile for itself is compiled once."""
-    from tests.ready import both
+    from tests.ready import all_of_it
 
-    both()
+    all_of_it()
 
 
 def _late(item: pytest.Item) -> bool:

@@ -1,6 +1,6 @@
 """Compile the provers once, before the tests run in several processes of which each would compile for itself.
 
-`python -m tests.ready trees` or `layers`: one kind of prover, with what writes its certificates; kept on disk.
+`python -m tests.ready trees`, `layers`, `relaxation` or `proofs`: one part of them; kept on disk.
 """
 
 from __future__ import annotations
@@ -13,12 +13,24 @@ ROOT = Path(__file__).parent.parent
 
 
 def trees() -> None:
-    """What answers questions about ensembles, and elaborates their proofs."""
-    from mace.certify import elaboration
+    """What answers questions about ensembles."""
     from mace.solve import warm
 
     warm.trees()
+
+
+def relaxation() -> None:
+    """What a search among many trees needs beside; after `trees`."""
+    from mace.solve import warm
+
     warm.relaxation()
+
+
+def proofs() -> None:
+    """What elaborates the proofs about ensembles; after `trees`."""
+    from mace.certify import elaboration
+    from mace.solve import warm
+
     elaboration.warm(warm.about_trees().model)
 
 
@@ -31,14 +43,15 @@ def layers() -> None:
     networks.warm()
 
 
-def both() -> None:
-    """Each kind in a process of its own."""
-    started = [subprocess.Popen([sys.executable, "-m", "tests.ready", kind], cwd=ROOT) for kind in ("trees", "layers")]
-    assert [one.wait() for one in started] == [0, 0], "the provers could not be made ready: see above"
+def all_of_it() -> None:
+    """Two at a time, each in a process of its own."""
+    for pair in (("trees", "layers"), ("relaxation", "proofs")):
+        started = [subprocess.Popen([sys.executable, "-m", "tests.ready", kind], cwd=ROOT) for kind in pair]
+        assert [one.wait() for one in started] == [0, 0], "the provers could not be made ready: see above"
 
 
 if __name__ == "__main__":
     from mace.solve.compiled import at_once
 
     at_once()
-    {"trees": trees, "layers": layers}[sys.argv[1]]()
+    {"trees": trees, "layers": layers, "relaxation": relaxation, "proofs": proofs}[sys.argv[1]]()

@@ -330,6 +330,7 @@ def test_a_full_disk_is_no_internal_error_and_leaves_no_half_file(program, comma
     assert {name for name in left if not name.startswith("k.sqlite")} == set()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_printed_is_no_internal_error(program):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")

@@ -60,6 +60,7 @@ def task_of(model, frame, **more):
     return Task(model, faults.space(), **(settings | more))
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_while_idle_is_replaced():
     frame = faults.people()
     runner = LocalRunner(task_of(faults.forest(frame, faults.fair(frame)), frame), 1)

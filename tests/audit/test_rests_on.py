@@ -113,6 +113,7 @@ def test_solvers_that_say_nothing_the_second_time_leave_no_record(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_audit_knows_when_it_ran_and_its_files_do_too(tmp_path: Path):
     before = datetime.now(UTC) - timedelta(seconds=2)  # the end and the start are each cut to whole seconds
     checkpoint = tmp_path / "a.sqlite"

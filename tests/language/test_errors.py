@@ -254,6 +254,7 @@ def test_a_number_that_is_not_exact_is_refused() -> None:
         check(Program((), (), (Return(Number(0.1)),)))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_number_that_grows_in_a_loop_is_refused_where_it_grows() -> None:
     text = "input a: int in [1, 9]\ny = a\nfor i in 0..100000:\n    y = y * 1.0000000001\nreturn y >= 3\n"
     program = parse_program(text, "grow.mace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -111,6 +112,7 @@ def test_rules_are_obeyed_and_their_proofs_accepted(seed: int) -> None:
         accepted(question, reply)
 
 
+@cache
 def forest() -> tuple[Question, object]:
     """A real forest over 15 mixed features, asked about a row that it rejects."""
     task = problem("forest-10x6", rows=3)

@@ -209,6 +209,7 @@ def test_the_driver_closes_both_bounds_on_the_optimum(solvers: tuple[SolverName,
     assert bracket.upper == bracket.lower == (expected[0] if expected else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_limit_of_time_stops_the_solver(solver: SolverName) -> None:
     oracle = SmtOracle(hard_question(), (solver,))

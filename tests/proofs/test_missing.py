@@ -180,6 +180,7 @@ def random_proof(rng: np.random.Generator, statement: Any, box: list[list[int]],
     return [["split", j, at], *(node for half in halves for node in random_proof(rng, statement, half, depth - 1))]
 
 
+@pytest.mark.slow
 def test_no_proof_of_chance_makes_a_false_claim_about_missing_values_pass() -> None:
     counts = Counter[tuple[bool, bool]]()
     for number_ in range(1500):

@@ -50,6 +50,7 @@ def asked(folder):
     return [key for key, event in read_log(file) if event == "asked"]
 
 
+@pytest.mark.slow
 def test_a_table_end_to_end_goes_on_where_it_was_killed(generated, tmp_path, monkeypatch):
     put = Store.put
 

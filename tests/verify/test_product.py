@@ -188,6 +188,7 @@ def test_a_product_has_the_scores_of_both_models(kind: str) -> None:
         check(one, other, rng)
 
 
+@pytest.mark.slow
 def test_layers_of_two_networks_that_differ_keep_their_activations() -> None:
     rng = np.random.default_rng(5)
     for one, other in itertools.product(["", "r", "i", "ir", "rri"], repeat=2):

@@ -76,6 +76,7 @@ def test_negative_inputs_of_a_float32_onnx_network_are_not_cut_off() -> None:
         agree(model, space, (session.run(None, {"x": X.to_numpy("f")})[0].ravel() > 0.5).astype(int))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [BaggingClassifier, RandomForestClassifier])
 def test_a_score_that_is_zero_everywhere_leaves_its_certificate_acceptable(kind) -> None:
     """With threads, and a power of two as the number of trees, the checker allows for a rounding of such a score."""

@@ -20,6 +20,7 @@ import mace
 from mace.explain.answer import Answer
 from mace.space.feature import Feature
 from mace.space.space import Space
+from tests.marks import slow_unless
 from tests.small_spaces import SPECS, Measure, Row, reachable, shown, values
 
 LARGEST = 500  # points
@@ -348,7 +349,7 @@ def check(family: str, seed: int) -> None:
         compare_many(case, family, ["features", "points", Fraction(1, 4)][seed // 3 % 3])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", slow_unless(lambda family: family in list(FAMILIES)[::2], FAMILIES))
 def test_answers_are_those_of_predict_at_every_point(family: str) -> None:
     for seed in range(6):
         check(family, seed)

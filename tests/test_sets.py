@@ -71,7 +71,7 @@ MODELS: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("spec", ["F", "F+FV", "FV+0.2"])
-@pytest.mark.parametrize("name", slow_unless(lambda name: name in ("forest", "network"), MODELS))
+@pytest.mark.parametrize("name", slow_unless(lambda name: name == "forest", MODELS))
 def test_predict_knows_no_better_set(name: str, spec: str) -> None:
     X, y = people(np.random.default_rng(1))
     model, space = MODELS[name].fit(X, y), mace.Space.from_frame(X)

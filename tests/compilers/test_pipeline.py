@@ -69,7 +69,7 @@ def table_decides(compiled: CompiledPipeline, rows: list[dict[str, Any]]) -> tup
 
 @pytest.mark.parametrize(
     ("preparation", "model"),
-    slow_unless(lambda case: case[1] == "tree", CASES),
+    slow_unless(lambda case: case in CASES[:40:2] and case[1] == "tree", CASES),
     ids=[f"{p}; {m}" for p, m in CASES],
 )
 def test_the_table_of_a_pipeline_decides_as_the_pipeline(preparation: str, model: str) -> None:

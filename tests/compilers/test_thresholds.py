@@ -11,6 +11,7 @@ import pytest
 from mace.compilers.thresholds import largest_passing
 from mace.errors import ModelError
 from mace.tables.table import Floats
+from tests.marks import slow_unless
 
 LARGEST_32 = (2.0**24 - 1) * 2.0**104
 
@@ -44,7 +45,7 @@ def thresholds() -> Floats:
     return every[~np.isnan(every)]
 
 
-@pytest.mark.parametrize("test", ["<=", "<"])
+@pytest.mark.parametrize("test", slow_unless(lambda test: test == "<=", ["<=", "<"]))
 @pytest.mark.parametrize("cast", ["float32", "float64"])
 def test_a_double_passes_exactly_when_it_is_at_most_the_largest_that_passes(
     cast: Literal["float32", "float64"], test: Literal["<=", "<"]

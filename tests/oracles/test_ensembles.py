@@ -164,7 +164,7 @@ def test_without_time_the_bounds_are_sound() -> None:
     assert ended == {Unknown, Found}
 
 
-@pytest.mark.parametrize("by_leaves", [True, False])
+@pytest.mark.parametrize("by_leaves", slow_unless(bool, [True, False]))
 def test_a_point_that_the_deployed_model_refuses_is_excluded(by_leaves: bool) -> None:
     question, _ = forest()
     first = EnsembleOracle(question).ask(None, LIMITS)

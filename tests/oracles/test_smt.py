@@ -35,6 +35,7 @@ from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Layer, Network, Tree, decision_for
 from tests.clocks import Ticking
+from tests.marks import slow_unless
 from tests.reference import nearest, random_question
 
 SPACE = Space(
@@ -129,7 +130,7 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", slow_unless(lambda seed: seed < 5, range(12)))
 def test_a_solver_agrees_with_enumeration(seed: int, solver: SolverName) -> None:
     agrees_with_enumeration(random_question(1000 + seed), solver)
 
@@ -231,7 +232,7 @@ def test_a_limit_of_memory_stops_the_solver(solver: SolverName) -> None:
     oracle.close()
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", slow_unless(lambda solver: solver == "z3", SOLVERS))
 def test_a_killed_child_is_unknown_and_the_next_question_starts_another(solver: SolverName) -> None:
     oracle = SmtOracle(hard_question(), (solver,))
     oracle._encoded(Fraction(1, 2), Fraction(1, 2))

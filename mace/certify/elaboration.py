@@ -25,8 +25,7 @@ from mace.problem.proof import Leaf, Priced, Proof, Split
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
 from mace.solve.ensembles.cuts import Array, tests_of
-from mace.solve.protocol import Found, Limits
-from mace.solve.warm import about_trees
+from mace.solve.warm import about_trees, solved
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Network, Table
 
@@ -89,11 +88,8 @@ def warm(table: Table) -> None:
 
 @cache
 def _trees() -> None:
-    from mace.solve.ensembles.prover import EnsembleOracle
-
     question = about_trees()
-    found = EnsembleOracle(question).ask(None, Limits())
-    assert isinstance(found, Found)
+    found = solved(question)
     assert found.proof is not None
     of_trees(question, found.lower, found.proof, NEVER)
 

@@ -27,9 +27,7 @@ from mace.solve.networks.kernels import derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
 from mace.solve.networks.nodes import Frame
 from mace.solve.networks.nodes import Node as State
-from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Found, Limits
-from mace.solve.warm import about_layers
+from mace.solve.warm import about_layers, solved
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box
 
@@ -81,8 +79,7 @@ def of_network(
 def warm() -> None:
     """Compile, or read from disk, what `of_network` needs beside what its prover does, once a process."""
     question = about_layers()
-    found = NetworkOracle(question).ask(None, Limits())
-    assert isinstance(found, Found)
+    found = solved(question)
     assert found.proof is not None
     # As if the prover had derived bounds anew for its first leaf.
     leaf = next(place for place, node in enumerate(found.proof) if isinstance(node, Dual))

@@ -59,8 +59,7 @@ def trees() -> None:
     from mace.solve.ensembles.prover import EnsembleOracle
 
     question = about_trees()
-    found = EnsembleOracle(question).ask(None, Limits())
-    assert isinstance(found, Found)
+    found = solved(question)
     # Again without that point, so that a box has to be split where no tree does.
     EnsembleOracle(question.away(AvoidPoint(found.point))).ask(None, Limits(), best=found.point)
 
@@ -70,21 +69,27 @@ def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
     from mace.solve.ensembles.cells import ground
     from mace.solve.ensembles.plain import Bound, Plain
-    from mace.solve.ensembles.prover import EnsembleOracle
     from mace.solve.ensembles.stalled import relaxed
 
     question = about_trees()
-    found = EnsembleOracle(question).ask(None, Limits())
-    assert isinstance(found, Found)
-    relaxed(Plain(Witnesses(question), ground(question), Bound(), found.point, Gap(), NEVER, 2**30))
+    known = solved(question).point
+    relaxed(Plain(Witnesses(question), ground(question), Bound(), known, Gap(), NEVER, 2**30))
 
 
 @cache
 def layers() -> None:
     """What every search of a network or linear model needs."""
+    solved(about_layers())
+
+
+def solved(question: Question) -> Found:
+    """The answer of the prover made for such a model to one of the questions below: a point, and its proof."""
+    from mace.solve.ensembles.prover import EnsembleOracle
     from mace.solve.networks.prover import NetworkOracle
 
-    NetworkOracle(about_layers()).ask(None, Limits())
+    found = (EnsembleOracle if isinstance(question.model, Ensemble) else NetworkOracle)(question).ask(None, Limits())
+    assert isinstance(found, Found) and found.proof is not None
+    return found
 
 
 def about_layers() -> Question:

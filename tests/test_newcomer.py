@@ -237,6 +237,18 @@ def test_a_silent_command_says_what_it_is_at(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
+def test_words_are_broken_on_a_terminal_alone(capsys, monkeypatch):
+    from mace.cli.options import say
+
+    monkeypatch.setenv("COLUMNS", "40")
+    long = "word " * 12
+    say(long)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    say(long)
+    say(long, nl=False)
+    assert capsys.readouterr().out.split("\n") == [long, f"{'word ' * 7}word", f"    {'word ' * 3}word", long]
+
+
 def test_every_command_is_described_within_a_line_of_a_terminal():
     from mace.cli import SHORT, app
 
@@ -273,3 +285,5 @@ def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_ta
 def test_long_lines_are_broken_between_words_and_go_on_to_the_right(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     assert wrapped("short\n  " + "word " * 12) == f"short\n  {'word ' * 6}word\n      {'word ' * 4}word"
+    shown = f"    3 | {'word ' * 12}\n      | {' ' * 50}^^^^"
+    assert wrapped(shown) == shown

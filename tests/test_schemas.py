@@ -8,19 +8,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import joblib
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 import mace
-from mace.base.formats import VERSIONS
+from mace.base.formats import VERSIONS, schema_of
 from mace.cli import app
 from mace.cli.schemas import all_schemas, schema
 from mace.verify.output import as_json
 from mace.verify.suite import of_texts, run_suite
 from mace.verify.vnnlib.run import Answer
 from tests.report import made
+from tests.reproduce.test_recourse import SAID
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "mace.schema.json"
 TYPES: dict[str, Any] = {
@@ -62,7 +64,7 @@ def faults(value: Any, rule: Any, at: str = "$") -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def outputs() -> dict[str, Any]:
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Small real outputs of each kind, as JSON has them."""
     ages = list(range(20, 60))
     frame = pd.DataFrame({"Age": ages, "Owns": ["no", "yes"] * 20, "Income": [float(age) for age in ages]})
@@ -90,10 +92,41 @@ def outputs() -> dict[str, Any]:
         "verdicts": [json.loads(as_json(suite, run_suite(tree, space, suite)))],
         "vnnlib": [Answer("sat", "", (Fraction(1, 3),), (Fraction(2),), 5), Answer("unsat", "")],
         "audit": [made.audit()],
+        "reproduction": [SAID],
+        "demo": [schema_of("demo") | {"answers": [{"title": "t", "answer": explainer.explain(row, goal=1).to_dict()}]}],
+        **_of_commands(tmp_path_factory.mktemp("commands"), small, explainer.explain(row, goal=1)),
     }
 
 
-@pytest.mark.parametrize("kind", ["answer", "menu", "front", "plan", "verdicts", "vnnlib", "audit"])
+def _of_commands(folder: Path, model: Any, answer: Any) -> dict[str, Any]:
+    """What the commands print that have no object in Python."""
+    kept, proof, card = folder / "tree.joblib", folder / "proofs" / "proof.json", folder / "card.mace"
+    joblib.dump(model, kept)
+    proof.parent.mkdir()
+    answer.certificate.save(proof)
+
+    def said(*typed: object) -> Any:
+        ran = CliRunner().invoke(app, [*map(str, typed), "--format", "json"])
+        assert ran.stdout, ran.exception
+        return json.loads(ran.stdout)
+
+    about = ("--data", "loans", "--model", kept, "--trust-pickle")
+    checks = [said("check", proof), said("check", proof, *about, "--row", 3, "--goal", 1)]
+    (proof.parent / "other.json").write_text("{", encoding="utf-8")
+    card.write_text("input x: int in [0, 9]\nreturn 1 if x >= 5 else 0\n", encoding="utf-8")
+    return {
+        "check": checks,
+        "checks": [said("check", proof.parent)],
+        "inspection": [
+            said("inspect", *about, "--world", "loans"),
+            said("inspect", "--model", card),
+            said("inspect", "--data", "loans"),
+        ],
+        "reproductions": [said("reproduce", "list")],
+    }
+
+
+@pytest.mark.parametrize("kind", [kind for kind in VERSIONS if kind not in ("verdict", "doctor")])
 def test_what_is_written_satisfies_its_schema(outputs, kind):
     for one in outputs[kind]:
         written = one if isinstance(one, dict) else json.loads(json.dumps(one.to_dict(), allow_nan=False))
@@ -111,3 +144,19 @@ def test_the_published_schema_is_the_one_of_this_release():
 def test_a_kind_that_there_is_not_is_said_to_be_none():
     ran = CliRunner().invoke(app, ["schema", "anser"])
     assert "Did you mean 'answer'?" in str(ran.exception)
+
+
+def test_doctor_says_what_its_schema_names(monkeypatch):
+    from mace.cli import self_test
+
+    monkeypatch.setattr(self_test, "tests", lambda found: [self_test.Test("none", lambda: "nothing was tried")])
+    ran = CliRunner().invoke(app, ["doctor", "--format", "json"])
+    assert faults(json.loads(ran.stdout), schema("doctor")) == []
+
+
+def test_every_command_with_json_says_which_kind_it_prints():
+    """A command that prints JSON names a kind of `VERSIONS`, in its own file or in that of what it prints."""
+    for file in (Path(mace.__file__).parent / "cli").glob("*.py"):
+        code = file.read_text(encoding="utf-8")
+        if "print_json(" in code and file.stem not in ("options", "schema"):
+            assert "schema_of(" in code or ".to_dict()" in code or file.stem == "audit", file

@@ -6,7 +6,10 @@ are: `mace schema`, and docs/mace.schema.json.
 
 from __future__ import annotations
 
-VERSIONS = {"answer": 1, "menu": 1, "front": 1, "plan": 1, "verdict": 1, "verdicts": 1, "vnnlib": 1, "audit": 1}
+VERSIONS = {
+    "answer": 1, "menu": 1, "front": 1, "plan": 1, "verdict": 1, "verdicts": 1, "vnnlib": 1, "audit": 1, "check": 1,
+    "checks": 1, "inspection": 1, "reproduction": 1, "reproductions": 1, "demo": 1, "doctor": 1,
+}  # fmt: skip
 
 
 def schema_of(kind: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from mace.base.formats import schema_of
 from mace.cli.alive import alive
 from mace.cli.options import DONE, INTERNAL, Format, FormatOption, print_json, say
 
@@ -30,5 +31,5 @@ def doctor(format: FormatOption = Format.text) -> None:
         if as_text:
             say(f"{'ok    ' if one['ok'] else 'FAILED'} {one['name']} ({one['seconds']:.2f} s) {one['note']}")
     if not as_text:
-        print_json({"versions": found, "tests": ended})
+        print_json(schema_of("doctor") | {"versions": found, "tests": ended})
     raise typer.Exit(DONE if all(one["ok"] for one in ended) else INTERNAL)

@@ -9,6 +9,7 @@ import typer
 
 from mace.base.escape import one_line
 from mace.base.files import reason
+from mace.base.formats import schema_of
 from mace.cli.options import (
     DONE,
     NOT_FOUND,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from mace.proofs.check import Verdict
     from mace.space.axes import Point
 
+STATUSES = {DONE: "accepted", NOT_FOUND: "refused", UNDECIDED: "undecided"}
 CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
 RESTS_ON = (
     "the text is the one of this model, space, row and claim. No checker accepted it: "
@@ -120,7 +122,9 @@ def _tell(verdict: Verdict, differences: list[str] | None, extracted: Verified |
     if format is Format.json:
         print_json(
             {
+                **schema_of("check"),
                 "accepted": accepted,
+                "status": STATUSES[code],
                 "verdict": str(verdict),
                 "compared_with_model": differences is not None,
                 "differences": differences or [],
@@ -187,7 +191,8 @@ def _check_solvers(
         )
     verdict = record.check(*_question(about), *limits)
     if format is Format.json:
-        print_json({"accepted": False, "status": verdict.status, "verdict": str(verdict), "compared_with_model": True})
+        said = {"accepted": False, "status": verdict.status, "verdict": str(verdict), "compared_with_model": True}
+        print_json(schema_of("check") | said)
     else:
         say(str(verdict))
         if verdict.agreed:
@@ -245,7 +250,8 @@ def _check_folder(folder: Path, format: Format, alone: tuple[str, ...]) -> None:
         if format is Format.text:
             say(f"{name}: {words}")
     if format is Format.json:
-        print_json({"accepted": all(one["status"] == "accepted" for one in found), "files": found})
+        every = all(one["status"] == "accepted" for one in found)
+        print_json(schema_of("checks") | {"accepted": every, "files": found})
     else:
         count = [
             f"{sum(one['status'] == status and one['kind'] == kind for one in found)} {status} {kind}"

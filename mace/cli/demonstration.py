@@ -6,14 +6,14 @@ the commands of the README, where there is no file of that name.
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.console import console
+from mace.base.formats import schema_of
+from mace.cli.alive import alive
+from mace.cli.options import print_json, say, terminal
 from mace.cli.progress import Beat
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
@@ -80,7 +80,7 @@ def run_demo(as_json: bool) -> int:
     with Beat("reading the models, and comparing what was read with what they predict"):
         explainers = {name: Explainer(model, space, background=rows) for name, model in trained.items()}
         row = _rejected(explainers, rows)
-    with Beat("making the provers ready (the first time on a machine they are compiled, which takes a minute)"):
+    with Beat("making the provers ready"):
         for explainer in explainers.values():
             explainer.ready()
     shown: list[Shown] = []
@@ -91,17 +91,20 @@ def run_demo(as_json: bool) -> int:
     _print(shown[-1], as_json)
     # Which applicants have no way out is a question of its own: here only the terms of the loan may change.
     fixed: Any = {f.name: "fixed" for f in space.features if f.name not in ("LoanMonths", "Purpose")}
+    alive.doing = "looking for somebody who has no way out"
     stuck = Explainer(trained[FOREST], space.change(rules=(), **fixed), background=rows)
     hopeless = _hopeless(stuck, rows)
     shown.append(_part("only the months and the purpose of the loan may change (forest)", stuck, hopeless))
     _print(shown[-1], as_json)
     kept = _keep(trained[FOREST], KEPT)
     if as_json:
-        print(json.dumps([{"title": part.title, **part.answer.to_dict()} for part in shown], indent=2))
+        answers = [{"title": part.title, "answer": part.answer.to_dict()} for part in shown]
+        print_json(schema_of("demo") | {"answers": answers})
     elif kept:
-        print(
-            f"The forest is kept in {KEPT}. Ask about somebody else, or what is enough and what cannot be:\n"
+        say(
+            f"The forest is kept in {KEPT}. Ask about somebody else:\n"
             f"  mace explain --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n"
+            "or what is enough for them, and what is proved not to be:\n"
             f"  mace menu --model {KEPT} --trust-pickle --data loans --row 3 --goal 1"
         )
     return 0 if all(part.answer.status in ("optimal", "infeasible") for part in shown) else 5
@@ -116,7 +119,7 @@ def _keep(model: Any, name: str) -> bool:
         try:
             joblib.dump(model, path)
         except OSError as error:
-            print(f"mace: {name} cannot be written here: {error.strerror}", file=sys.stderr)
+            say(f"mace: {name} cannot be written here: {error.strerror}", err=True)
             return False
     return True
 
@@ -153,18 +156,19 @@ def _hopeless(explainer: Explainer, rows: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _part(title: str, explainer: Explainer, row: pd.Series[Any], count: int = 1) -> Shown:
+    alive.doing = title.partition(":")[0]
     return Shown(title, explainer.explain(row, goal=1, count=count))
 
 
 def _print(part: Shown, as_json: bool) -> None:
     if as_json:
-        print(f"{part.title}: {part.answer.status}", file=sys.stderr)
+        say(f"{part.title}: {part.answer.status}", err=True)
         return
     from rich.rule import Rule
 
-    terminal = console()
-    terminal.print(Rule(part.title, align="left"))
-    terminal.print(part.answer)
+    shown = terminal()
+    shown.print(Rule(part.title, align="left"))
+    shown.print(part.answer)
     for line in remarks(part.answer):
-        terminal.print(f"remark: {line}")
-    terminal.print()
+        shown.print(f"remark: {line}")
+    shown.print()

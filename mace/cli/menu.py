@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +21,6 @@ from mace.cli.options import (
     explainer_of,
     print_json,
     say,
-    wrapped,
 )
 from mace.errors import CertificateError
 
@@ -50,7 +48,7 @@ def menu(
     if format is Format.json:
         print_json(made.to_dict())
     else:
-        say(wrapped(str(made)) if sys.stdout.isatty() else made)
+        say(made)
     if certificates is not None:
         left = 0
         for number, answer in enumerate(made.proofs()):

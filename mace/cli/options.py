@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import shutil
 import sys
 import textwrap
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
     from mace.worlds.world import World
 
+SHOWN = re.compile(r" *\d* \| ")  # a line of a program in a message, or what marks a place in it
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
 
 
@@ -416,9 +418,13 @@ def names_of(text: str | None) -> list[str]:
 
 
 def say(text: object, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text on stdout or stderr: the only place of the command line that prints one."""
+    """Print a text on stdout or stderr: the only place of the command line that prints one.
+
+    nl: False for code, of which nothing is changed; on a terminal the lines of other texts are broken between words.
+    """
     alive.spoke()
-    typer.echo(lines(text), err=err, nl=nl)
+    said = lines(text)
+    typer.echo(wrapped(said) if nl and (sys.stderr if err else sys.stdout).isatty() else said, err=err, nl=nl)
 
 
 def print_json(value: object) -> None:
@@ -434,10 +440,15 @@ def terminal() -> Any:
 
 
 def wrapped(text: str) -> str:
-    """A text for a terminal: long lines are broken between words, and go on farther to the right."""
+    """A text for a terminal: long lines are broken between words, and go on farther to the right.
+
+    A line of somebody's program, numbered, or marked below, stays as it is.
+    """
     width = max(40, shutil.get_terminal_size().columns)
     return "\n".join(
-        textwrap.fill(
+        line
+        if SHOWN.match(line)
+        else textwrap.fill(
             line, width, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4), break_long_words=False,
             break_on_hyphens=False, drop_whitespace=True,
         )

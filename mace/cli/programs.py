@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mace.base.files import read_text
+from mace.base.formats import schema_of
 from mace.cli.options import (
     Asked,
     Format,
@@ -114,6 +115,6 @@ def inspect(
     if not report:
         raise MaceError("nothing to inspect", hint="Give --model, --space, --data or --world.")
     if format is Format.json:
-        print_json(report)
+        print_json(schema_of("inspection") | report)
     else:
         terminal().print(render(report))

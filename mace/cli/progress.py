@@ -39,8 +39,8 @@ class Progress:
             width = 30
             left = round(width * lower / upper) if upper else 0
             bar = "━" * left + "╌" * (width - left)
-            shown = f"{upper:.6g}" if upper is not None else "?"
-            self.status.update(f"{lower:.6g} {bar} {shown}  ({len(bracket.trace)} questions)")
+            shown, asked = f"{upper:.6g}" if upper is not None else "?", len(bracket.trace)
+            self.status.update(f"{lower:.6g} {bar} {shown}  ({asked} question{'s' * (asked != 1)})")
 
     def __exit__(self, *_: object) -> None:
         if self.status is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mace.base.formats import schema_of
 from mace.cli.faults import StoppedError
 from mace.cli.options import DONE, UNDECIDED, Format, FormatOption, names_of, print_json, say, terminal
 
@@ -40,7 +41,8 @@ def reproduce(
     if name == LIST:
         known = entries()
         if format is Format.json:
-            print_json([{"name": e.name, "title": e.title, "source": e.source, "only": list(e.words)} for e in known])
+            told = [{"name": e.name, "title": e.title, "source": e.source, "only": list(e.words)} for e in known]
+            print_json(schema_of("reproductions") | {"known": told})
         else:
             width = max(len(e.name) for e in known)
             say("\n".join(f"{e.name:<{width}}  {e.title} [{e.source}]" for e in known))

@@ -156,6 +156,93 @@ VNNLIB = _kind(
      "outputs": _list(TEXT), "boxes": WHOLE},
 )  # fmt: skip
 
+CHECK = _kind(
+    "check",
+    {
+        "accepted": TRUTH, "status": {"enum": ["accepted", "refused", "undecided", "agreed"]}, "verdict": TEXT,
+        "compared_with_model": TRUTH,
+    },
+    {"differences": _list(TEXT), "verified": _object({"status": TEXT, "words": TEXT})},
+)  # fmt: skip
+CHECKS = _kind(
+    "checks",
+    {
+        "accepted": TRUTH,
+        "files": _list(
+            _object(
+                {
+                    "file": TEXT, "status": {"enum": ["accepted", "refused", "unusable", "not checked"]},
+                    "kind": {"enum": ["by the checker", "by solvers"]}, "verdict": TEXT,
+                }
+            )
+        ),
+    },
+)  # fmt: skip
+INSPECTED_SPACE = _object(
+    {
+        "name": TEXT,
+        "features": _list(
+            _object(
+                {
+                    "name": TEXT, "kind": TEXT, "values": TEXT, "change": TEXT, "missing": TEXT, "encoding": TEXT,
+                    "columns": WHOLE, "unit": TEXT,
+                }
+            )
+        ),
+        "columns": WHOLE, "rules": _list(TEXT), "notes": _list(TEXT),
+    }
+)  # fmt: skip
+INSPECTED_WORLD = _object(
+    {
+        "name": TEXT,
+        "actions": _list(
+            _object(
+                {
+                    "name": TEXT, "parameters": _map(TEXT), "before": _list(TEXT), "changes": _list(TEXT),
+                    "after": _list(TEXT), "cost": TEXT,
+                }
+            )
+        ),
+        "consequences": _list(_object({"from": TEXT, "to": TEXT, "factor": TEXT})),
+    }
+)  # fmt: skip
+# Which of the keys there are depends on the kind of model.
+INSPECTED_MODEL = _object(
+    {"kind": TEXT},
+    {
+        "pipeline": TEXT, "coded by the model": _list(TEXT), "trees": WHOLE, "leaves": WHOLE, "layers": _list(TEXT),
+        "columns": WHOLE, "inputs": _list(TEXT), "classes": _list(TEXT), "decision": TEXT, "arithmetic": TEXT,
+        "oracle": TEXT,
+    },
+)  # fmt: skip
+INSPECTION = _kind("inspection", {}, {"space": INSPECTED_SPACE, "world": INSPECTED_WORLD, "model": INSPECTED_MODEL})
+FIGURE = _object(
+    {"table": TEXT, "row": TEXT, "column": TEXT, "ours": VALUE},
+    {
+        "unit": _maybe(TEXT), "paper": _maybe(NUMBER), "rows": _maybe(NUMBER), "proved": _maybe(NUMBER),
+        "alike": _maybe(TRUTH), "why": _maybe(TEXT),
+    },
+)  # fmt: skip
+REPRODUCTION = _kind(
+    "reproduction",
+    {
+        "name": TEXT, "title": TEXT, "source": TEXT, "setting": _list(TEXT), "notes": _list(TEXT), "rows": WHOLE,
+        "proved": WHOLE, "unlike": _list(TEXT), "seconds": NUMBER, "figures": _list(FIGURE),
+    },
+)  # fmt: skip
+REPRODUCTIONS = _kind(
+    "reproductions",
+    {"known": _list(_object({"name": TEXT, "title": TEXT, "source": TEXT, "only": _list(TEXT)}))},
+)
+DEMO = _kind("demo", {"answers": _list(_object({"title": TEXT, "answer": ANSWER}))})
+DOCTOR = _kind(
+    "doctor",
+    {
+        "versions": _map(TEXT),
+        "tests": _list(_object({"name": TEXT, "ok": TRUTH, "seconds": NUMBER, "note": TEXT})),
+    },
+)
+
 
 def _audit() -> Schema:
     """The whole audit; records and findings are what their classes say."""
@@ -204,7 +291,8 @@ def schema(kind: str) -> Schema:
     """The schema of a kind, as a document of its own."""
     known: dict[str, Schema] = {
         "answer": ANSWER, "menu": MENU, "front": FRONT, "plan": PLAN, "verdict": VERDICT, "verdicts": VERDICTS,
-        "vnnlib": VNNLIB, "audit": _audit(),
+        "vnnlib": VNNLIB, "audit": _audit(), "check": CHECK, "checks": CHECKS, "inspection": INSPECTION,
+        "reproduction": REPRODUCTION, "reproductions": REPRODUCTIONS, "demo": DEMO, "doctor": DOCTOR,
     }  # fmt: skip
     return {"$schema": DRAFT, "title": name_of(kind)} | known[kind]
 

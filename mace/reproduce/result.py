@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mace.base.formats import schema_of
 from mace.base.values import for_json
 
 if TYPE_CHECKING:
@@ -148,4 +149,10 @@ class Reproduced:
         about = {
             name: getattr(self, name) for name in ("name", "title", "source", "setting", "notes", "rows", "proved")
         }
-        return {**about, "unlike": self.unlike, "seconds": round(self.seconds, 3), "figures": figures}
+        return {
+            **schema_of("reproduction"),
+            **about,
+            "unlike": self.unlike,
+            "seconds": round(self.seconds, 3),
+            "figures": figures,
+        }

@@ -255,4 +255,4 @@ def _write(folder: Path, state: str, name: str, raw: bytes) -> None:
 @cache
 def _announce() -> None:
     """Say, once a process, that something is compiled."""
-    log.info("compiling once, about half a minute")
+    log.info("compiling, once on this machine: up to a minute")

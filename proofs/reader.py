@@ -27,6 +27,7 @@ MAX_NODES = 10_000_000  # of all trees together, and of the proof
 MAX_RULE_NODES = 100_000
 MAX_RULE_DIGITS = 100_000  # of all numbers of one rule
 MAX_VALUES = 40_000_000  # of JSON in the text, lists and objects included
+MAX_FORM_BITS = 2**32  # of the numbers of all forms, over their common denominator
 MAX_COLUMNS = 100_000
 MAX_CHAIN = 100  # operations that compute one column
 MAX_LAYERS = 256
@@ -188,6 +189,7 @@ def bounded(data: Any) -> None:
     for rule in rules:
         rule_within(rule)
     denominator_within(features)
+    forms_within(features, part(part(statement, "distance"), "forms", list))
     proof = part(data, "proof", list)
     within(len(proof), MAX_NODES, "nodes of the proof")
     plans_within(data, proof)
@@ -254,6 +256,22 @@ def denominator_within(features: list[dict[str, Any]]) -> None:
                 continue
             common = lcm(common, number.denominator, number.numerator or 1 if name == "scale" else 1)
             within(common.bit_length(), MAX_BITS, "bits of the distance's common denominator")
+
+
+def forms_within(features: list[dict[str, Any]], forms: list[Any]) -> None:
+    """Limit the length of the numbers in forms, of which all have one denominator."""
+    common, count = 1, 0
+    steps = [entry.get(name) for entry in features for name in ("step", "extra")] if forms else []
+    for entry in [*steps, *(entry for form in forms if type(form) is list for entry in form)]:
+        for number in entry if type(entry) is list else [entry]:
+            count += 1
+            if type(number) is str and "/" in number:
+                try:
+                    common = lcm(common, Fraction(number).denominator)
+                except (ValueError, ZeroDivisionError):
+                    continue
+                within(common.bit_length(), MAX_BITS, "bits of the forms' common denominator")
+            within(count * common.bit_length(), MAX_FORM_BITS, "bits of forms")
 
 
 def most_open(proof: list[Any]) -> int:

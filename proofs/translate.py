@@ -53,8 +53,8 @@ def translate(certificate: dict[str, Any]) -> str:
     """
     statement = certificate["statement"]
     model = statement["model"]
-    if model["kind"] != "ensemble":
-        raise TranslationError(f"only ensembles are covered by Forest.v, not a {model['kind']}")
+    if model["kind"] != "ensemble" or statement["distance"].get("forms"):
+        raise TranslationError(f"only ensembles and norms are covered by Forest.v, not a {model['kind']} or forms")
     unit = leaf_unit(model)
     hints = hints_of(statement)
     trees = [tree_term(tree, unit, hints) for tree in model["trees"]]

@@ -14,7 +14,7 @@ import json
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ from mace.errors import CertificateError
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
 from mace.problem.budget import Budget
-from mace.problem.distance import Norm
+from mace.problem.distance import DistanceProgram, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Priced, Prices, Proof, Split
@@ -124,8 +124,8 @@ def certifiable(question: Question) -> str | None:
     """Why no certificate can be written for a question, whatever its answer; None if one can."""
     if isinstance(question.model, Formula):
         return "the model is a program; certificates speak of trees, linear models and networks"
-    if not isinstance(question.distance, Norm):
-        return "the distance is a program; certificates speak of mixtures of l0, l1 and linf"
+    if (reason := _unmeasured(question)) is not None:
+        return reason
     if isinstance(question.model, Ensemble):
         for tree in question.model.trees:
             for node, members in tree.members.items():
@@ -207,15 +207,14 @@ def statement(
     reason = certifiable(question)
     if reason is not None:
         raise CertificateError(f"no certificate can be written: {reason}")
-    distance = question.distance
-    assert isinstance(distance, Norm)
     assert not isinstance(question.model, Formula)
+    norm, forms = _measure(question)
     return {
-        "features": [_feature(axis, w) for axis, w in zip(question.axes, distance.weights, strict=True)],
+        "features": [_feature(axis, w) for axis, w in zip(question.axes, norm.weights, strict=True)],
         "columns": [_column(column, question.axes[column.feature]) for column in question.columns],
         "model": model_part(question.model, deadline) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
-        "distance": {"alpha": text(distance.alpha), "beta": text(distance.beta), "gamma": text(distance.gamma)},
+        "distance": {"alpha": text(norm.alpha), "beta": text(norm.beta), "gamma": text(norm.gamma), **forms},
         "rules": [expression_of(rule, question.axes) for rule in question.rules],
         "avoid": [_avoid(avoid) for avoid in question.avoid],
         "most_changes": question.most_changes,
@@ -344,6 +343,37 @@ def _product(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
 # --- parts of the statement ------------------------------------------------------------------------------------------
 
 
+def _unmeasured(question: Question) -> str | None:
+    """Why no certificate can speak of a question's distance; None if one can."""
+    distance = question.distance
+    if not is_measured(distance):
+        return "the distance is a program; certificates speak of mixtures of l0, l1 and linf, and of linear forms"
+    if isinstance(distance, Norm):
+        return None
+    if any(axis.missing is not None for axis in question.axes):
+        return "the distance is one of linear forms, and a value may be missing"
+    if any(isinstance(avoid, AvoidNear) for avoid in question.avoid):
+        return "points near others are excluded, and the distance is one of linear forms"
+    return None
+
+
+def _measure(question: Question) -> tuple[Norm, dict[str, Any]]:
+    """The norm in a question's distance, and what else a statement says of it."""
+    distance = question.distance
+    if isinstance(distance, Norm):
+        return distance, {}
+    assert isinstance(distance, DistanceProgram) and distance.forms is not None
+    forms = [
+        [
+            text(rows[0][i]) if isinstance(axis, GridAxis) else [text(row[i]) for row in rows]
+            for axis, rows in zip(question.axes, distance.forms.by_axis(question.axes), strict=True)
+        ]
+        for i in range(len(distance.forms.weights))
+    ]
+    nothing = Fraction(0)
+    return Norm(nothing, nothing, nothing, (Fraction(1),) * len(question.axes)), {"forms": forms}
+
+
 def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:
     match axis:
         case GridAxis(grid=grid):
@@ -426,6 +456,8 @@ def _elaborated(
 ) -> tuple[list[int | None], list[list[Any]]]:
     """The cuts and the nodes of a certificate."""
     if isinstance(question.model, Network):
+        if not isinstance(question.distance, Norm):
+            return [], [node_text(node, question.model) for node in proof]
         asked = (question.axes, question.columns, question.goal.decision, question.distance)
         # With the proof itself, whose id is then no other's.
         made = _NETWORKS.get(
@@ -435,6 +467,8 @@ def _elaborated(
         )
         return [], made[1]
     nodes = [node_text(node, question.model) for node in proof]
+    if not isinstance(question.distance, Norm):
+        question, lower = replace(question, distance=_measure(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
         return elaborated(said, nodes, known, lambda: deadline.look(WRITING))
@@ -472,7 +506,13 @@ def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
         "unit": text(part.unit),
         "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
+        **_forms(part),
     }
+
+
+def _forms(part: Prices | Multipliers) -> dict[str, Any]:
+    """The multipliers of forms, where there are some."""
+    return {"forms": list(part.forms)} if part.forms else {}
 
 
 def node_text(node: Node, model: Table) -> list[Any]:
@@ -504,6 +544,7 @@ def _multipliers(part: Multipliers) -> dict[str, Any]:
         "slopes": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.slopes.items())],
         "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
+        **_forms(part),
     }
 
 

@@ -27,7 +27,7 @@ from mace.explain.level import Level
 from mace.explain.miss import least_shortfall, shortfall_at
 from mace.explain.search import Search, Searched, asked_gap
 from mace.explain.traded import Trade
-from mace.problem.distance import Distance, Norm
+from mace.problem.distance import Distance, Norm, is_measured
 from mace.problem.goals import Wanted
 from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of
 from mace.problem.plausibility import said_of_rows
@@ -199,7 +199,7 @@ def _inside(run: _Run, held: Held, priority: Priority) -> Searched | None:
     for _ in range(ROUNDS):
         assert bracket.upper is not None and bracket.point is not None
         if bracket.upper <= 0:
-            bracket.status, bracket.proof = "optimal", [Leaf("distance")] if isinstance(own, Norm) else None
+            bracket.status, bracket.proof = "optimal", [Leaf("distance")] if is_measured(own) else None
             return Searched(bracket, replace(question, distance=own), "none (nothing is less than 0)", "")
         below = bracket.upper - _margin(question, own, bracket.upper)
         asked = bounded(question, own, below, strict=True)

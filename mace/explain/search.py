@@ -21,7 +21,7 @@ from mace.explain.beside import Beside, Nearest
 from mace.explain.judge import Judge
 from mace.explain.level import Level
 from mace.problem.around import Around
-from mace.problem.distance import Distance, DistanceError, NearestRow, Norm
+from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goal_decision import lower
 from mace.problem.goal_softmax import inside
@@ -125,7 +125,7 @@ class Search:
 
         free = question.obeys(question.start) and question.distance_of(question.start) <= 0
         if free and confirm(question.start):
-            proof: Proof | None = [Leaf("distance")] if isinstance(question.distance, Norm) else None
+            proof: Proof | None = [Leaf("distance")] if is_measured(question.distance) else None
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=proof)
             return Searched(done, question, "none (the row has the goal already)", "")
         if isinstance(question.distance, NearestRow):

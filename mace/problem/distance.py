@@ -141,6 +141,11 @@ class NearestRow:
 Distance: TypeAlias = Norm | DistanceProgram | NearestRow
 
 
+def is_measured(distance: Distance) -> bool:
+    """Whether certificates can speak of a distance: a norm, or a sum of absolute values of linear forms."""
+    return isinstance(distance, Norm) or isinstance(distance, DistanceProgram) and distance.forms is not None
+
+
 def norm(
     spec: str | Mapping[str, object],
     features: int,

@@ -52,6 +52,10 @@ class Forms:
         start = rows[axis.start]
         return tuple(tuple(a - b for a, b in zip(row, start, strict=True)) for row in rows[: axis.count])
 
+    def by_axis(self, axes: Sequence[Axis]) -> list[tuple[Row, ...]]:
+        """The effects of all axes."""
+        return [self.effects(j, axis) for j, axis in enumerate(axes)]
+
     def of(self, axes: Sequence[Axis], point: Point) -> Fraction:
         """The distance of a point from the start."""
         sums = [Fraction(0)] * len(self.weights)

@@ -51,12 +51,14 @@ class Multipliers:
              used as well, see FORMAT.md (absent: 1 for a ReLU that is on, else 0).
     phases:  (layer, unit) -> multiplier >= 0 of the phase's inequality (0 when absent).
     largest: feature -> share of the linf part, >= 0, summing to at most 1.
+    forms:   of a distance with forms one for each, from -1 to 1, times 2^40; () for none.
     """
 
     goal: tuple[Fraction, ...]
     slopes: dict[tuple[int, int], Fraction]
     phases: dict[tuple[int, int], Fraction]
     largest: dict[int, Fraction]
+    forms: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,14 @@ class Prices:
     unit:    the distance that a price of 1 stands for.
     prices:  (tree, node, price): what a point pays that takes the side of the test leading to the node; whole numbers
              > 0, each node once.
+    forms:   as in `Multipliers`.
     """
 
     goal: tuple[Fraction, ...]
     largest: dict[int, Fraction]
     unit: Fraction
     prices: tuple[tuple[int, int, int], ...]
+    forms: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ PROVERS: dict[str, type[EnsembleOracle] | type[NetworkOracle] | type[FormsOracle
     "networks": NetworkOracle,
     "forms": FormsOracle,
 }
-NO_CERTIFICATE = "no certificate: it holds no multipliers of forms, by which this was proved"
 
 
 class Chosen(NamedTuple):
@@ -46,7 +45,7 @@ def choose(question: Question, name: str = "auto") -> Chosen:
     prover = _made_for(question) if name == "auto" else name if name in PROVERS else None
     reason = PROVERS[prover].accepts(question) if prover is not None else None
     if prover is not None and reason is None:
-        return Chosen(PROVERS[prover](question), NO_CERTIFICATE if prover == "forms" else "")
+        return Chosen(PROVERS[prover](question), "")
     if name in PROVERS:
         raise MaceError(f"the oracle {name!r} does not take this question: {reason}", hint='Use oracle="auto".')
     from mace.solve.smt.oracle import SOLVERS, SmtOracle

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import levels
 from mace.proofs.kernel.ensembles import SQUASHED
-from mace.proofs.kernel.fields import float_0, index, integer, least_0, maybe, one_of, read
+from mace.proofs.kernel.fields import anything, float_0, index, integer, least_0, maybe, one_of, read
 from mace.proofs.kernel.floats import (
     BEYOND,
     DIGITS,
@@ -26,6 +26,7 @@ from mace.proofs.kernel.floats import (
     need,
     to_float,
 )  # fmt: skip
+from mace.proofs.kernel.forms import Pull
 from mace.proofs.kernel.statement import Column, Compare, Statement
 
 BOUND = 100  # interval ends of hidden units are integers times 2^-100, rounded outward
@@ -40,7 +41,7 @@ NETWORK = {
 }  # fmt: skip
 PART = {
     "goal": [least_0], "slopes": [(index, index, least_0)], "phases": [(index, index, least_0)],
-    "largest": [(index, least_0)],
+    "largest": [(index, least_0)], "forms?": [anything],
 }  # fmt: skip
 
 Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
@@ -267,7 +268,8 @@ class Relaxation:
         """Multipliers for each part of the goal show that no point of the state has it and is nearer than the claim.
 
         Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
-        distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0).
+        distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0). Of forms it
+        counts what multipliers make of them.
         """
         need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
         for k, part in enumerate(parts):
@@ -296,7 +298,9 @@ class Relaxation:
             constant += (weight * compare.than >> 1074) - ceiling(weight * model.slack(compare, self.errors), -ERROR)
         f = model.layers[-1].back(Linear(coefficients, constant, FINE))
         f = self.columns(state, len(model.layers) - 1, f, slopes, pushes)
-        return self.least(self.parts(state, f), f, 1 << FINE, shares), f.shift
+        pull = self.statement.forms.pull(found.forms, where)
+        need(pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
+        return self.least(self.parts(state, f, pull), f, 1 << FINE, shares), f.shift
 
     def columns(
         self, state: Any, k: int, f: Linear, slopes: dict[Unit, int] | None, pushes: dict[Unit, Fraction]
@@ -342,21 +346,26 @@ class Relaxation:
             total += min(value + ((theta * summed + share * top << finer) // common) for value, summed, top in choices)
         return total
 
-    def parts(self, state: Any, f: Linear) -> list[list[Part]]:
-        """For each axis what the indices add that may hold its least: to f (rounded down, without its constant), to the
-        sum of the distance, and to its maximum."""
+    def parts(self, state: Any, f: Linear, pull: Pull | None = None) -> list[list[Part]]:
+        """For each axis what the indices add that may hold its least: to f and what multipliers make of forms (rounded
+        down, without f's constant), to the sum of the distance, and to its maximum."""
         v = f.coefficients
         return [
             [
-                (sum(v[c] * above // below for c, above, below in values), summed, top)
-                for values, summed, top in self.choices(j, span)
+                (
+                    sum(v[c] * above // below for c, above, below in values)
+                    + (0 if pull is None else (pull.at(j, k) << f.shift) // pull.below),
+                    summed,
+                    top,
+                )
+                for k, values, summed, top in self.choices(j, span)
             ]
             for j, span in enumerate(state.box)
         ]
 
     def choices(self, j: int, span: Any) -> list[Any]:
-        """The indices of a span that may hold a least, as (column, above, below) for each exact value above / below of
-        the axis's columns that is not 0, and what they add to the distance."""
+        """The indices of a span that may hold a least, with (column, above, below) for each exact value above / below
+        of the axis's columns that is not 0, and what they add to the distance."""
         found = self.known.get((j, span))
         if found is None:
             axis, found = self.statement.axes[j], []
@@ -364,7 +373,7 @@ class Relaxation:
                 columns = [(c, column) for c, column in enumerate(self.statement.columns) if column.feature == j]
                 values = [(c, exact(column, k)) for c, column in columns]
                 fractions = [(c, x.numerator, x.denominator) for c, x in values if x]
-                found.append((fractions, *axis.between(k, axis.start)))
+                found.append((k, fractions, *axis.between(k, axis.start)))
             self.known[j, span] = found
         return found
 

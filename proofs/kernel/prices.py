@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
 from mace.proofs.kernel.ensembles import Reach, Sides
-from mace.proofs.kernel.fields import index, least_0, read
+from mace.proofs.kernel.fields import anything, index, least_0, read
 from mace.proofs.kernel.floats import ONE, need
 from mace.proofs.kernel.statement import Statement
 
-PRICES = {"largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)]}
+PRICES = {"largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)], "forms?": [anything]}
 Entered: TypeAlias = tuple[Span, int]  # a side of a test, and the price of taking it, in units
 
 
@@ -28,13 +28,17 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
         sum over axes of the least (cost - payments) of a cell
         + sum over trees of the least (payments for its box - multipliers * margins) of a leaf
         + multipliers * what the margins of a point with the goal reach.
+
+    What multipliers make of forms is a part of the cost.
     """
     statement = reach.statement
     need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
-    attained = below(statement)
+    attained, claim = below(statement), statement.claim
     for k, part in enumerate(parts):
         bound = Prices(reach, part, k).bound(state)
-        need(bound is None or bound > attained, f"part {k}: the prices allow a point with the goal")
+        # What forms add is a multiple of nothing.
+        enough = bound is None or (bound >= claim if statement.forms.count and claim else bound > attained)
+        need(enough, f"part {k}: the prices allow a point with the goal")
 
 
 def below(statement: Statement) -> Fraction:
@@ -67,6 +71,8 @@ class Prices:
         goal = self.statement.goal[k]
         found = read(data, {**PRICES, "goal": (least_0,) * len(goal)}, where)
         self.goal, self.unit, self.compares = found.goal, found.unit, [reach.compares.index(c) for c in goal]
+        self.pull = self.statement.forms.pull(found.forms, where)
+        need(self.pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
         self.shares: dict[int, Fraction] = {}
         for j, share in found.largest:
             new = 0 <= j < len(self.statement.axes) and j not in self.shares
@@ -121,6 +127,7 @@ class Prices:
                 return None
             total += min(worth)
         small = common * self.unit.denominator * lcm(*(share.denominator for share in self.shares.values()))
+        small *= 1 if self.pull is None else self.pull.below
         least = sum(self._axis(j, span, small) for j, span in enumerate(state.box))
         return Fraction(total, fine) + Fraction(least, small)
 
@@ -140,7 +147,8 @@ class Prices:
         found = []
         for cell, paid in cells(axis, span, [entry for sides in self.entered for entry in sides.get(j, ())]):
             own = axis.cost(cell)
-            found.append(cost * own[0] + top * own[1] - price * paid)
+            pulled = 0 if self.pull is None else self.pull.least(j, cell) * (small // self.pull.below)
+            found.append(cost * own[0] + top * own[1] - price * paid + pulled)
         return min(found)
 
 

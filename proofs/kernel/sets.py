@@ -44,6 +44,8 @@ class Sets:
         self.model = read_model(found.statement.get("model")) if model is None else model
         self.statement = Statement(found.statement, self.model)
         self.asked = read(found.set, ASKED, "set")
+        measured = self.asked.apart is None or not self.statement.forms.count
+        need(measured, "set: apart: between points distances are measured without forms")
         spans = tuple(axis.span for axis in self.statement.axes)
         self.regions = [read(box, spans, f"set: region {k}") for k, box in enumerate(self.asked.regions)]
         need(not any(map(empty, (s for box in self.regions for s in box))), "set: a region is empty")

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from mace.proofs.kernel.axes import Axis, Span
 from mace.proofs.kernel.fields import anything, index, integer, least_0, maybe, one_of, read, truth
 from mace.proofs.kernel.floats import INFINITE, ONE, floating, need, quotient, to_float
+from mace.proofs.kernel.forms import Forms
 from mace.proofs.kernel.world import Region, Rule
 
 SHAPE = {
     "features": [anything], "columns": [anything], "model": anything,
     "goal": [[(maybe(index), maybe(index), floating, truth)]],
-    "distance": {"alpha": least_0, "beta": least_0, "gamma": least_0},
+    "distance": {"alpha": least_0, "beta": least_0, "gamma": least_0, "forms?": [anything]},
     "rules": [anything], "avoid": [anything], "most_changes": maybe(index),
     "claim": {"closer_than?": least_0, "anywhere?": truth},
 }  # fmt: skip
@@ -115,6 +116,9 @@ class Statement:
         one = (self.claim is None) == (found.claim.anywhere is True) and found.claim.anywhere is not False
         need(one, "statement: claim: expected closer_than or anywhere")
         mix = found.distance
+        self.forms = Forms(mix.forms or [], self.axes)
+        near = any(region.kind == "near" for region in self.avoid)
+        need(not (near and self.forms.count), "statement: avoid: a ball is measured without forms")
         measures = [axis.measure(mix.alpha, mix.beta, mix.gamma) for axis in self.axes]
         claim = [] if self.claim is None else [self.claim]
         self.common = lcm(*(number.denominator for number in [*claim, *(n for m in measures for n in m)]))
@@ -126,11 +130,17 @@ class Statement:
         """The floats that the model is given at a point."""
         return [column.at(point[column.feature]) for column in self.columns]
 
+    def distance(self, point: Sequence[int]) -> Fraction:
+        """How far a point is from the start."""
+        return Fraction(sum(self.least(self.box(point))), self.common) + self.forms.of(point)
+
     def box(self, point: Sequence[int]) -> list[Span]:
         """The box of one point."""
         return [axis.only(k) for axis, k in zip(self.axes, point, strict=True)]
 
     def least(self, box: Sequence[Span]) -> tuple[int, int]:
-        """Two numbers whose sum is the least distance of a box that is not empty: of the sum, and of the maximum."""
+        """Two numbers whose sum is the least distance of a box that is not empty, forms aside: of the sum, and of the
+        maximum. What forms add is never negative.
+        """
         costs = [axis.cost(span) for axis, span in zip(self.axes, box, strict=True)]
         return sum(cost[0] for cost in costs), max((cost[1] for cost in costs), default=0)

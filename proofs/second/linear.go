@@ -48,6 +48,7 @@ type hints struct {
 	slopes map[[2]int]*big.Int
 	phases map[[2]int]*big.Int
 	shares map[int]*big.Int
+	pull   *pull
 	own    bool // slopes are chosen by the sizes of l and u, for `bounds`
 }
 
@@ -234,7 +235,7 @@ func (c *checker) leastOver(s *state, k int, f *linear, theta float64, h *hints)
 		scaled.coefficients = append(scaled.coefficients, rescale(v, f.exponent, exponent))
 	}
 	for j := range c.axes {
-		total.Add(total, c.leastOfAxis(s, j, byFeature[j], scaled, weight, h.shares[j]))
+		total.Add(total, c.leastOfAxis(s, j, byFeature[j], scaled, weight, h))
 	}
 	out := mul(new(big.Rat).SetFrac(total, m.exact.denominator), power(-exponent))
 	out = add(out, mul(new(big.Rat).SetInt(f.constant), power(-f.constantExponent)))
@@ -244,8 +245,8 @@ func (c *checker) leastOver(s *state, k int, f *linear, theta float64, h *hints)
 	return out
 }
 
-// leastOfAxis returns the least of k_j x + θ p_j + share_j t_j over a span, over the denominator and 2^exponent.
-func (c *checker) leastOfAxis(s *state, j int, columns []int, f *linear, theta, share *big.Int) *big.Int {
+// leastOfAxis returns the least of k_j x + θ p_j + share_j t_j + Σ m e over a span, over the denominator and 2^exponent.
+func (c *checker) leastOfAxis(s *state, j int, columns []int, f *linear, theta *big.Int, h *hints) *big.Int {
 	a, x := c.axes[j], c.net.exact
 	factor, offset := new(big.Int), new(big.Int)
 	for _, i := range columns {
@@ -265,10 +266,15 @@ func (c *checker) leastOfAxis(s *state, j int, columns []int, f *linear, theta, 
 		if !c.anywhere {
 			p, t := a.price(i, a.start)
 			cost := new(big.Int).Mul(theta, p)
-			if share != nil {
+			if share := h.shares[j]; share != nil {
 				cost.Add(cost, new(big.Int).Mul(rescale(share, factorBits, f.exponent), t))
 			}
 			value.Add(value, cost.Mul(cost, x.costs))
+		}
+		if h.pull != nil {
+			pulled := new(big.Int).Mul(h.pull.at(a, j, i), x.denominator)
+			pulled.Lsh(pulled, uint(f.exponent))
+			value.Add(value, pulled.Div(pulled, h.pull.below)) // rounded down
 		}
 		if out == nil || value.Cmp(out) < 0 {
 			out = value

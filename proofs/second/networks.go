@@ -80,7 +80,7 @@ func (c *checker) dual(s *state, fields []any) {
 
 // dualPart reads an entry of a dual: the function f of the scores, and the hints.
 func (c *checker) dualPart(s *state, part []*comparison, value any) (*linear, *hints) {
-	fields := object(value, "goal", "slopes", "phases", "largest")
+	fields := object(value, "goal", "slopes", "phases", "largest", "forms?")
 	f := &linear{exponent: factorBits, constant: new(big.Int)}
 	for range c.net.layers[len(c.net.layers)-1].bias {
 		f.coefficients = append(f.coefficients, new(big.Int))
@@ -127,5 +127,7 @@ func (c *checker) readHints(s *state, fields map[string]any) *hints {
 		h.shares[j] = share
 	}
 	require(total.Cmp(new(big.Int).Lsh(one, factorBits)) <= 0, "shares of more than the whole")
+	pulled, there := fields["forms"]
+	h.pull = c.readPull(pulled, there)
 	return h
 }

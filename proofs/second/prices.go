@@ -21,6 +21,7 @@ type priceList struct {
 	unit    *big.Rat
 	byAxis  map[int][]priced
 	byTree  map[int][]priced
+	pull    *pull
 }
 
 // pricesLeaf: in every part of the goal the bound is above every distance that is below the claim.
@@ -34,13 +35,19 @@ func (c *checker) pricesLeaf(s *state, fields []any) {
 	for k, field := range fields {
 		list := c.readPrices(field, len(c.goal[k]))
 		bound := c.priceBound(s, c.goal[k], list, leaves)
-		require(bound == nil || bound.Cmp(limit) > 0, "part %d of the goal may hold", k)
+		enough := bound == nil || bound.Cmp(limit) > 0
+		if bound != nil && c.forms.count > 0 && !c.anywhere {
+			enough = bound.Cmp(c.claim) >= 0
+		}
+		require(enough, "part %d of the goal may hold", k)
 	}
 }
 
 func (c *checker) readPrices(value any, comparisons int) *priceList {
-	f := object(value, "goal", "largest", "unit", "prices")
+	f := object(value, "goal", "largest", "unit", "prices", "forms?")
 	out := &priceList{shares: map[int]*big.Rat{}, unit: notNegative(f["unit"]), byAxis: map[int][]priced{}, byTree: map[int][]priced{}}
+	pulled, there := f["forms"]
+	out.pull = c.readPull(pulled, there)
 	for _, item := range listOf(f["goal"], comparisons) {
 		out.lambdas = append(out.lambdas, notNegative(item))
 	}
@@ -240,6 +247,9 @@ func (c *checker) leastOfCells(s *span, j int, list *priceList) *big.Rat {
 		share = new(big.Rat)
 	}
 	below := lcm(lcm(one, list.unit), share)
+	if list.pull != nil {
+		below.Mul(below, list.pull.below)
+	}
 	unit := new(big.Int).Mul(times(list.unit, below), c.common)
 	perTop := times(share, below)
 	var out *big.Int
@@ -251,6 +261,11 @@ func (c *checker) leastOfCells(s *span, j int, list *priceList) *big.Rat {
 			value.Add(value, new(big.Int).Mul(perTop, t))
 		}
 		value.Sub(value, new(big.Int).Mul(unit, piece.n))
+		if list.pull != nil {
+			pulled := list.pull.least(a, j, piece.span)
+			pulled.Mul(pulled, new(big.Int).Quo(below, list.pull.below))
+			value.Add(value, pulled.Mul(pulled, c.common))
+		}
 		if out == nil || value.Cmp(out) < 0 {
 			out = value
 		}

@@ -76,6 +76,7 @@ func (c *checker) readSet(value any) *setAsked {
 	if f["apart"] != nil {
 		q := rational(f["apart"])
 		require(q.Sign() > 0, "answers that are nothing apart")
+		require(c.forms.count == 0, "a least distance, beside forms")
 		asked.apart = c.scaled(q)
 	}
 	for _, item := range list(f["regions"]) {

@@ -22,7 +22,7 @@ func (c *checker) witness(value any) {
 		require(box[j].within(a.all()), "feature %d is not allowed to be so", j)
 	}
 	stated := rational(f["distance"])
-	distance := new(big.Rat).SetFrac(c.leastDistance(box), c.common)
+	distance := add(new(big.Rat).SetFrac(c.leastDistance(box), c.common), c.size(point))
 	require(distance.Cmp(stated) == 0, "its distance is another")
 	require(distance.Cmp(c.claim) >= 0, "it is nearer than the claim")
 	require(big.NewInt(int64(c.changed(box))).Cmp(c.mostChanges) <= 0, "it changes too many features")

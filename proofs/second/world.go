@@ -46,6 +46,7 @@ type world struct {
 	far         *big.Int // costs from here on are not below q
 	common      *big.Int // the common denominator of all costs
 	gamma       bool     // whether the maximum counts
+	forms       *forms
 }
 
 const maxDenominatorBits = 100_000
@@ -73,7 +74,9 @@ func readWorld(f map[string]any) *world {
 		w.rules = append(w.rules, w.readRule(rule))
 	}
 	for _, r := range list(f["avoid"]) {
-		w.avoid = append(w.avoid, w.readRegion(r))
+		region := w.readRegion(r)
+		require(region.near == nil || w.forms.count == 0, "a ball, beside forms")
+		w.avoid = append(w.avoid, region)
 	}
 	w.mostChanges = big.NewInt(int64(len(w.axes)))
 	if f["most_changes"] != nil {
@@ -95,7 +98,9 @@ func (w *world) readClaim(value any) {
 
 // readDistance finds the common denominator of all costs and every axis's own factors in it.
 func (w *world) readDistance(value any) {
-	f := object(value, "alpha", "beta", "gamma")
+	f := object(value, "alpha", "beta", "gamma", "forms?")
+	formed, there := f["forms"]
+	w.readForms(formed, there)
 	alpha, beta, gamma := notNegative(f["alpha"]), notNegative(f["beta"]), notNegative(f["gamma"])
 	w.gamma = gamma.Sign() > 0
 	w.common = big.NewInt(1)

@@ -11,6 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import mace
+from mace.certify.writer import Certificate
 from mace.problem.closeness import _text
 from mace.problem.distance import DistanceProgram
 from mace.problem.forms import Forms
@@ -20,6 +21,7 @@ from mace.problem.question import Question
 from mace.solve.forms.frame import Frame, Multipliers
 from mace.solve.forms.prover import FormsOracle
 from mace.space.axes import Axis, GridAxis, full, holds
+from tests.checkers import accepted_by_all
 from tests.levels import plain, searched
 from tests.reference import points
 
@@ -58,10 +60,15 @@ def test_the_nearest_point_is_that_of_enumeration(seed: int) -> None:
     assert FormsOracle.accepts(question) is None
     level = searched(question, (Priority(question.distance, "closeness"),)).levels[0]
     found = [question.distance_of(p) for p in points(question) if question.obeys(p) and question.has_goal(p)]
+    made = level.certificate
+    assert accepted_by_all([made]) >= 1
     if not found:
         assert level.status == "infeasible"
         return
     assert level.status == "optimal"
+    hair = min(found) + Fraction(1, 10**9)
+    said = {**made.data["statement"], "claim": {"closer_than": str(hair)}}
+    assert not Certificate({**made.data, "statement": said, "witness": None}).check().accepted
     assert level.exact_distance is not None
     assert level.exact_lower_bound <= min(found) <= level.exact_distance <= min(found) * (1 + Fraction(1, 10**5))
 
@@ -94,7 +101,7 @@ def _part(axis: Axis, rng: np.random.Generator) -> tuple[int, int] | int:
     return sum(1 << int(k) for k in rng.permutation(levels)[: int(rng.integers(1, len(levels) + 1))])
 
 
-def test_closeness_before_a_linear_model_says_that_it_has_no_certificate() -> None:
+def test_closeness_before_a_linear_model_has_a_certificate() -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"age": rng.integers(18, 79, 200), "job": rng.choice(["a", "b", "c"], 200)})
     rows["income"] = rows.age * 40.0 + rng.normal(0, 300, 200)
@@ -104,6 +111,7 @@ def test_closeness_before_a_linear_model_says_that_it_has_no_certificate() -> No
     refused = int(np.flatnonzero(model.predict(space.encode(rows)) == 0)[0])
     answer = mace.explain(model, space, rows.iloc[refused], goal=1, objectives=["closeness"], background=rows)
     assert (answer.status, answer.oracle) == ("optimal", "forms")
-    assert any(note.startswith("no certificate") for note in answer.notes)
+    assert not any("certificate" in note for note in answer.notes)
+    assert accepted_by_all([answer.certificate]) >= 1
     assert answer.distance is not None
     assert 0 <= answer.distance - answer.lower_bound <= 2e-6 * answer.distance

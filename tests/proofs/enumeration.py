@@ -65,13 +65,29 @@ def change(feature: Json, one: int, other: int) -> Fraction:
 
 def distance(statement: Json, one: Any, other: Any) -> Fraction:
     """The distance between two points."""
-    mix = {name: Fraction(q) for name, q in statement["distance"].items()}
+    mix = {name: Fraction(q) for name, q in statement["distance"].items() if name != "forms"}
     total = largest = Fraction(0)
     for feature, i, j in zip(statement["features"], one, other, strict=True):
         delta, weight = change(feature, i, j), Fraction(feature["weight"])
         total += weight * (mix["alpha"] * (delta > 0) + mix["beta"] * delta)
         largest = max(largest, weight * delta)
-    return total + mix["gamma"] * largest
+    return total + mix["gamma"] * largest + sum(size(statement, form, one, other) for form in forms_of(statement))
+
+
+def forms_of(statement: Json) -> Json:
+    """The forms of the distance."""
+    return statement["distance"].get("forms", [])
+
+
+def size(statement: Json, form: Json, one: Any, other: Any) -> Fraction:
+    """How far a form is moved between two points."""
+    moved = Fraction(0)
+    for feature, entry, i, j in zip(statement["features"], form, one, other, strict=True):
+        if feature["kind"] == "grid":
+            moved += Fraction(entry) * (value(feature, i) - value(feature, j))
+        else:
+            moved += Fraction(entry[i]) - Fraction(entry[j])
+    return abs(moved)
 
 
 def of(expression: Json, values: list[Fraction]) -> Any:

@@ -34,6 +34,7 @@ from mace.tables.table import Compare, Ensemble, Network
 
 Array = NDArray[Any]
 UNIT = 2.0**-52
+FINE = 40  # binary digits of what a proof holds: of a form's multiplier after the point, of the largest price
 
 
 class Multipliers(NamedTuple):
@@ -43,6 +44,20 @@ class Multipliers(NamedTuple):
     goal: Array
     prices: Array
 
+    @property
+    def unit(self) -> float:
+        """A power of two of which every price, once it is `written`, is a multiple."""
+        return float(np.ldexp(1.0, int(np.frexp(self.prices.max(initial=0.0))[1]) - FINE - 1))
+
+    def written(self) -> Multipliers:
+        """As a proof holds them."""
+        unit = 2 * self.unit  # rounded up, the largest may reach the next power of two
+        return Multipliers(np.round(self.forms * 2.0**FINE) / 2.0**FINE, self.goal, np.round(self.prices / unit) * unit)
+
+    def times(self, factor: float) -> Multipliers:
+        """All of them, by a power of two."""
+        return Multipliers(self.forms * factor, self.goal * factor, self.prices * factor)
+
 
 class Trees(NamedTuple):
     """The trees of an ensemble over pieces.
@@ -51,6 +66,7 @@ class Trees(NamedTuple):
     holds:  (leaves, items) whether a piece lies on the leaf's side, for all axes on its way.
     leaf_of, row_of: in pairs, each leaf and each row of sides on which it lies whole.
     sides:  (rows, items) the pieces of a side.
+    of, node: (rows,) the tree of a side, and the node of that tree to which its test leads.
     """
 
     gain: Array
@@ -60,6 +76,8 @@ class Trees(NamedTuple):
     leaf_of: Array
     row_of: Array
     sides: Array
+    of: Array
+    node: Array
 
 
 class Items(NamedTuple):
@@ -256,4 +274,6 @@ def _trees(question: Question, number: int) -> tuple[Trees, list[list[int]], Arr
         holds[leaf, mine] &= sides[row, mine]
     gain = one.gain * unit
     need = np.array([float(one.need[k] * unit) for k in range(len(one.compares))])
-    return Trees(gain, one.tree, one.first_leaf, holds, one.leaf_of, one.row_of, sides), ends, need
+    node = one.sides.node - grounded.forest.roots[one.sides.tree]
+    trees = Trees(gain, one.tree, one.first_leaf, holds, one.leaf_of, one.row_of, sides, one.sides.tree, node)
+    return trees, ends, need

@@ -130,7 +130,7 @@ class Program:
         prices = rest[goals : goals + (0 if frame.trees is None else len(frame.trees.sides))]
         x = np.asarray(found.x)
         missing = bool(x[self.at[4] :].max(initial=0.0) > 1e-9)
-        return Relaxed(Multipliers(v, rest[:goals], prices), x[:items], x[items : items + axes], missing)
+        return Relaxed(Multipliers(v, rest[:goals], prices).written(), x[:items], x[items : items + axes], missing)
 
 
 __all__ = ["Program", "Relaxed"]

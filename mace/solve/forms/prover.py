@@ -2,7 +2,7 @@
 
 In:  a question whose distance has `Forms`.
 Out: the nearest point with the goal, to within the gap, and a bound that doubles cannot have made too large.
-Promise: as every oracle. It writes no proofs: no certificate holds multipliers of forms.
+Promise: as every oracle.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class FormsOracle(Witnessing):
     ) -> Reply:
         """Find the nearest point with the goal, to within the gap, or prove that there is none (within the radius)."""
         from mace.solve.forms.search import Search
+        from mace.solve.forms.written import written
 
         self.witnesses.replay = replay
         search = Search(self.witnesses, best, gap, limits.deadline)
@@ -64,10 +65,11 @@ class FormsOracle(Witnessing):
         if search.stuck and not why and lower is not None and not search.closed(float(lower)):
             why = self.witnesses.why
         if lower is None and search.best is None:
-            return Refuted()
+            return Refuted(written(search.root, search.frames, None))
+        proof = written(search.root, search.frames, lower)
         if search.best is None or search.distance is None:
-            return Unknown(why or "no point with the goal was found", lower)
+            return Unknown(why or "no point with the goal was found", lower, proof)
         if radius is not None and (search.distance > radius or strict and search.distance == radius):
             beyond = lower is not None and (lower > radius or strict and lower >= radius)
-            return Refuted() if beyond else Unknown(why or "the bounds are not close enough", lower)
-        return Found(search.best, search.distance if lower is None else lower, None, why)
+            return Refuted(proof) if beyond else Unknown(why or "the bounds are not close enough", lower, proof)
+        return Found(search.best, search.distance if lower is None else lower, proof, why)

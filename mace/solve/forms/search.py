@@ -17,10 +17,12 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.base.exact import exact
+from mace.problem.proof import Leaf, Split
 from mace.problem.question import Question
 from mace.solve.conditions import Closed, broken, close_or_cut
-from mace.solve.forms.frame import Frame, Multipliers, change
+from mace.solve.forms.frame import Frame, change
 from mace.solve.forms.program import Program, Relaxed
+from mace.solve.forms.written import Branch, Known
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, GridAxis, LevelAxis, Point, full, holds
@@ -32,24 +34,22 @@ POLISHED = 400  # points that are looked at to make one better
 
 
 class Node(NamedTuple):
-    """A box of one part of the goal: nothing in it is nearer than `bound`; `number` tells nodes apart."""
+    """A box of which something is known: nothing in it is nearer than `bound`; `number` tells nodes apart."""
 
     bound: float
     number: int
-    part: int
-    box: Box
-    by: Multipliers | None
+    known: tuple[Known, ...]
+    branch: Branch
 
+    @property
+    def box(self) -> Box:
+        """The points."""
+        return self.branch.box
 
-class Cut(NamedTuple):
-    """Where a box is divided, as `mace.problem.proof.Split`."""
-
-    axis: int
-    at: int
-
-
-class Empty(NamedTuple):
-    """A box without an allowed point that has the goal."""
+    @property
+    def part(self) -> int:
+        """The part of the goal of which the least is known."""
+        return min(range(len(self.known)), key=lambda k: self.known[k].bound)
 
 
 class Search:
@@ -64,6 +64,7 @@ class Search:
         self.distance: Fraction | None = None
         self.open: list[Node] = []
         self.stuck: list[float] = []
+        self.root = Branch(tuple(full(axis) for axis in question.axes))
         self.count = 0
         if known is not None:
             self.distance = question.distance_of(known)
@@ -78,9 +79,7 @@ class Search:
         """Search until the bounds are close enough; raises TimeOverError."""
         if self.best is not None:
             self.polish(self.best)
-        root = tuple(full(axis) for axis in self.question.axes)
-        for part in range(len(self.frames)):
-            self.push(Node(0.0, 0, part, root, None))
+        self.push(self.root, (Known(0.0, None),) * len(self.frames))
         while self.open and not self.closed(self.open[0].bound):
             self.deadline.look("bounding boxes")
             self.expand(heapq.heappop(self.open))
@@ -100,60 +99,78 @@ class Search:
 
     least = math.inf  # of the bounds of boxes that were closed because of them
 
-    def push(self, node: Node) -> None:
+    def push(self, branch: Branch, known: tuple[Known, ...]) -> None:
         """Keep a box, unless it is closed."""
-        if math.isinf(node.bound):
+        branch.known = known
+        bound = min(one.bound for one in known)
+        if math.isinf(bound):
             return
-        if self.closed(node.bound):
-            self.least = min(self.least, node.bound)
-            return
-        self.count += 1
-        heapq.heappush(self.open, node._replace(number=self.count))
-
-    def expand(self, node: Node) -> None:
-        """Bound a box better, look for a point in it, and divide it."""
-        relaxed = self.programs[node.part].solve(node.box)
-        bound, by = node.bound, node.by
-        if relaxed is not None:
-            by = relaxed.by
-            bound = max(bound, self.bound(node.part, node.box, by))
-            if relaxed.missing and self.impossible(node.part, node.box, by):
-                return
         if self.closed(bound):
             self.least = min(self.least, bound)
             return
-        cut = self.cut(node, relaxed)
-        if isinstance(cut, Empty):
-            return
-        if self.closed(bound):  # by a point that was just found
+        self.count += 1
+        heapq.heappush(self.open, Node(bound, self.count, known, branch))
+
+    def expand(self, node: Node) -> None:
+        """Bound a box better, look for a point in it, and divide it."""
+        part, branch = node.part, node.branch
+        relaxed = self.programs[part].solve(node.box)
+        if relaxed is not None:
+            better = self.better(part, node, relaxed)
+            node = node._replace(known=(*node.known[:part], better, *node.known[part + 1 :]))
+            if node.part != part or math.isinf(better.bound):
+                self.push(branch, node.known)
+                return
+        branch.known = node.known
+        bound = node.known[part].bound
+        cut = None if self.closed(bound) else self.cut(node, relaxed)
+        if isinstance(cut, Leaf):
+            branch.leaf = cut
+        elif self.closed(bound):  # perhaps by a point that was just found
             self.least = min(self.least, bound)
         elif cut is None:
             self.stuck.append(bound)
         else:
-            rules = list(enumerate(self.question.rules))
-            for box in halves(node.box, cut):
-                if any(cut.axis in rule.reads.values() and broken(self.question, k, box) for k, rule in rules):
-                    continue
-                mine = bound if by is None else max(bound, self.bound(node.part, box, by))
-                self.push(Node(mine, 0, node.part, box, by))
+            branch.cut = cut
+            branch.halves = [None if box is None else Branch(box) for box in halves(node.box, cut)]
+            for half in branch.halves:
+                if half is not None:
+                    self.enter(half, cut.axis, node, relaxed)
 
-    def bound(self, part: int, box: Box, by: Multipliers) -> float:
-        """What multipliers prove of a box; infinite where too many features must change."""
-        most = self.question.most_changes
+    def enter(self, half: Branch, axis: int, node: Node, relaxed: Relaxed | None) -> None:
+        """Keep half of a box that was divided on an axis, unless the question's conditions close it."""
+        question = self.question
+        for k, rule in enumerate(question.rules):
+            if axis in rule.reads.values() and broken(question, k, half.box):
+                half.leaf = Leaf("rule", k)
+                return
+        most = question.most_changes
         if most is not None:
-            moved = sum(not holds(side, axis.start) for side, axis in zip(box, self.question.axes, strict=True))
+            moved = sum(not holds(side, one.start) for side, one in zip(half.box, question.axes, strict=True))
             if moved > most:
-                return math.inf
-        return self.frames[part].bound(box, by)
+                half.leaf = Leaf("changes")
+                return
+        known = []
+        for part, one in enumerate(node.known):
+            by = relaxed.by if relaxed is not None and part == node.part else one.by
+            bound = one.bound if by is None else self.frames[part].bound(half.box, by)
+            known.append(Known(bound, by) if bound > one.bound else one)
+        self.push(half, tuple(known))
 
-    def impossible(self, part: int, box: Box, by: Multipliers) -> bool:
-        """Whether the goal's own multipliers prove that a box has no point with it."""
-        return self.frames[part].bound(box, by._replace(forms=np.zeros_like(by.forms))) > 0
+    def better(self, part: int, node: Node, relaxed: Relaxed) -> Known:
+        """What is known of a part once its relaxation is solved."""
+        frame, known = self.frames[part], node.known[part]
+        bound = frame.bound(node.box, relaxed.by)
+        if relaxed.missing:
+            without = relaxed.by._replace(forms=np.zeros_like(relaxed.by.forms))
+            if frame.bound(node.box, without) > 0:
+                return Known(math.inf, without)
+        return Known(bound, relaxed.by) if bound > known.bound else known
 
     # ------------------------------------------------------------------------------------------ points
 
-    def cut(self, node: Node, relaxed: Relaxed | None) -> Cut | Empty | None:
-        """Where to divide a box, once the points that its relaxation shows were looked at."""
+    def cut(self, node: Node, relaxed: Relaxed | None) -> Split | Leaf | None:
+        """Where to divide a box, or what closes it, once the points that its relaxation shows were looked at."""
         if relaxed is None:
             return widest(node.box)
         for nudge in (*NUDGES, None):
@@ -168,7 +185,7 @@ class Search:
             return self.unmoved(node.box, point, moved)
         if not self.question.obeys(point):
             found = close_or_cut(self.question, node.box, point)
-            return Empty() if isinstance(found, Closed) else Cut(*found)
+            return Leaf(found.by, found.number) if isinstance(found, Closed) else Split(*found)
         if self.frames[node.part].trees is not None:
             return self.isolated(node, point)
         return self.stepped(node.box, point)
@@ -240,7 +257,7 @@ class Search:
 
     # ------------------------------------------------------------------------------------------ cuts
 
-    def fractional(self, node: Node, relaxed: Relaxed) -> Cut | None:
+    def fractional(self, node: Node, relaxed: Relaxed) -> Split | None:
         """The axis on which the relaxation is farthest from any point, as the forms count, and a cut there."""
         losses = [self.loss(node, relaxed, j) for j in range(len(node.box))]
         j = int(np.argmax(losses))
@@ -250,7 +267,7 @@ class Search:
         begin = int(items.begin[j])
         shares = relaxed.shares[begin : int(items.begin[j + 1])]
         if isinstance(side, int):
-            return Cut(j, 1 << items.first[begin + int(shares.argmax())])
+            return Split(j, 1 << items.first[begin + int(shares.argmax())])
         assert isinstance(axis, GridAxis)
         if shares.max() > 1 - WHOLE:
             at = axis.grid.floor(placed(axis, relaxed.change[j]))
@@ -258,7 +275,7 @@ class Search:
             used = np.flatnonzero(shares > WHOLE / 10)
             half = int(np.searchsorted(np.cumsum(shares), 0.5))
             at = items.last[begin + min(max(half, int(used[0])), int(used[-1]) - 1)]
-        return Cut(j, at) if side[0] <= at < side[1] else None
+        return Split(j, at) if side[0] <= at < side[1] else None
 
     def loss(self, node: Node, relaxed: Relaxed, j: int) -> float:
         """How far an axis of the relaxation is from any value."""
@@ -281,32 +298,32 @@ class Search:
         off = min(value - axis.value(low), axis.value(high) - value)
         return 0.0 if off <= axis.grid.step / 2**20 else float(off / axis.scale) * size
 
-    def unmoved(self, box: Box, point: Point, moved: tuple[int, ...]) -> Cut | None:
+    def unmoved(self, box: Box, point: Point, moved: tuple[int, ...]) -> Split | None:
         """Divide an axis that changed and need not into its start and the rest."""
         for j in moved:
             axis, side = self.question.axes[j], box[j]
             if holds(side, axis.start):
                 if isinstance(side, int):
-                    return Cut(j, 1 << axis.start)
-                return Cut(j, axis.start if point[j] > axis.start else axis.start - 1)
+                    return Split(j, 1 << axis.start)
+                return Split(j, axis.start if point[j] > axis.start else axis.start - 1)
         return None
 
-    def isolated(self, node: Node, point: Point) -> Cut | Empty | None:
+    def isolated(self, node: Node, point: Point) -> Split | Leaf | None:
         """Divide the first axis with more than one piece beside a point's; trees answer alike where there is none."""
         items = self.frames[node.part].items
         for j, side in enumerate(node.box):
             if isinstance(side, int):
                 if side & (side - 1):
-                    return Cut(j, 1 << point[j])
+                    return Split(j, 1 << point[j])
                 continue
             item = next(k for k in range(*items.begin[j : j + 2]) if items.first[k] <= point[j] <= items.last[k])
             if items.last[item] < side[1]:
-                return Cut(j, items.last[item])
+                return Split(j, items.last[item])
             if items.first[item] > side[0]:
-                return Cut(j, items.first[item] - 1)
-        return Empty() if self.question.has_goal(point) is False else None
+                return Split(j, items.first[item] - 1)
+        return Leaf("cell") if self.question.has_goal(point) is False else None
 
-    def stepped(self, box: Box, point: Point) -> Cut | None:
+    def stepped(self, box: Box, point: Point) -> Split | None:
         """Divide an axis of steps beside a point; of floats there is nothing to be gained."""
         wide = (0, -1)
         for j, (axis, side) in enumerate(zip(self.question.axes, box, strict=True)):
@@ -317,7 +334,7 @@ class Search:
             return None
         side = box[wide[1]]
         assert isinstance(side, tuple)
-        return Cut(wide[1], min(max(point[wide[1]], side[0]), side[1] - 1))
+        return Split(wide[1], min(max(point[wide[1]], side[0]), side[1] - 1))
 
 
 def placed(axis: GridAxis, change: float) -> Fraction:
@@ -325,25 +342,25 @@ def placed(axis: GridAxis, change: float) -> Fraction:
     return axis.start_value + exact(float(change)) * axis.scale
 
 
-def halves(box: Box, cut: Cut) -> list[Box]:
-    """Both parts of a box that are not empty."""
+def halves(box: Box, cut: Split) -> list[Box | None]:
+    """Both parts of a box, None for one that is empty."""
     side = box[cut.axis]
     if isinstance(side, tuple):
         parts = [(side[0], min(side[1], cut.at)), (max(side[0], cut.at + 1), side[1])]
-        kept: list[tuple[int, int] | int] = [part for part in parts if part[0] <= part[1]]
+        kept: list[tuple[int, int] | int | None] = [part if part[0] <= part[1] else None for part in parts]
     else:
-        kept = [mask for mask in (side & cut.at, side & ~cut.at) if mask]
-    return [(*box[: cut.axis], part, *box[cut.axis + 1 :]) for part in kept]
+        kept = [mask or None for mask in (side & cut.at, side & ~cut.at)]
+    return [None if part is None else (*box[: cut.axis], part, *box[cut.axis + 1 :]) for part in kept]
 
 
-def widest(box: Box) -> Cut | None:
+def widest(box: Box) -> Split | None:
     """A cut of a box of which nothing is known: of the first axis with more than one index."""
     for j, side in enumerate(box):
         if isinstance(side, tuple):
             if side[0] < side[1]:
-                return Cut(j, (side[0] + side[1]) // 2)
+                return Split(j, (side[0] + side[1]) // 2)
         elif side & (side - 1):
-            return Cut(j, side & -side)
+            return Split(j, side & -side)
     return None
 
 

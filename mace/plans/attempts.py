@@ -18,11 +18,11 @@ from mace.plans.bounds import Bound, Bounder
 from mace.plans.linear import Vertex
 from mace.plans.nodes import Node
 from mace.plans.task import Replayed, Task
-from mace.worlds.forms import ZERO
+from mace.worlds.affine import ZERO
 
 FEW = 3  # of a rest whose orders are all tried
 FIRST_TRIES = 12  # halvings towards a first plan
-ONE = Fraction(1)
+CLOSE = 1e-6  # to a whole number
 
 
 @dataclass
@@ -73,12 +73,12 @@ class Attempts:
         Returns whether the model seems to agree there, and the interpreter refuses all plans.
         """
         tries = 1 if self.found.plan is not None else FIRST_TRIES
-        said, taken = self._at(node, prepared, vertex.place, vertex.place, ZERO, variables)
+        said, taken = self._at(node, prepared, vertex.place, vertex.place, 0.0, variables)
         if said or tries == 1:
             return said and not taken
-        goal = [ONE if c >= 0 else -ONE for c in bound.parts[0][0].coef] if bound.parts[0] else list(vertex.place)
-        if self._at(node, prepared, goal, goal, ZERO, variables)[0]:
-            near, far = ZERO, ONE
+        goal = [1.0 if c >= 0 else -1.0 for c in bound.parts[0][0].coef] if bound.parts[0] else list(vertex.place)
+        if self._at(node, prepared, goal, goal, 0.0, variables)[0]:
+            near, far = 0.0, 1.0
             for _ in range(tries):
                 half = (near + far) / 2
                 said, _ = self._at(node, prepared, vertex.place, goal, half, variables)
@@ -86,7 +86,7 @@ class Attempts:
         return False
 
     def _at(
-        self, node: Node, prepared: Any, one: Sequence[Fraction], other: Sequence[Fraction], share: Fraction,
+        self, node: Node, prepared: Any, one: Sequence[float], other: Sequence[float], share: float,
         variables: list[str],
     ) -> Tried:  # fmt: skip
         """Look for plans at a place between two, the nearest indices on either side."""
@@ -95,10 +95,11 @@ class Attempts:
             indices, whole = {}, True
             for name, a, b in zip(variables, one, other, strict=True):
                 low, high = node.box[name]
-                exact = Fraction(low + high, 2) + (a + share * (b - a)) * Fraction(high - low, 2)
-                index = exact.numerator // exact.denominator
-                whole &= index == exact
-                indices[name] = min(high, max(low, index + (up and index != exact)))
+                exact = (low + high) / 2 + (a + share * (b - a)) * ((high - low) / 2)
+                index = math.floor(exact + CLOSE)
+                is_whole = exact - index < CLOSE
+                whole &= is_whole
+                indices[name] = min(high, max(low, index + (up and not is_whole)))
             if self.bounder.likely(prepared, variables, [indices[name] for name in variables]):
                 said = True
                 for order in self._orders(node):
@@ -145,10 +146,10 @@ class Attempts:
             self.found.plan = plan
 
 
-def indices_at(node: Node, place: Sequence[Fraction], variables: list[str]) -> list[int]:
+def indices_at(node: Node, place: Sequence[float], variables: list[str]) -> list[int]:
     """The indices next to a place in [-1, 1]."""
     found = []
     for name, at in zip(variables, place, strict=True):
         low, high = node.box[name]
-        found.append(min(high, max(low, math.floor(Fraction(low + high + 1, 2) + at * Fraction(high - low, 2)))))
+        found.append(min(high, max(low, math.floor((low + high + 1) / 2 + at * ((high - low) / 2)))))
     return found

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.plans.nodes import Forms
-from mace.worlds.forms import Ranges
+from mace.worlds.affine import Ranges
 
 Floats = NDArray[np.float64]
 Box = Mapping[str, tuple[int, int]]

@@ -13,7 +13,8 @@ from functools import cached_property
 from mace.plans.nodes import Forms
 from mace.plans.task import Task, Variant
 from mace.space.axes import Axis, GridAxis
-from mace.worlds.forms import ZERO, Enclosing, Form, Ranges, UnboundedError
+from mace.worlds.affine import ZERO, Form, Ranges
+from mace.worlds.forms import Enclosing, UnboundedError
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,10 @@ class Changes:
             assert isinstance(form, Form)
             if not form.exact:
                 continue
-            coef = dict(form.coef)
-            adds = coef.pop(f"state {name}", ZERO)
-            if adds in (0, 1) and all(key in variant.variables for key in coef):
-                part = Form(coef, form.low, form.high)
-                found[name] = Effect(adds == 1, part if adds else self.rounded(name, part))
+            adds = form.tops.get(f"state {name}", 0)
+            part = form.without(f"state {name}")
+            if adds in (0, form.den) and all(key in variant.variables for key in part.tops):
+                found[name] = Effect(adds > 0, part if adds else self.rounded(name, part))
         return found
 
     # --- features ---
@@ -97,7 +97,7 @@ class Changes:
 
     def inside(self, name: str, form: Form) -> Form:
         """A form that is an interval alone, cut off at the range of its feature."""
-        if form.coef or form.exact:
+        if form.tops or form.exact:
             return form
         first, last = self.ends(name)
         low, high = max(first, form.low), min(last, form.high)
@@ -111,7 +111,8 @@ class Changes:
         if axis.grid.kind == "step":
             step = axis.grid.step
             # Indices are whole numbers, so that whole multiples of the step stay as they are.
-            whole = form.exact and all((c / step).denominator == 1 for c in (*form.coef.values(), form.low))
+            unit = form.den * step.numerator
+            whole = form.exact and not any(c * step.denominator % unit for c in (*form.tops.values(), form.least))
             return ZERO if whole else step / 2
         largest = max(map(abs, (*form.span(ranges), *self.ends(name))))
         return (
@@ -128,7 +129,5 @@ class Changes:
     def _all(self) -> Ranges:
         """The whole box of all parameters."""
         return {
-            name: (Fraction(one.first), Fraction(one.last))
-            for variant in self.task.variants
-            for name, one in variant.variables.items()
+            name: (one.first, one.last) for variant in self.task.variants for name, one in variant.variables.items()
         }

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mace.plans.bounds import Bound, middle_of
 from mace.plans.nodes import Cut, Node, Reach
-from mace.worlds.forms import ZERO
+from mace.worlds.affine import ZERO
 
 CENTRAL = 0.3  # how far from the middle of an interval a turn may lie to be a place to divide it
 

@@ -18,7 +18,7 @@ from mace.problem.question import Question
 from mace.proofs.kernel.floats import Refused
 from mace.proofs.kernel.networks import FINE, SLOPE, Linear, Network, exact, relaxed
 from mace.proofs.kernel.proof import Check, State
-from mace.worlds.forms import Form
+from mace.worlds.affine import Form
 
 ZERO = "0x0p+0"
 Floats = NDArray[np.float64]

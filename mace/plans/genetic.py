@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from mace.base.deadline import NEVER, Deadline
 from mace.errors import MaceError
 from mace.plans.task import Replayed, Task
 from mace.space.axes import Point
-from mace.worlds.steps import Refused, State, Step, point_of
+from mace.worlds.steps import Refused, State, Step, point_of, take
 
 Floats = NDArray[np.float64]
 WORST = 1e9
 KEY = 0.5  # the largest key of an action that is taken
+Taken: TypeAlias = tuple[tuple[int, tuple[int, ...]], ...]  # actions in order, each with its parameters' places
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class _Reader:
         self.actions = len(task.world.actions)
         self.axes = task.question.axes
         self.found: dict[tuple[Fraction, ...], Proposed] = {}
+        self.taken: dict[Taken, Step | None] = {}
+        self.plans: dict[Taken, Replayed | None] = {}
         self.accepted: dict[Point, bool] = {}
 
     def read(self, genotypes: Floats) -> list[Sequence[Fraction | None]]:
@@ -129,19 +132,25 @@ class _Reader:
         return kept
 
     def _decoded(self, genotype: Floats) -> Replayed | None:
+        """The plan of a genotype; many genotypes are one plan, and more begin alike."""
         keys, places = genotype[: self.actions], genotype[self.actions :]
-        state: State = self.task.start
-        steps: list[Step] = []
+        chosen: list[tuple[int, tuple[int, ...]]] = []
         for at in np.argsort(keys, kind="stable")[: self.task.horizon]:
             if keys[at] > KEY:
                 break
-            action = self.task.world.actions[at]
-            values = {
-                one.name: one.value(one.first + min(int(places[at] * (one.last - one.first + 1)), one.last - one.first))
-                for one in action.parameters
-            }
-            step = self.task.world.step(self.axes, state, action.name, values, self.task.discount)
-            if isinstance(step, Refused):
+            counts = [one.last - one.first + 1 for one in self.task.world.actions[at].parameters]
+            chosen.append((int(at), tuple(min(int(places[at] * count), count - 1) for count in counts)))
+        order = tuple(chosen)
+        if order not in self.plans:
+            self.plans[order] = self._replayed(order)
+        return self.plans[order]
+
+    def _replayed(self, order: Taken) -> Replayed | None:
+        state: State = self.task.start
+        steps: list[Step] = []
+        for length in range(1, len(order) + 1):
+            step = self._step(order[:length], state)
+            if step is None:
                 return None
             steps.append(step)
             state = step.after
@@ -149,6 +158,18 @@ class _Reader:
         if not self.task.question.obeys(end):
             return None
         return Replayed(tuple(steps), sum((step.cost for step in steps), Fraction(0)), end)
+
+    def _step(self, order: Taken, state: State) -> Step | None:
+        """The last of some actions, taken in the state after all others; None where it cannot be."""
+        if order not in self.taken:
+            at, offsets = order[-1]
+            action = self.task.world.actions[at]
+            values = {
+                one.name: one.value(one.first + offset) for one, offset in zip(action.parameters, offsets, strict=True)
+            }
+            step = take(self.task.world, self.axes, state, action, values, self.task.discount, self.task.start)
+            self.taken[order] = None if isinstance(step, Refused) else step
+        return self.taken[order]
 
     def _objectives(self, plan: Replayed) -> tuple[Fraction, ...]:
         states = [self.task.start, *(step.after for step in plan.steps)]

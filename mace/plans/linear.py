@@ -2,27 +2,30 @@
 
 In:  a lower line of the cost, upper lines of the model's margins, and a box of variables.
 Out: vertices, of which the cheapest bounds the cost of all plans in the box; and the box without what costs too much.
-Promise: exact; no plan that reaches the goal and costs less than the bound has its variables in the box.
+Promise: no plan that reaches the goal and costs less than the bound has its variables in the box. The bound is that of
+the dual for a price of the margin, which holds for every price >= 0: only its one sum is rounded, and that is covered
+by `UNIT` times the magnitudes of all that is added.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import NamedTuple
 
-from mace.plans.bounds import Bound, Line, middle_of
+from mace.plans.bounds import Bound, Line
 from mace.plans.nodes import Node, Reach
-from mace.worlds.forms import ZERO
 
 ENOUGH = 0.7  # a box is bounded again when a side shrinks below this part
+UNIT = 2.0**-52
+TINY = 1e-300
 
 
 class Linear(NamedTuple):
-    """slopes @ t + constant, over t in [-1, 1]."""
+    """slopes @ t + constant, over t in [-1, 1]; what they bound lies at most `error` lower."""
 
-    slopes: list[Fraction]
-    constant: Fraction
+    slopes: list[float]
+    constant: float
+    error: float
 
 
 class Vertex(NamedTuple):
@@ -31,18 +34,22 @@ class Vertex(NamedTuple):
     price: of a unit of the model's margin.
     """
 
-    cost: Fraction
-    place: tuple[Fraction, ...]
-    price: Fraction
+    cost: float
+    place: tuple[float, ...]
+    price: float
 
 
 def linear_of(reach: Reach, node: Node, variables: list[str]) -> Linear:
     """The lower line of the cost over t in [-1, 1]."""
-    slopes = []
+    tops, twice = reach.cost.tops, 2 * reach.cost.den
+    slopes, constant = [], 2 * reach.cost.least
     for name in variables:
         low, high = node.box[name]
-        slopes.append(reach.cost.coef.get(name, ZERO) * Fraction(high - low, 2))
-    return Linear(slopes, reach.cost.at({name: middle_of(node.box[name]) for name in variables})[0])
+        top = tops.get(name, 0)
+        slopes.append(top * (high - low) / twice)
+        constant += top * (high + low)
+    middle = constant / twice  # quotients of whole numbers are rounded once
+    return Linear(slopes, middle, UNIT * (abs(middle) + sum(map(abs, slopes))) + TINY)
 
 
 def vertices_of(linear: Linear, bound: Bound) -> list[Vertex]:
@@ -55,23 +62,26 @@ def vertices_of(linear: Linear, bound: Bound) -> list[Vertex]:
     return found
 
 
-def tightened(node: Node, linear: Linear, bound: Bound, variables: list[str], most: Fraction | None) -> Node | None:
+def tightened(node: Node, linear: Linear, bound: Bound, variables: list[str], most: float | None) -> Node | None:
     """The node without what costs more than `most`, or what a line of the model excludes; itself if that is little."""
     box = dict(node.box)
     lines = []
     if most is not None:
         # slopes @ t + constant <= most
-        lines.append(([-slope for slope in linear.slopes], most - linear.constant))
+        lines.append(([-slope for slope in linear.slopes], most - linear.constant + linear.error))
     if len(bound.parts) == 1:
-        lines += [([Fraction(float(c)) for c in ln.coef], Fraction(ln.constant)) for ln in bound.parts[0]]
+        lines += [(ln.coef.tolist(), ln.constant) for ln in bound.parts[0]]
     for coef, constant in lines:
-        spare = constant + sum((abs(c) for c in coef), ZERO)
+        size = sum(map(abs, coef))
+        spare = constant + size
+        spare += UNIT * (len(coef) + 4) * (abs(constant) + (0.0 if most is None else abs(most)) + size) + TINY
         for name, c in zip(variables, coef, strict=True):
             if not c:
                 continue
             (low, high), (first, last) = node.box[name], box[name]
             # From the end that is best for the line, t may move by spare / |c|.
-            room = math.floor(spare / abs(c) * Fraction(high - low, 2))
+            share = spare / abs(c) / 2 * (1 + 2.0**-40)
+            room = math.floor(share * (high - low) * (1 + 2.0**-40)) if share < 1 else high - low
             box[name] = (max(first, high - room), last) if c > 0 else (first, min(last, low + room))
             if box[name][0] > box[name][1]:
                 return None
@@ -83,26 +93,30 @@ def tightened(node: Node, linear: Linear, bound: Bound, variables: list[str], mo
 def knapsack(linear: Linear, line: Line | None) -> Vertex | None:
     """The least of slopes @ t + constant over t in [-1, 1] with line.coef @ t + line.constant >= 0; None if empty.
 
-    Exact: a linear program with one constraint; from the cheapest corner the variables that reach the constraint at the
-    least price are moved, the last of them in part.
+    A linear program with one constraint; from the cheapest corner the variables that reach the constraint at the least
+    price are moved, the last of them in part. The last price is that of the dual.
     """
-    slopes, constant = linear
-    place = [Fraction(-1) if slope >= 0 else Fraction(1) for slope in slopes]
-    cost = constant - sum((abs(slope) for slope in slopes), ZERO)
+    slopes, constant, error = linear
+    place = [-1.0 if slope >= 0 else 1.0 for slope in slopes]
     if line is None:
-        return Vertex(cost, tuple(place), ZERO)
-    coef = [Fraction(float(value)) for value in line.coef]
-    short = -Fraction(line.constant) - sum((c * p for c, p in zip(coef, place, strict=True)), ZERO)
+        return Vertex(constant - sum(map(abs, slopes)) - (len(slopes) + 2) * error, tuple(place), 0.0)
+    coef = line.coef.tolist()
+    short = -line.constant - sum(c * p for c, p in zip(coef, place, strict=True))
     moves = sorted(
         (abs(slope) / abs(c), at) for at, (slope, c, p) in enumerate(zip(slopes, coef, place, strict=True)) if c * p < 0
     )
-    last = ZERO
-    for price, at in moves:
+    price = 0.0
+    for each, at in moves:
         if short <= 0:
             break
-        last = price
+        price = each
         gain = min(2 * abs(coef[at]), short)
         short -= gain
-        cost += price * gain
         place[at] += (gain / abs(coef[at])) * (1 if coef[at] > 0 else -1)
-    return None if short > 0 else Vertex(cost, tuple(place), last)
+    size = abs(line.constant) + sum(map(abs, coef))
+    if short > UNIT * (4 * len(coef) + 8) * size:
+        return None
+    # min of slopes @ t + constant - price * (coef @ t + line.constant), for any price >= 0
+    cost = constant - price * line.constant - sum(abs(s - price * c) for s, c in zip(slopes, coef, strict=True))
+    size = abs(constant) + price * size + sum(map(abs, slopes))
+    return Vertex(cost - error - UNIT * (4 * len(coef) + 8) * size - TINY, tuple(place), price)

@@ -20,7 +20,7 @@ from mace.problem.question import Question
 from mace.solve.networks.model import columns_of, numbers
 from mace.space.axes import GridAxis
 from mace.tables.table import Network
-from mace.worlds.forms import Ranges
+from mace.worlds.affine import Ranges
 
 UNIT = 2.0**-53
 
@@ -110,12 +110,14 @@ class NetworkBounds:
                 low, high = low + some.min(axis=0), high + some.max(axis=0)
                 continue
             wide = self.slope[name]
-            base = base + float(form.low) * wide
-            width = float(form.high - form.low) * (1 + 2.0**-50)
-            low, high = low + np.minimum(wide, 0) * width, high + np.maximum(wide, 0) * width
-            size = size + (abs(float(form.low)) + width) * np.abs(wide)
-            for v, factor in form.coef.items():
-                slope[:, variables.index(v)] += float(factor) * wide
+            # Quotients of whole numbers are rounded once.
+            start, width = form.least / form.den, (form.most - form.least) / form.den * (1 + 2.0**-50)
+            base = base + start * wide
+            if width:
+                low, high = low + np.minimum(wide, 0) * width, high + np.maximum(wide, 0) * width
+            size = size + (abs(start) + width) * np.abs(wide)
+            for v, top in form.tops.items():
+                slope[:, variables.index(v)] += top / form.den * wide
         return Prepared(slope, base, low, high, size + np.maximum(np.abs(low), np.abs(high)))
 
     def bound(self, prepared: Prepared, variables: Sequence[str], box: Box) -> Bound:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from mace.worlds.forms import ZERO, Form, Limit, Ranges
+from mace.worlds.affine import ZERO, Form, Ranges
+from mace.worlds.forms import Limit
 
 Forms = Mapping[str, Form]
 
@@ -24,8 +25,8 @@ class Node(NamedTuple):
     box: Mapping[str, tuple[int, int]]
 
     def ranges(self) -> Ranges:
-        """The box in exact numbers."""
-        return {name: (Fraction(low), Fraction(high)) for name, (low, high) in self.box.items()}
+        """The box, for forms."""
+        return self.box
 
 
 class Cut(NamedTuple):
@@ -68,39 +69,37 @@ def contracted(node: Node, limits: list[Limit]) -> Node | None:
     """The node without the parts of its box where some limit cannot hold; None if nothing is left."""
     box = dict(node.box)
     for form, strict in limits:
-        ends = {
-            n: (c * box[n][0], c * box[n][1]) if c > 0 else (c * box[n][1], c * box[n][0]) for n, c in form.coef.items()
-        }
-        least = form.low + sum((low for low, _ in ends.values()), ZERO)
-        for name, factor in form.coef.items():
-            # factor * v + the least of all others <= 0 (< 0 if strict), v a whole number.
-            edge = (ends[name][0] - least) / factor
-            below = edge.numerator // edge.denominator
+        # Signs alone count: whole numbers, `den` times the form. `< 0` is `<= -1` then.
+        first = {name: top * box[name][top < 0] for name, top in form.tops.items()}
+        least = form.least + sum(first.values()) + strict
+        for name, top in form.tops.items():
+            # top * v + the least of all others <= 0, v a whole number.
+            room = first[name] - least
             low, high = box[name]
-            if factor > 0:
-                high = min(high, below - (strict and edge == below))
+            if top > 0:
+                high = min(high, room // top)
             else:
-                low = max(low, below if edge == below and not strict else below + 1)
+                low = max(low, -(room // -top))
             if low > high:
                 return None
             box[name] = (low, high)
-        if not form.coef and (form.low > 0 or strict and form.low == 0):
+        if not form.tops and least > 0:
             return None
     return node._replace(box=box) if box != node.box else node
 
 
 def cuts_of(form: Form, value: Fraction, ranges: Ranges) -> list[Cut]:
     """Where a form of one variable passes a value within a box."""
-    if len(form.coef) != 1:
+    if len(form.tops) != 1:
         return []
-    ((name, factor),) = form.coef.items()
+    ((name, top),) = form.tops.items()
     if name not in ranges:
         return []
+    low, high = ranges[name]
     found = []
-    for end in {form.low, form.high}:
-        place = (value - end) / factor
-        index = place.numerator // place.denominator
-        low, high = ranges[name]
+    for end in {form.least, form.most}:
+        place, den = value.numerator * form.den - end * value.denominator, top * value.denominator
+        index, rest = divmod(place, den)
         # A turn on the grid itself is cut on either side: tests may hold at it or beyond it.
-        found += [Cut(name, at) for at in {index, index - (place == index)} if low <= at < high]
+        found += [Cut(name, at) for at in {index, index - (not rest)} if low <= at < high]
     return found

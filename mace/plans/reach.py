@@ -22,7 +22,8 @@ from mace.plans.rest import all_of, anywhere
 from mace.plans.task import Task, Variant
 from mace.problem.programs import Rule, Side
 from mace.space.axes import GridAxis
-from mace.worlds.forms import ZERO, Enclosing, Form, Limit, Ranges, UnboundedError
+from mace.worlds.affine import ZERO, Form, Ranges
+from mace.worlds.forms import Enclosing, Limit, UnboundedError
 from mace.worlds.parts import Consequence
 
 ONE = Fraction(1)
@@ -109,7 +110,7 @@ class Reacher:
                 found.settled = False
                 tests.undecided += [changed[name].wider(-end, -end) for end in (first, last)]
                 found.limits.append(Limit(changed[name].wider(-last, -last), strict=False))
-                found.limits.append(Limit(changed[name].wider(-first, -first).times(-ONE), strict=False))
+                found.limits.append(Limit(changed[name].wider(-first, -first).times(-1), strict=False))
             after[name] = self.changes.inside(name, changed[name])
         names = self.changes.names(variant, state, after)
         then = self._holds(found, tests, variant.action.after, names)
@@ -135,7 +136,7 @@ class Reacher:
         low, high = effort.span(walk.box)
         share = self._discount(found, variant, state, walk.box, here)
         for name, slope in share.slopes:
-            for variable, factor in here[name].coef.items():
+            for variable, factor in here[name].coef.items() if slope else ():
                 first, last = walk.box[variable]
                 moved = max(high, ZERO) * abs(slope * factor) * (last - first)
                 found.lean[variable] = found.lean.get(variable, ZERO) + moved

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from mace.plans.changes import Changes
 from mace.plans.nodes import Forms
 from mace.plans.task import Variant
-from mace.worlds.forms import ZERO, Enclosing, Form, Ranges, hull
+from mace.worlds.affine import ZERO, Form, Ranges, hull
+from mace.worlds.forms import Enclosing
 
 
 def anywhere(changes: Changes, state: Forms, rest: list[Variant], ranges: Ranges) -> dict[str, Form]:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.base.deadline import Deadline
-from mace.base.exact import below
+from mace.base.exact import above, below
 from mace.plans.attempts import Attempts, Found, indices_at
 from mace.plans.bounders import bounder_of
 from mace.plans.division import Why, children
@@ -32,7 +32,7 @@ from mace.plans.reach import Reacher
 from mace.plans.task import Replayed, Task
 from mace.plans.tree_bounds import TreeBounds
 from mace.solve.protocol import Gap
-from mace.worlds.forms import Form
+from mace.worlds.affine import Form
 
 FEW_ORDERS = 4  # actions without a choice of parameters whose orders are all tried
 OLD = 2  # divisions after which forms that are not exact are made anew
@@ -107,6 +107,11 @@ class Search:
         """The cost of the best plan."""
         return self.found.plan.cost if self.found.plan else None
 
+    @property
+    def _most(self) -> float | None:
+        """The cost of the best plan, rounded up."""
+        return above(self.found.plan.cost) if self.found.plan else None
+
     def _done(self, bound: float) -> bool:
         upper = self._upper
         return upper is not None and (Fraction(bound) >= upper or self.gap.met(Fraction(bound), upper))
@@ -131,7 +136,7 @@ class Search:
     def _least(self, number: int) -> float:
         """What an action costs at least, wherever it is taken."""
         variant = self.task.variants[number]
-        ranges = {name: (Fraction(a), Fraction(b)) for name, (a, b) in self._box(number).items()}
+        ranges = self._box(number)
         state = {
             name: Form.constant(*ends)
             for name, ends in self.reacher.changes.all_ends.items()
@@ -177,11 +182,11 @@ class Search:
             if not vertices:
                 return
             best = min(vertices, key=lambda vertex: vertex.cost)
-            cost = max(cost, below(max(best.cost, known.reach.floor)))
+            cost = max(cost, best.cost, below(known.reach.floor))
             if self._done(cost):
                 self._push(node, cost, known)
                 return
-            smaller = tightened(node, linear, bound, variables, self._upper)
+            smaller = tightened(node, linear, bound, variables, self._most)
             if smaller is None:
                 return
             if smaller is not node:
@@ -201,7 +206,7 @@ class Search:
             return
         if self.found.plan is not None and Fraction(cost) >= self.found.plan.cost:
             return
-        why = Why(said, refused, float(best.price))
+        why = Why(said, refused, best.price)
         again = known.older if not refused else None
         for child in children(node, known.reach, bound, variables, why):
             self._push(child, cost, again if child.prefix == node.prefix else None)
@@ -211,7 +216,7 @@ class Search:
         form, again = known.reach.cost, known.older
         assert isinstance(self.bounder, TreeBounds)
         for point in self.bounder.survivors(known.prepared, variables, node.box).tolist():
-            indices = {name: Fraction(index) for name, index in zip(variables, point, strict=True)}
+            indices = dict(zip(variables, point, strict=True))
             box = {name: (index, index) for name, index in zip(variables, point, strict=True)}
             self._push(node._replace(box=box), max(cost, below(form.at(indices)[0])), again)
 
@@ -227,8 +232,8 @@ class Search:
             if reach is None or smaller is None:
                 return None
             same, node = smaller is node, smaller
-            if same:
-                break
+            if same or reach.exact and not reach.loose and not reach.order:
+                break  # the forms are the same on every smaller box
         assert reach is not None
         return node, Known(reach, self.bounder.prepare(reach.end, variables, node.ranges()))
 

@@ -88,7 +88,7 @@ class Task:
     def step(self, state: State, variant: Variant, indices: Indices) -> Step | Refused:
         """Take one action, by the interpreter."""
         values = variant.values(indices)
-        return take(self.world, self.question.axes, state, variant.action, values, self.discount)
+        return take(self.world, self.question.axes, state, variant.action, values, self.discount, self.start)
 
     def replay(self, order: Sequence[int], indices: Indices) -> Replayed | None:
         """A plan by the interpreter; None where a step cannot be taken, or the end breaks a rule.

@@ -18,7 +18,7 @@ from mace.problem.question import Question
 from mace.solve.ensembles.cells import ground
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble
-from mace.worlds.forms import Ranges
+from mace.worlds.affine import Ranges
 
 Ints = NDArray[np.int64]
 
@@ -43,13 +43,13 @@ class TreeBounds:
 
     def bound(self, prepared: Forms, variables: Sequence[str], box: Box) -> Bound:
         """See `Bounder`: a constant for each part."""
-        ranges = {name: (Fraction(a), Fraction(b)) for name, (a, b) in box.items()}
-        low, high = self.sides({name: prepared[name].span(ranges) for _, name in self.moving})
+        low, high = self.sides({name: prepared[name].span(box) for _, name in self.moving})
         best = self._best(low, high)
         flat, worth = np.zeros(len(variables)), np.zeros(len(variables))
         for j, name in self.moving:
             # A variable counts for the cuts that it moves its features across.
-            moves = {v: abs(float(c)) * (box[v][1] - box[v][0]) for v, c in prepared[name].coef.items()}
+            form = prepared[name]
+            moves = {v: abs(c / form.den) * (box[v][1] - box[v][0]) for v, c in form.tops.items()}
             total = sum(moves.values())
             for v, move in moves.items():
                 if total and isinstance(self.axes[j], GridAxis):
@@ -66,11 +66,10 @@ class TreeBounds:
         """The points of a small box where the goal may hold, shape (points, variables)."""
         ends = [np.arange(box[name][0], box[name][1] + 1) for name in variables]
         points = np.array(np.meshgrid(*ends, indexing="ij"), dtype=np.int64).reshape(len(variables), -1).T
-        ranges = {name: (Fraction(a), Fraction(b)) for name, (a, b) in box.items()}
-        low, high = self.sides({name: prepared[name].span(ranges) for _, name in self.moving})
+        low, high = self.sides({name: prepared[name].span(box) for _, name in self.moving})
         lows, highs = np.tile(low, (len(points), 1)), np.tile(high, (len(points), 1))
         for j, name in self.moving:
-            if isinstance(self.axes[j], GridAxis) and prepared[name].coef:
+            if isinstance(self.axes[j], GridAxis) and prepared[name].tops:
                 form, middles = prepared[name], self._middles(j)
                 coef = np.array([float(form.coef.get(v, 0)) for v in variables])
                 value = points @ coef
@@ -98,7 +97,7 @@ class TreeBounds:
 
     def likely(self, prepared: Forms, variables: Sequence[str], point: Sequence[int]) -> bool:
         """See `Bounder`: whether a part of the goal may hold there."""
-        ranges = {name: (Fraction(at), Fraction(at)) for name, at in zip(variables, point, strict=True)}
+        ranges = {name: (at, at) for name, at in zip(variables, point, strict=True)}
         best = self._best(*self.sides({name: prepared[name].span(ranges) for _, name in self.moving}))
         return any(all(best[c] >= self.grounded.aim.need[c] for c in part) for part in self.parts)
 

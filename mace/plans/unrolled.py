@@ -25,7 +25,8 @@ from mace.solve.smt.axes import Term
 from mace.solve.smt.encode import Encoding
 from mace.solve.smt.process import Answer, SolverProcess
 from mace.space.axes import Axis, GridAxis
-from mace.worlds.forms import Enclosing, Form, UnboundedError
+from mace.worlds.affine import Form
+from mace.worlds.forms import Enclosing, UnboundedError
 from mace.worlds.parts import Parameter
 
 MOST_CHOICES = 600  # actions with values, that a step may choose from

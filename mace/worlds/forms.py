@@ -14,83 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from mace.language import Apply, Assign, Block, Expr, For, If, Name, Number, Op, Program, Return, Skip, Text, Truth
 from mace.language.interval import EITHER, NO, YES, Bools
 from mace.language.run import evaluate
 from mace.language.syntax import fold
-
-Ranges: TypeAlias = Mapping[str, tuple[Fraction, Fraction]]
-ZERO = Fraction(0)
+from mace.worlds.affine import ZERO, Form, Ranges, hull
 
 
 class UnboundedError(Exception):
     """A quotient whose divisor may be 0: nothing is known of it."""
-
-
-class Form:
-    """coef . point + something in [low, high]; `coef` holds no zeros."""
-
-    __slots__ = ("coef", "high", "low")
-
-    def __init__(self, coef: Mapping[str, Fraction], low: Fraction, high: Fraction) -> None:
-        self.coef, self.low, self.high = coef, low, high
-
-    @classmethod
-    def constant(cls, low: Fraction, high: Fraction | None = None) -> Form:
-        """A number, or an interval."""
-        return cls({}, low, low if high is None else high)
-
-    @classmethod
-    def variable(cls, name: str, factor: Fraction = Fraction(1)) -> Form:
-        """A multiple of a variable."""
-        return cls({name: factor}, ZERO, ZERO)
-
-    @property
-    def exact(self) -> bool:
-        """Whether it is affine, without any width."""
-        return self.low == self.high
-
-    def span(self, box: Ranges) -> tuple[Fraction, Fraction]:
-        """The least and the largest value on a box."""
-        low, high = self.low, self.high
-        for name, factor in self.coef.items():
-            one, two = box[name]
-            if factor < 0:
-                one, two = two, one
-            low += factor * one
-            high += factor * two
-        return low, high
-
-    def at(self, point: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:
-        """The least and the largest value at a point."""
-        there = sum((factor * point[name] for name, factor in self.coef.items()), ZERO)
-        return there + self.low, there + self.high
-
-    def times(self, factor: Fraction) -> Form:
-        """A multiple."""
-        if not factor:
-            return Form({}, ZERO, ZERO)
-        low, high = self.low * factor, self.high * factor
-        return Form({n: c * factor for n, c in self.coef.items()}, min(low, high), max(low, high))
-
-    def wider(self, low: Fraction, high: Fraction) -> Form:
-        """With [low, high] added to what is not known."""
-        return Form(self.coef, self.low + low, self.high + high)
-
-    def __add__(self, other: Form) -> Form:
-        coef = dict(self.coef)
-        for name, factor in other.coef.items():
-            total = coef.get(name, ZERO) + factor
-            if total:
-                coef[name] = total
-            else:
-                coef.pop(name, None)
-        return Form(coef, self.low + other.low, self.high + other.high)
-
-    def __sub__(self, other: Form) -> Form:
-        return self + other.times(Fraction(-1))
 
 
 Enclosure: TypeAlias = Form | Bools
@@ -108,14 +42,6 @@ LIMITS: Mapping[Op, tuple[tuple[int, bool], ...]] = {
     Op.LT: ((1, True),), Op.LE: ((1, False),), Op.GT: ((-1, True),), Op.GE: ((-1, False),),
     Op.EQ: ((1, False), (-1, False)),
 }  # fmt: skip
-
-
-def hull(one: Form, other: Form, box: Ranges) -> Form:
-    """What encloses both."""
-    if one.coef == other.coef:
-        return Form(one.coef, min(one.low, other.low), max(one.high, other.high))
-    (a, b), (c, d) = one.span(box), other.span(box)
-    return Form.constant(min(a, c), max(b, d))
 
 
 @dataclass
@@ -165,7 +91,7 @@ class Enclosing:
                     one, other = (self._expr(arg, mine) for arg in node.args)
                     if isinstance(one, Form) and isinstance(other, Form):
                         for sign, strict in LIMITS[node.op]:
-                            found.append(Limit((one - other).times(Fraction(sign)), strict))
+                            found.append(Limit((one - other).times(sign), strict))
         return found
 
     def holds(self, tests: Sequence[Program], names: Mapping[str, Form]) -> Bools:
@@ -239,43 +165,36 @@ class Enclosing:
     # --- expressions ---
 
     def _expr(self, expr: Expr, names: Mapping[str, Enclosure]) -> Enclosure:
-        def value(node: Expr, parts: Sequence[Enclosure]) -> Enclosure:
-            match node:
-                case Name(name=name):
-                    return names[name]
-                case Number(value=number):
-                    return Form.constant(number)
-                case Truth(value=truth):
-                    return YES if truth else NO
-                case Apply(op=op):
-                    return MEANING[op](self, *parts)
-                case Text():
-                    raise AssertionError("levels of worlds are numbers")
-                case _:
-                    assert_never(node)
-
-        return fold(expr, value)
+        done: list[Enclosure] = []
+        for payload, count in _code(expr):
+            if count:
+                parts = done[-count:]
+                del done[-count:]
+                done.append(payload(self, *parts))
+            else:
+                done.append(names[payload] if isinstance(payload, str) else payload)
+        return done[0]
 
     def product(self, one: Form, other: Form) -> Form:
         """A product, up to the second order around the middle of the box."""
         for number, form in ((one, other), (other, one)):
-            if not number.coef and number.exact:
+            if not number.tops and number.exact:
                 return form.times(number.low)
         (a, b), (c, d) = one.span(self.box), other.span(self.box)
-        if not one.coef and not other.coef:
+        if not one.tops and not other.tops:
             self.curved |= a < b and c < d
             ends = [x * y for x in (a, b) for y in (c, d)]
             return Form.constant(min(ends), max(ends))
         m, n, r, s = (a + b) / 2, (c + d) / 2, (b - a) / 2, (d - c) / 2
         self.curved = True
         # (f - m)(g - n) lies in [-rs, rs]; of a square in [0, rr].
-        same = one.coef == other.coef and one.exact and other.exact and one.low == other.low
+        same = one.same_slopes(other) and one.exact and other.exact and one.low == other.low
         low = ZERO if same else -r * s
         return (one.times(n) + other.times(m)).wider(low - m * n, r * s - m * n)
 
     def quotient(self, one: Form, other: Form) -> Form:
         """A quotient; raises UnboundedError where the divisor may be 0."""
-        if not other.coef and other.exact and other.low:
+        if not other.tops and other.exact and other.least:
             return one.times(1 / other.low)
         c, d = other.span(self.box)
         if c <= 0 <= d:
@@ -287,9 +206,9 @@ class Enclosing:
         away = [1 / g - (2 / m - g / (m * m)) for g in (c, d)]
         return self.product(one, tangent.wider(min(ZERO, *away), max(ZERO, *away)))
 
-    def sign(self, difference: Form) -> tuple[Fraction, Fraction]:
-        """The least and the largest value of a difference that a test asks about."""
-        low, high = difference.span(self.box)
+    def sign(self, difference: Form) -> tuple[Fraction | int, Fraction | int]:
+        """What has the signs of the least and the largest value of a difference that a test asks about."""
+        low, high = difference.ends(self.box)
         if low <= 0 <= high and low < high:
             self.undecided.append(difference)
         return low, high
@@ -310,8 +229,42 @@ class Enclosing:
         """The absolute value."""
         low, high = self.sign(one)
         if low >= 0 or high <= 0:
-            return one if low >= 0 else one.times(Fraction(-1))
-        return Form.constant(ZERO, max(-low, high))
+            return one if low >= 0 else one.times(-1)
+        return Form.constant(ZERO, Fraction(max(-low, high), one.den))
+
+
+# What an expression does, from its leaves up: a name or what it stands for (count 0), or a meaning and how many it takes.
+Code: TypeAlias = list[tuple[Any, int]]
+_CODES: dict[int, tuple[Expr, Code]] = {}
+MOST_CODES = 10_000
+
+
+def _code(expr: Expr) -> Code:
+    """The code of an expression; kept, since worlds are asked many thousands of times."""
+    kept = _CODES.get(id(expr))
+    if kept is None:
+        if len(_CODES) >= MOST_CODES:
+            _CODES.clear()
+        code: Code = []
+        fold(expr, lambda node, _: code.append(_instruction(node)))
+        kept = _CODES[id(expr)] = (expr, code)  # the expression is kept, so that nobody else gets its id
+    return kept[1]
+
+
+def _instruction(node: Expr) -> tuple[Any, int]:
+    match node:
+        case Name(name=name):
+            return name, 0
+        case Number(value=number):
+            return Form.constant(number), 0
+        case Truth(value=truth):
+            return (YES if truth else NO), 0
+        case Apply(op=op, args=args):
+            return MEANING[op], len(args)
+        case Text():
+            raise AssertionError("levels of worlds are numbers")
+        case _:
+            assert_never(node)
 
 
 def _point(value: Fraction | int | bool) -> Enclosure:
@@ -349,11 +302,11 @@ def _choose(e: Enclosing, test: Bools, then: Enclosure, other: Enclosure) -> Enc
 
 
 def _most(e: Enclosing, *parts: Form) -> Form:
-    return e.least([part.times(Fraction(-1)) for part in parts]).times(Fraction(-1))
+    return e.least([part.times(-1) for part in parts]).times(-1)
 
 
 MEANING: Mapping[Op, Callable[..., Enclosure]] = {
-    Op.NEGATE: lambda e, a: a.times(Fraction(-1)),
+    Op.NEGATE: lambda e, a: a.times(-1),
     Op.ADD: lambda e, *a: reduce(lambda x, y: x + y, a),
     Op.TIMES: lambda e, *a: reduce(e.product, a),
     Op.DIVIDE: lambda e, a, b: e.quotient(a, b),

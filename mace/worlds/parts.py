@@ -115,6 +115,18 @@ class Laws:
         return found
 
     @cached_property
+    def speaks(self) -> frozenset[str]:
+        """Every feature that some program reads or assigns."""
+        programs = [edge.factor for edge in self.consequences]
+        found = {name for action in self.actions for name in action.affects}
+        for action in self.actions:
+            programs += [*action.before, action.change, *action.after, action.cost]
+        read = {declared.name for program in programs for declared in program.inputs}
+        return frozenset(
+            found | {name for name in self.space.names if {name, f"before_{name}", f"start_{name}"} & read}
+        )
+
+    @cached_property
     def factors(self) -> dict[tuple[object, ...], Fraction]:
         """What consequences gave where they were asked before, by the edge and the values that it read."""
         return {}

@@ -13,7 +13,8 @@ from mace.errors import ProgramError, Span
 from mace.language import Program, possible
 from mace.language.interval import NO
 from mace.language.show import show_number
-from mace.worlds.forms import Enclosing, Form, UnboundedError
+from mace.worlds.affine import Form
+from mace.worlds.forms import Enclosing, UnboundedError
 from mace.worlds.parts import Action, Laws
 
 PREFIXES = ("", "before_", "start_")

@@ -56,11 +56,10 @@ class Refused(NamedTuple):
 
 def start_state(world: Laws, axes: Sequence[Axis]) -> State:
     """The state of a row. Raises RowError if a value is missing that the world speaks of."""
-    speaks = _names(world)
     state = {}
     for axis in axes:
         if axis.start == axis.missing or not isinstance(axis, GridAxis) and axis.start >= axis.count:
-            if axis.name in speaks:
+            if axis.name in world.speaks:
                 raise RowError(
                     f"column `{axis.name}`: the value is missing, and the world `{world.name}` speaks of it",
                     hint="Fill it in.",
@@ -68,16 +67,6 @@ def start_state(world: Laws, axes: Sequence[Axis]) -> State:
             continue
         state[axis.name] = axis.value(axis.start)
     return state
-
-
-def _names(world: Laws) -> set[str]:
-    """Every feature that some program of a world reads or assigns."""
-    programs = [edge.factor for edge in world.consequences]
-    found = {name for action in world.actions for name in action.affects}
-    for action in world.actions:
-        programs += [*action.before, action.change, *action.after, action.cost]
-    read = {declared.name for program in programs for declared in program.inputs}
-    return found | {name for name in world.space.names if {name, f"before_{name}", f"start_{name}"} & read}
 
 
 def names_of(start: State, before: State, after: State, values: Mapping[str, Fraction]) -> dict[str, Value]:
@@ -88,14 +77,15 @@ def names_of(start: State, before: State, after: State, values: Mapping[str, Fra
 
 
 def take(
-    world: Laws, axes: Sequence[Axis], state: State, action: Action, values: Mapping[str, Fraction], discount: bool
-) -> Step | Refused:
-    """Take an action: see the module."""
+    world: Laws, axes: Sequence[Axis], state: State, action: Action, values: Mapping[str, Fraction], discount: bool,
+    start: State | None = None,
+) -> Step | Refused:  # fmt: skip
+    """Take an action: see the module. start: what `start_state` says, where that was asked before."""
     for one in action.parameters:
         at = values[one.name] / one.step
         if at.denominator != 1 or not one.first <= at <= one.last:
             return Refused(f"{one.show(values[one.name])} is no value of `{one.name}`")
-    start = start_state(world, axes)
+    start = start_state(world, axes) if start is None else start
     names = names_of(start, state, state, values)
     try:
         if not _all(action.before, names):

@@ -167,7 +167,7 @@ def column_bounds(question: Question, columns: list[Affine | None]) -> tuple[lis
     """Per column the largest magnitude of its exact value, and how far the model's float64 may be from it."""
     magnitude, error = [], []
     for column, form in zip(question.columns, columns, strict=True):
-        magnitude.append(form.magnitude if form else max(abs(exact(value)) for value in column.values or (0.0,)))
+        magnitude.append(form.magnitude if form else max(abs(exact(value)) for value in set(column.values or (0.0,))))
         error.append(form.error if form else Fraction(0))
     return magnitude, error
 

@@ -233,7 +233,7 @@ class Enclosing:
         return Form.constant(ZERO, Fraction(max(-low, high), one.den))
 
 
-# What an expression does, from its leaves up: a name or what it stands for (count 0), or a meaning and how many it takes.
+# What an expression does, from its leaves up: a name or what it stands for (count 0), or a meaning and how many parts.
 Code: TypeAlias = list[tuple[Any, int]]
 _CODES: dict[int, tuple[Expr, Code]] = {}
 MOST_CODES = 10_000

@@ -41,7 +41,7 @@ __all__ = ["MODEL", "Unusable", "Verdict", "check", "files_of", "known_model", "
 MAX_MEMORY = 8 * 2**30  # bytes, of the process that checks files from the command line
 
 
-@dataclass
+@dataclass(repr=False)
 class Verdict:
     """What came of a check. `fired` counts how often each rule of the proof was used."""
 
@@ -55,6 +55,9 @@ class Verdict:
         if self.accepted:
             return f"accepted: {self.claim}"
         return f"unusable: {self.reason}" if self.unusable else f"refused at {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"Verdict({self})"
 
 
 def check(data: Any) -> Verdict:

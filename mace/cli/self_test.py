@@ -36,6 +36,9 @@ def tests(found: Mapping[str, str]) -> list[Test]:
 
     at_once()
     return [
+        # By themselves, so that compiling, once on a machine, is not taken for the time of an answer.
+        Test("compiled code for trees", _trees),
+        Test("compiled code for networks", _networks),
         Test("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
         Test("linear model, prover, certificate", lambda: _ask("linear", "networks")),
         Test("tree, z3", lambda: _ask("tree", "z3")),
@@ -57,6 +60,27 @@ def outcome(test: Test) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001  a self-test reports whatever goes wrong, and the next one runs
         note, ok = f"{type(error).__name__}: {error}", False
     return {"name": test.name, "ok": ok, "seconds": time.perf_counter() - began, "note": note}
+
+
+def _trees() -> str:
+    """Compile what answers questions about ensembles and writes their proofs, or read it from disk."""
+    from mace.certify import elaboration
+    from mace.solve import warm
+
+    warm.trees()
+    warm.relaxation()
+    elaboration.warm(warm.about_trees().model)
+    return "ready"
+
+
+def _networks() -> str:
+    """The same of networks and linear models."""
+    from mace.certify import networks
+    from mace.solve import warm
+
+    warm.layers()
+    networks.warm()
+    return "ready"
 
 
 def _loans() -> tuple[pd.DataFrame, pd.Series]:

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
+from mace.present.html import grid
 from mace.present.words import chance, decision
 
 if TYPE_CHECKING:
@@ -158,12 +159,7 @@ def as_text(answer: Answer) -> str:
 
 def as_html(answer: Answer) -> str:
     """For a notebook; every value is escaped."""
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in _head(answer))
-    body = "".join(
-        f"<tr><th scope='row'>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
-        for row in [*_rows(answer), *_last_rows(answer)]
-    )
     notes = "".join(f"<br>{escape(line)}" for line in levels(answer))
     notes += "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if answer.counterfactuals else ""
+    table = grid(_head(answer), [*_rows(answer), *_last_rows(answer)]) if answer.counterfactuals else ""
     return f"<div><p>{escape(decision(answer))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"

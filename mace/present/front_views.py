@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mace.base.escape import one_line
 from mace.errors import MaceError
 from mace.present.drawing import BLUE, GREY, PALE, Display, plain
+from mace.present.html import grid
 from mace.present.words import change
 
 if TYPE_CHECKING:
@@ -65,9 +66,7 @@ def as_text(front: Front) -> str:
 
 def as_html(front: Front) -> str:
     """For a notebook; every value is escaped."""
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in _head(front))
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(front))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if front.points else ""
+    table = grid(_head(front), _rows(front))
     notes = "".join(f"<p>note: {escape(one_line(note))}</p>" for note in front.notes)
     return f"<div><p>{escape(_wanted(front))}</p>{table}<p>{escape(_said(front))}</p>{notes}</div>"
 

@@ -1,7 +1,9 @@
-"""Pages of HTML: templates in which every value is escaped."""
+"""Pages and tables of HTML, in which every value is escaped."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
 
 from mace.base.escape import one_line
@@ -25,3 +27,18 @@ def template(text: str, what: str) -> Any:
 
     env = Environment(autoescape=True, undefined=StrictUndefined, finalize=shown, trim_blocks=True, lstrip_blocks=True)
     return env.from_string(text)
+
+
+LEFT = "style='text-align:left'"  # notebooks set every cell to the right
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for a notebook; the first cell of a row is its title. Nothing, where there are no rows."""
+    titles = "".join(f"<th scope='col' {LEFT}>{escape(name)}</th>" for name in head)
+    body = "".join(
+        f"<tr><th scope='row' {LEFT}>{escape(first)}</th>"
+        + "".join(f"<td {LEFT}>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>" if body else ""

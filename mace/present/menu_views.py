@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mace.base.escape import one_line
 from mace.explain.menu import Way
 from mace.present.drawing import cell
+from mace.present.html import grid
 from mace.present.words import sentences as changes_of
 
 if TYPE_CHECKING:
@@ -135,13 +136,8 @@ def as_text(menu: Menu) -> str:
 
 def as_html(menu: Menu) -> str:
     """For a notebook and for the page."""
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(_names(way.features))}</th>"
-        f"<td>{escape('; '.join(moves(way)))}</td><td>{escape(_range(menu.space, way))}</td></tr>"
-        for way in menu.ways
-    )
-    head = "".join(f"<th scope='col'>{name}</th>" for name in ("Enough", "Nearest change", "Proved for"))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+    rows = ((_names(way.features), "; ".join(moves(way)), _range(menu.space, way)) for way in menu.ways)
+    table = grid(("Enough", "Nearest change", "Proved for"), rows)
     cannot = "".join(f"<li>{escape(', '.join(map(one_line, one.features)) or 'no change')}</li>" for one in menu.cannot)
     below = f"<p>Not enough, whatever becomes of all of these, proved:</p><ul>{cannot}</ul>" if cannot else ""
     return f"<div><p>{escape(_head(menu))}</p>{table}{below}<p>{escape(ending(menu))}</p></div>"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.present.drawing import cell
+from mace.present.html import grid
 
 if TYPE_CHECKING:
     from mace.explain.answer import Answer
@@ -68,13 +69,8 @@ def preformatted(text: str) -> str:
 def space_html(space: Space) -> str:
     """The features of a space as a table."""
     head = ("Feature", "Kind", "Values", "May change", "Unit")
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(one_line(value))}</td>" for value in _row(feature)) + "</tr>"
-        for feature in space.features
-    )
-    titles = "".join(f"<th scope='col'>{name}</th>" for name in head)
+    table = grid(head, ([one_line(value) for value in _row(feature)] for feature in space.features))
     rules = "".join(f"<li><code>{escape(one_line(rule))}</code></li>" for rule in space.rules)
-    table = f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
     return f"<div><p>{escape(repr(space))}</p>{table}<ul>{rules}</ul></div>"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.explain.answer import Answer
 from mace.present.words import change
-from mace.report.parts import called
+from mace.report.parts import called, units_of
 
 if TYPE_CHECKING:
     from mace.audit.result import Audit
@@ -53,14 +53,15 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         found = who.counterfactuals[0].changes if who.counterfactuals else {}
     else:
         record = next(record for record in audit.records if record.row == who)
-        status, decision, wanted = record.status, record.decision, str(audit.about.get("goal"))
+        goal = audit.about.get("goal")
+        status, decision, wanted = record.status, record.decision, "another decision" if goal is None else str(goal)
         found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     digests = [pair for pair in person.proof if pair.code and "igest" in pair.term]
     return Letter(
         title or "About your application",
         _called(audit, space, decision),
         _called(audit, space, wanted),
-        _sentences(found, space, audit.about.get("features") or {}),
+        _sentences(found, units_of(audit.about, space)),
         CERTAIN[status],
         digests[-1].term if digests else "",
         digests[-1].value if digests else "",
@@ -73,9 +74,6 @@ def _called(audit: Audit, space: Space | None, label: object) -> str:
     return called(about, label)
 
 
-def _sentences(changes: Mapping[str, tuple[Any, Any]], space: Space | None, features: Mapping[str, Any]) -> list[str]:
-    """One sentence for each change, with the units of the space, or else of the audit."""
-    units = {name: str(about.get("unit", "")) for name, about in features.items() if isinstance(about, dict)}
-    if space is not None:
-        units |= {feature.name: feature.unit for feature in space.features}
+def _sentences(changes: Mapping[str, tuple[Any, Any]], units: Mapping[str, str]) -> list[str]:
+    """One sentence for each change."""
     return [change(name, units.get(name, ""), before, after) for name, (before, after) in changes.items()]

@@ -11,6 +11,7 @@ from mace.present.drawing import number, percent, to_svg
 if TYPE_CHECKING:
     from mace.audit.intervals import Estimate, Share
     from mace.present.drawing import Display
+    from mace.space.space import Space
 
 
 NOT_KNOWN = "not recorded in this audit file"
@@ -77,6 +78,13 @@ def goal_of(about: Mapping[str, Any]) -> str:
     if isinstance(goal, list):
         return ", ".join(named(about, label) for label in goal)
     return "any other decision" if goal is None else named(about, goal)
+
+
+def units_of(about: Mapping[str, Any], space: Space | None) -> dict[str, str]:
+    """The units of the features: those of the space, or else of the audit."""
+    features = about.get("features") or {}
+    units = {name: str(said.get("unit", "")) for name, said in features.items() if isinstance(said, dict)}
+    return units if space is None else units | {feature.name: feature.unit for feature in space.features}
 
 
 def counted_rows(count: int) -> str:

@@ -18,7 +18,7 @@ from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
 from mace.present.drawing import cell, move, number
-from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of
+from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of, units_of
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -89,8 +89,8 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
                 no_way_out=record.outcome == "infeasible",
             ),
         ],
-        changes=_table(record.start, [changes], space) if changes else None,
-        now=None if changes or not record.start else _now(record.start, space),
+        changes=_table(record.start, [changes], units_of(audit.about, space)) if changes else None,
+        now=None if changes or not record.start else _now(record.start, units_of(audit.about, space)),
         plot=plot,
         others=_restricted(audit, record),
         blocked=_core(audit, record),
@@ -121,9 +121,8 @@ def _bounds(
     ]
 
 
-def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], space: Space | None) -> Table:
+def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], units: Mapping[str, str]) -> Table:
     """Before and after, changed features first; one column a counterfactual."""
-    units = {feature.name: feature.unit for feature in space.features} if space is not None else {}
     first = found[0]
     names = [name for name in start if name in first] + [name for name in first if name not in start]
     rows = [
@@ -135,9 +134,8 @@ def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], sp
     return Table("before-after", "Before and after: all features, the ones that change first", head, rows)
 
 
-def _now(start: Mapping[str, Any], space: Space | None) -> Table:
+def _now(start: Mapping[str, Any], units: Mapping[str, str]) -> Table:
     """The values of a person for whom no change was found."""
-    units = {feature.name: feature.unit for feature in space.features} if space is not None else {}
     rows = [(name, cell(value, units.get(name, ""))) for name, value in start.items()]
     return Table("now", "The values that were decided on", ("Feature", "Now"), rows)
 
@@ -243,8 +241,8 @@ def _of_answer(answer: Answer) -> Person:
                 no_way_out=infeasible,
             ),
         ],
-        changes=_table(answer.start, [found[0].changes], answer.space) if found else None,
-        now=None if found else _now(answer.start, answer.space),
+        changes=_table(answer.start, [found[0].changes], units_of({}, answer.space)) if found else None,
+        now=None if found else _now(answer.start, units_of({}, answer.space)),
         plot=plot_of(AnswerDisplay.of(answer), "plot-person", _PLOT) if found and found[0].changes else None,
         others=_others(others, "Way") if others else None,
         blocked=[],

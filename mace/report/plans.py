@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.escape import one_line
 from mace.base.exact import nearest
 from mace.errors import MaceError
+from mace.present.html import grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +68,8 @@ def bounds(plan: Plan) -> str:
 
 
 def _first(plan: Plan) -> str:
-    return f"goal: {one_line(plan.goal)}; at most {plan.horizon} actions of the world {one_line(plan.world)}"
+    wanted = one_line(plan.space.called(plan.goal))
+    return f"wanted: {wanted}; at most {plan.horizon} actions of the world {one_line(plan.world)}"
 
 
 def as_text(plan: Plan) -> str:
@@ -105,9 +107,7 @@ def as_rich(plan: Plan) -> RenderableType:
 
 def as_html(plan: Plan) -> str:
     """For a notebook; every value is escaped."""
-    head = "".join(f"<th scope='col'>{name}</th>" for name in HEAD)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(plan))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if plan.steps else ""
+    table = grid(HEAD, _rows(plan))
     notes = "".join(f"<br>note: {escape(one_line(note))}" for note in plan.notes)
     return f"<div><p>{escape(_first(plan))}</p>{table}<p>{escape(bounds(plan))}{notes}</p></div>"
 

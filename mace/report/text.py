@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mace.audit.record import FAILURES, PROOFS
 from mace.present.tables import as_text, row, stacked, table
 from mace.report.asked import held_protected
+from mace.report.parts import goal_of
 
 if TYPE_CHECKING:
     from mace.audit.findings import Findings
@@ -41,12 +42,11 @@ def as_rich(audit: Audit) -> Any:
 
 def _statuses(audit: Audit, findings: Findings) -> Any:
     statuses = findings.statuses
-    goal = audit.about.get("goal")
-    title = (
-        f"{len(audit.records)} rows, {audit.about.get('model')}, goal {goal}, {audit.about.get('distance')} distance"
-    )
+    about = audit.about
+    asked = f"wanted: {goal_of(about)}, {about.get('distance')} distance"
+    title = f"{len(audit.records):,} rows, {about.get('model')}, {asked}"
     if not audit.finished:
-        title = f"UNFINISHED, {len(audit.records):,} of {audit.about.get('planned'):,} rows answered: {title}"
+        title = f"UNFINISHED, {len(audit.records):,} of {about.get('planned'):,} rows answered: {title}"
     made = table(title, "outcome", "rows", "")
     for name, count in statuses.counts.items():
         row(made, name, count, FAILURES.get(name, ""))

@@ -64,10 +64,18 @@ class Violation:
     def __str__(self) -> str:
         lines = [" -> ".join(map(self._called, self.decisions)) + " (replayed through the deployed model)"]
         for name in self.inputs[0]:
-            values = dict.fromkeys(repr(plain(row[name])) for row in self.inputs)
+            values = dict.fromkeys(self._shown(name, plain(row[name])) for row in self.inputs)
             mark = "*" if len(values) > 1 else " "
             lines.append(f"  {mark} {one_line(name):{WIDTH}} {' -> '.join(values)}")
         return "\n".join(lines)
+
+    def _shown(self, name: str, value: Any) -> str:
+        """A value as people write it, with its unit; a float that this would round, as Python writes it."""
+        feature = None if self.space is None else next((f for f in self.space.features if f.name == name), None)
+        unit = "" if feature is None else feature.unit
+        cell = view("value")
+        rounded = isinstance(value, float) and value == value and float(cell(value).replace(",", "")) != value
+        return f"{value!r} {unit}".strip() if rounded else str(cell(value, unit))
 
     def _called(self, decision: Any) -> str:
         """A decision as people call it, and the model's own label where that is another."""

@@ -247,6 +247,11 @@ def test_a_letter_says_in_plain_words_what_would_have_been_enough():
     assert "no change of what may change would have been enough" in stuck
     about |= {"features": {"Income": {"unit": "EUR", "range": 1000}}}
     assert "to 1,800 EUR" in Parsed(to_html(made.audit(about=about), 0, template="letter")).words()
+    whole = Parsed(to_html(made.audit(about=about), 0)).words()
+    assert "1,200.5 EUR" in whole and "1,800 EUR" in whole  # the page has the units of the audit, too
+    any_other = made.audit(about=about | {"goal": None})
+    assert "another decision" in Parsed(to_html(any_other, 0, template="letter")).words()
+    assert "wanted: any other decision" in str(any_other)
     with pytest.raises(MaceError, match="a letter is about a person"):
         to_html(made.audit(), template="letter")
     assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")

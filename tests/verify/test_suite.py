@@ -14,6 +14,7 @@ from mace.space.space import Space
 from mace.verify.command import run_verify
 from mace.verify.run import verify
 from mace.verify.suite import load
+from mace.verify.verdict import Violation
 
 SPACE = Space([Feature("Income", "integer", 0, 100), Feature("Sex", "categorical", levels=["f", "m"])])
 PROGRAM = 'if Income > 50 and Sex == "m":\n    return 1\nreturn 0\n'
@@ -161,3 +162,10 @@ def test_classes_are_named_and_shown_as_people_call_them() -> None:
     verdict = verify(PROGRAM, space, "reachable(approved)")
     assert repr(verdict) == "Verdict(proved: reachable(approved); this input gets it)"
     assert verdict._repr_html_().startswith("<pre>proved")
+
+
+def test_values_of_a_violation_are_written_as_people_write_them_and_never_rounded() -> None:
+    space = Space([Feature("Income", "real", 0, 1e6, unit="EUR"), Feature("Sex", "binary", levels=["f", "m"])])
+    near = 0.1 + 0.2
+    shown = str(Violation(({"Income": 15400.0, "Sex": "f"}, {"Income": near, "Sex": "f"}), (1, 0), space))
+    assert "15,400 EUR -> 0.30000000000000004 EUR" in shown and shown.endswith(" f")

@@ -26,6 +26,7 @@ from mace.space.columns import Column
 from mace.tables import leaves
 from mace.tables.decide import moved_by_cast, settled
 from mace.tables.margins import compare_slack
+from mace.tables.means import around
 from mace.tables.table import Bools, Compare, Ensemble, Floats, Label, Network, Table, decided, decision_of, predicted
 
 if TYPE_CHECKING:
@@ -151,7 +152,9 @@ class _Said:
 
     def __init__(self, table: Ensemble | Network, given: Rows) -> None:
         self.table, self.given = table, given
-        self.decisions = [decision_of(table, index) for index in range(len(table.classes))]
+        self.mean = table.link if table.link is not None and table.link.kind == "mean" else None
+        classes = range(len(table.classes)) if self.mean is None else ()
+        self.decisions = [decision_of(table, index) for index in classes]
         self.compares = list({compare: None for decision in self.decisions for part in decision for compare in part})
         self.scores, self.error = self._scores(given.matrix), self._error(given.matrix)
 
@@ -160,6 +163,13 @@ class _Said:
         if self.error is None:
             return
         scores = self.scores[list(places)]
+        if self.mean is not None:
+            low, high = around(self.mean, scores, self.error)
+            for k in np.flatnonzero((low > 0.5) | (high < 0.5)).tolist():
+                ours = self.table.classes[int(low[k] > 0.5)]
+                if answers[k] != ours:
+                    raise self._apart(places[k], answers[k], ours)
+            return
         if not self.table.classes:
             for k in np.flatnonzero(~self._near(np.array(answers, dtype=np.float64), scores))[:1].tolist():
                 raise self._apart(places[k], answers[k], float(predicted(self.table, scores[[k]])[0]))
@@ -183,6 +193,12 @@ class _Said:
 
     def compare_probabilities(self, places: Sequence[int], answers: Floats) -> None:
         """Raise ModelError where the library's probabilities are not those that follow from the scores."""
+        if self.mean is not None and self.error is not None:
+            low, high = around(self.mean, self.scores[list(places)], self.error)
+            for k in np.flatnonzero((answers[:, 1] < low) | (answers[:, 1] > high))[:1].tolist():
+                what = f"a probability of {{}} for {self.table.classes[1]!r}"
+                raise self._apart(places[k], float(answers[k, 1]), float(low[k]), what)
+            return
         ours = self._probabilities(self.scores[list(places)])
         if ours is None or self.error is None:
             return

@@ -8,7 +8,7 @@ Promise: nothing here imports a library: a class is known by its name, and by wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +32,8 @@ class Reader:
     inside:    a fitted model -> the model inside, which is given the same rows, or None if this one has none; None
                for a class without one.
     passes_on: whether the class does nothing itself: what the model inside says is what it says.
+    members:   a fitted model -> the models whose answers it averages, none where it has one inside; their tables follow
+               as one more argument.
     """
 
     read: Callable[..., Table]
@@ -39,6 +41,7 @@ class Reader:
     refused: str = ""
     inside: Callable[[Any], Any] | None = None
     passes_on: bool = False
+    members: Callable[[Any], Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,9 @@ def _read_one(model: Any, *inside: Any) -> Table:
         raise _unsupported(model)
     _refuse_other_decision(model, found.kind)
     try:
+        members = found.reader.members(model) if found.reader.members is not None and not inside else ()
+        if members:
+            inside = (None, None, [read_coded(member) for member in members])
         return validate(found.reader.read(model, *inside))
     except DAMAGE as error:
         raise unreadable(found.path, error) from error

@@ -51,13 +51,13 @@ ADVICE: dict[str, Advice] = {
         "What a tree makes of the members' scores has no exact table yet.", "Use the default final estimator."
     ),
     "`passthrough`": Advice("It mixes raw columns with scores.", "Fit it with passthrough=False."),
-    "means of several calibrated models (`ensemble=True`), but for trees": Advice(
-        "A mean of steps or sigmoids of several scores is no function of one score.",
-        "Fit it with ensemble=False, or calibrate a fitted model as FrozenEstimator(model).",
-    ),
-    "more than two classes of one": Advice(
+    "more than two classes, but for several single trees": Advice(
         "Each class is calibrated by itself, and the results are scaled to add up to 1.",
         "Explain the model inside; or calibrate single trees with ensemble=True.",
+    ),
+    "members that are pipelines": Advice(
+        "Each member was fitted with steps of its own, so that they see different columns.",
+        "Put the calibration behind the steps: make_pipeline(StandardScaler(), CalibratedClassifierCV(..)).",
     ),
     "scores that are neither linear nor of gradient boosting": Advice(
         "Where along such a score the decision turns is not known.",

@@ -2,7 +2,7 @@
 
 In:  CalibratedClassifierCV over trees of scikit-learn, of any number of classes, by any method.
 Out: an Ensemble of one tree a member, whose leaves hold what the library itself says of a row that reaches them.
-Promise: a leaf that no float32 reaches has no say; members of other kinds are a ModelError that says what to do.
+Promise: a leaf that no float32 reaches has no say.
 How the library decides (sklearn/calibration.py, checked in 1.9): the probabilities of the members are added from zero
 in order and divided by their number; the first of the largest is the class. With isotonic calibrations the table
 repeats this bit by bit; an exponential may differ by some units where a row is asked in another place of a batch.
@@ -18,11 +18,16 @@ import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import read_tree
-from mace.errors import ModelError, UnreadableError
+from mace.errors import ModelError
 from mace.tables.table import Ensemble, Floats, Link, Tree
 
 _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 _UNITS = 64 * 2.0**-53
+
+
+def is_tree(estimator: Any) -> bool:
+    """Whether a member is a single tree of scikit-learn."""
+    return name_of(estimator) in _TREES and type(estimator).__module__.startswith("sklearn.")
 
 
 def read_members(model: Any) -> Ensemble:
@@ -47,15 +52,7 @@ def read_members(model: Any) -> Ensemble:
 
 
 def _member(model: Any, number: int, member: Any, columns: int, classes: int) -> Tree:
-    estimator = member.estimator
-    if name_of(estimator) not in _TREES or not type(estimator).__module__.startswith("sklearn."):
-        raise UnreadableError(
-            f"{name_of(model)} averages {len(model.calibrated_classifiers_)} calibrated models of the class "
-            f"{name_of(estimator)}, and their mean is no function of one score",
-            hint="Fit it with ensemble=False: one model on all rows, and one calibration from the same folds. Or "
-            "calibrate a model that is fitted already, as FrozenEstimator(model). Single trees are read as they are.",
-        )
-    table = read_tree(estimator)
+    table = read_tree(member.estimator)
     if table.columns != columns:
         raise ModelError(f"{name_of(model)} is damaged: member {number} takes {table.columns} columns, not {columns}")
     tree = table.trees[0]

@@ -112,12 +112,15 @@ LIBRARY = Library(
         "sklearn.calibration.CalibratedClassifierCV": Reader(
             calibrated.read_calibrated,
             "as the model inside; margin where a libm has a say",
-            "means of several calibrated models (`ensemble=True`), but for trees; more than two classes of one",
+            "more than two classes, but for several single trees; members that are pipelines",
             inside=calibrated.inside,
+            members=calibrated.members,
         ),
         "sklearn.frozen.FrozenEstimator": _passing_on("estimator"),
         "sklearn.model_selection.GridSearchCV": _passing_on("best_estimator_"),
         "sklearn.model_selection.RandomizedSearchCV": _passing_on("best_estimator_"),
+        "sklearn.model_selection.HalvingGridSearchCV": _passing_on("best_estimator_"),
+        "sklearn.model_selection.HalvingRandomSearchCV": _passing_on("best_estimator_"),
         "sklearn.model_selection.FixedThresholdClassifier": _THRESHOLD,
         "sklearn.model_selection.TunedThresholdClassifierCV": _THRESHOLD,
         "sklearn.multiclass.OneVsRestClassifier": Reader(

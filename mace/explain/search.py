@@ -17,6 +17,8 @@ from mace.base.exact import as_written
 from mace.certify.recheck import recheck
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
+from mace.explain.averaged import NO_CERTIFICATE as NO_CERTIFICATE_OF_PIECES
+from mace.explain.averaged import Asks, refined
 from mace.explain.beside import Beside, Nearest
 from mace.explain.judge import Judge
 from mace.explain.level import Level
@@ -24,6 +26,7 @@ from mace.problem.around import Around
 from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goal_decision import lower
+from mace.problem.goal_means import is_mean
 from mace.problem.goal_softmax import inside
 from mace.problem.goals import Between, Classes, Margin, Probability, Wanted
 from mace.problem.plausibility import from_row, least_of
@@ -132,10 +135,18 @@ class Search:
             return self._by_rows(question, question.distance, asking, limits, best)
         oracle, note = choose(question, self.oracle)
         gap = _gap(self.gap, self.rgap, oracle)
+        best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
+        table = self.judge.table
+        if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
+            oracle.close()
+            pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)
+            question, best = pieces.question, pieces.best
+            if (known := pieces.bracket(gap)) is not None:
+                return Searched(known, question, oracle.name, NO_CERTIFICATE_OF_PIECES.format(pieces.pieces), gap=gap)
+            oracle, note = choose(question, self.oracle)
         beside = nullcontext() if self.beside is None else self.beside.begun(question, nearest, limits)
         try:
             with beside:
-                best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
                 bracket = bracket_optimum(
                     question,
                     oracle,

@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 
 from mace.errors import GoalError
+from mace.problem.goal_means import conditions_of, covered, is_mean
 from mace.problem.goal_scores import (
     exactly_between,
     exponential_between,
@@ -46,6 +47,9 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
     match goal:
         case Classes():
             labels = known(goal.labels, table.classes)
+            if is_mean(table) and len(labels) == 1:
+                decision, wide = covered(table, conditions_of(goal, table.classes), None, text)
+                return Goal(text, labels, decision, wanted=goal, enclosed=True), wide
             return Goal(text, labels, decision_for(table, labels), wanted=goal), table
         case Value():
             return Goal(text, frozenset(), _value_decision(goal, table), wanted=goal, enclosed=bool(table.link)), table
@@ -71,6 +75,8 @@ def _value_decision(goal: Value, table: Ensemble | Network) -> Decision:
 def _probable(goal: Probability, table: Ensemble | Network) -> Covered:
     """The probability of a class, as comparisons of scores, by the link of the table; and the table with these."""
     link = table.link
+    if is_mean(table):
+        return covered(table, conditions_of(goal, table.classes), None, str(goal))
     if link is None or link.kind != "softmax":
         return Covered(_probable_by_one(goal, table), table)
     low = goal.between.low
@@ -137,8 +143,8 @@ def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensembl
         if len(table.classes) == 2:
             # The two add up to 1, so the lead is 2 p - 1; the unit covers the rounding of the sums.
             least = Between((1 + goal.by) / 2 - unit)
-            return _probable_by_one(Probability(goal.label, least), table), table
-    if table.decisions is not None or (isinstance(table, Ensemble) and table.error):
+            return _probable(Probability(goal.label, least), table)
+    if is_mean(table) or table.decisions is not None or (isinstance(table, Ensemble) and table.error):
         raise GoalError(f"`{goal}`: {table.name} compares no scores of its classes")
     if table.outputs == 1:
         least_score = goal.by - 2 * unit

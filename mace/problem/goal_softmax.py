@@ -66,7 +66,8 @@ def at_least(table: Ensemble | Network, place: int, least: float, goal: str) -> 
     constants = -(weights * np.log(positive)).sum(axis=1) - bound
     rows = np.zeros((table.outputs, len(weights)))
     rows[others] = weights.T
-    wide = _network(table, rows, constants) if isinstance(table, Network) else _ensemble(table, rows, constants)
+    own = tuple(decision_of(table, k) for k in range(len(table.classes)))
+    wide = with_scores(table, rows, constants, own)
     part = tuple(Compare(place, table.outputs + k) for k in range(len(weights)))
     return Covered((part,), wide)
 
@@ -94,18 +95,28 @@ def directions(count: int) -> Floats:
     return weights
 
 
-def _network(table: Network, rows: Floats, constants: Floats) -> Network:
+def with_scores(
+    table: Ensemble | Network, rows: Floats, constants: Floats, own: tuple[Decision, ...]
+) -> Ensemble | Network:
+    """The table with more scores: sums of its own times `rows`, shape (scores, more), and constants, shape (more,).
+
+    rows: no column's magnitudes add up to more than 1.    own: the decisions of its classes.
+    """
+    if isinstance(table, Network):
+        return _network(table, rows, constants, own)
+    return _ensemble(table, rows, constants, own)
+
+
+def _network(table: Network, rows: Floats, constants: Floats, own: tuple[Decision, ...]) -> Network:
     """One more layer, so that what the scores' own rounding may be is carried on with the weights."""
-    own = tuple(decision_of(table, k) for k in range(len(table.classes)))
     last = Layer(
         np.hstack([np.eye(table.outputs), rows]), np.concatenate([np.zeros(table.outputs), constants]), "identity"
     )
     return replace(table, layers=(*table.layers, last), decisions=own, link=None)
 
 
-def _ensemble(table: Ensemble, rows: Floats, constants: Floats) -> Ensemble:
+def _ensemble(table: Ensemble, rows: Floats, constants: Floats, own: tuple[Decision, ...]) -> Ensemble:
     """More scores in the leaves; `error` covers what these are rounded by, and the rounding of the library's own."""
-    own = tuple(decision_of(table, k) for k in range(len(table.classes)))
     trees = tuple(replace(tree, value=np.hstack([tree.value, tree.value @ rows])) for tree in table.trees)
     start = np.concatenate([table.start, table.start @ rows + constants * table.divide])
     size = float(np.abs(start).max()) + sum(float(np.abs(tree.value).max()) for tree in trees)

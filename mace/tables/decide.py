@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, exact
+from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, above, exact
 from mace.base.kept import Kept
 from mace.tables import leaves
 from mace.tables.margins import Slack, compare_slack, exact_margin, exact_scores, possible, surely
+from mace.tables.means import around
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Network, decided, decision_of
 
 
@@ -42,11 +44,37 @@ def decides(table: Ensemble | Network, decision: Decision, row: Floats) -> bool 
 
 def class_of(table: Ensemble | Network, row: Floats) -> int | None:
     """The class that the deployed model decides for at a row, as a number; None where rounding may decide."""
+    if table.link is not None and table.link.kind == "mean":
+        mean = mean_at(table, row)
+        return 1 if mean.low > 0.5 else 0 if mean.high < 0.5 else None
     for index in range(len(table.classes)):
         said = decides(table, decision_of(table, index), row)
         if said is not False:
             return index if said else None
     return None
+
+
+class Mean(NamedTuple):
+    """The least and the largest probability of class 1 that the library may compute."""
+
+    low: float
+    high: float
+
+
+def mean_at(table: Ensemble | Network, row: Floats) -> Mean:
+    """The probability of class 1 at a row, of a model that says the mean of several."""
+    assert table.link is not None
+    if isinstance(table, Ensemble):
+        found, size, moved = leaves.one(table, row), None, None
+    else:
+        size = tuple(map(abs, row.tolist()))
+        found, moved = table.scores(row), moved_by_cast(table, size)
+    divide = table.divide if isinstance(table, Ensemble) else 1
+    # What stands here was rounded as well, by no more than the library's own sums.
+    slacks = [2 * max(compare_slack(table, Compare(k, None), size, moved)) / divide for k in range(table.outputs)]
+    error = np.array([above(slack) for slack in slacks]) + 4 * np.spacing(np.abs(found))
+    low, high = around(table.link, found[None, :], error)
+    return Mean(float(low[0]), float(high[0]))
 
 
 class _Reading:

@@ -15,7 +15,7 @@ Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), sectio
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -190,11 +190,11 @@ def exact_margin(table: Ensemble | Network, compare: Compare, scores: Sequence[F
 def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     """Errors of the sums of both sides, of the division, and of nothing else: comparing floats is exact."""
     sides = [side for side in (compare.plus, compare.minus) if side is not None]
-    start = [exact(table.start[side]) for side in sides]
+    start = table.start[sides]
     leaves = [tree.value[tree.column < 0][:, sides] for tree in table.trees]
     unit, terms = _UNIT[table.dtype], len(table.trees) + (1 if any(start) else 0)
     # |fl(sum) - sum| <= g(n - 1) times the sum of magnitudes, in any order; both sides come from the same leaves.
-    size = sum(map(abs, start), Fraction(0)) + sum((_largest_row(leaf) for leaf in leaves), Fraction(0))
+    size = _exact_sum(np.abs(start)) + _largest_rows(leaves)
     if size * (1 + gamma(terms + 1, unit)) > _LARGEST[table.dtype]:
         raise ModelError(f"the sums of {table.name} may overflow {table.dtype}; its leaf values are not usable")
 
@@ -222,28 +222,23 @@ def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     return Slack(summing + loosened, summing + tightened)
 
 
-def _largest_row(leaves: Floats) -> Fraction:
-    """The largest sum of magnitudes of one row, of shape (rows, sides), rounded up."""
-    sums = np.abs(leaves).sum(axis=1)
-    return _above_sum(float(sums.max()), leaves.shape[1]) if sums.size else Fraction(0)
+def _largest_rows(leaves: Sequence[Floats]) -> Fraction:
+    """The largest sums of magnitudes of one row, of each array of shape (rows, sides), added and rounded up."""
+    largest = np.array([np.abs(leaf).sum(axis=1).max(initial=0.0) for leaf in leaves], dtype=np.float64)
+    sides = max((leaf.shape[1] for leaf in leaves), default=1)
+    found = _exact_sum(largest)
+    return found * (1 + gamma(sides)) if sides > 1 else found
 
 
-def _above_sum(computed: float, terms: int) -> Fraction:
-    """An upper bound of a sum of `terms` non-negative doubles that was computed as `computed`."""
-    return exact(computed) * (1 + gamma(terms)) if terms > 1 else exact(computed)
-
-
-def _grain(start: Iterable[Fraction], leaves: Iterable[Floats]) -> Fraction:
+def _grain(start: Floats, leaves: Sequence[Floats]) -> Fraction:
     """The largest power of two that divides every value: all sums are multiples of it; 0 where all values are 0."""
-    distinct: set[float] = set()
-    for leaf in leaves:
-        distinct.update(np.unique(np.abs(leaf)).tolist())
-    values = [Fraction(value) for value in distinct] + [abs(value) for value in start]
-    denominator = max((value.denominator for value in values), default=1)
-    if denominator > 1:
-        return Fraction(1, denominator)
-    whole = [value.numerator & -value.numerator for value in values if value]
-    return Fraction(min(whole, default=0))
+    values = np.concatenate([start, *(leaf.ravel() for leaf in leaves)])
+    mantissa, exponent = np.frexp(values[values != 0])
+    if not mantissa.size:
+        return Fraction(0)
+    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    least = int((np.frexp((whole & -whole).astype(np.float64))[1] - 1 + exponent - 53).min())
+    return Fraction(2) ** least
 
 
 def _all_float32(table: Ensemble) -> bool:

@@ -86,13 +86,14 @@ class Link:
            "odds": that of class 1 is 1 / (1 + ((1 - s + 1e-12) / (s + 1e-12)) ** slope), s being a probability itself.
            "softmax": that of class k is exp of score k, over the sum of all of these.
            "exp", "expm1": of a model without classes; the number that it predicts is exp(s), or exp(s) - 1.
-    score: for the last three, which score s is.
+           "mean": that of class 1 is the mean of what `parts` say, each a monotone function of a score of its own.
+    score: for all but "fraction", "softmax" and "mean", which score s is.
     inside: s is not that score, but the probability of class 1 that this link makes of it.
     dtype: in which the library computes it: `mace.problem.goals` allows for its last bits.
     exact: "steps" that are `numpy.interp` of the float that it is given, bit by bit.
     """
 
-    kind: Literal["fraction", "logistic", "steps", "odds", "softmax", "exp", "expm1"]
+    kind: Literal["fraction", "logistic", "steps", "odds", "softmax", "exp", "expm1", "mean"]
     slope: float = 1.0
     shift: float = 0.0
     score: int = 0
@@ -100,6 +101,7 @@ class Link:
     knots: tuple[tuple[float, float], ...] = ()
     inside: Link | None = None
     exact: bool = False
+    parts: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,9 +307,17 @@ def predicted(table: Ensemble | Network, scores: Floats) -> Floats:
 
 
 def decision_of(table: Ensemble | Network, index: int) -> Decision:
-    """When a model decides for the class with this index, as comparisons of its scores."""
+    """When a model decides for the class with this index, as comparisons of its scores.
+
+    Raises GoalError for a model whose classes no comparison of scores tells.
+    """
     if table.decisions is not None:
         return table.decisions[index]
+    if table.link is not None and table.link.kind == "mean":
+        raise GoalError(
+            f"the classes of {table.name} are told by a mean of probabilities, which is no comparison of scores",
+            hint="Ask `mace.explain` for its class; or use one of its members, or ensemble=False.",
+        )
     return class_decision(table.rule, table.outputs, index)
 
 

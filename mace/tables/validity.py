@@ -200,6 +200,7 @@ def _decides(table: Ensemble | Network) -> str:
         fits = {"value": classes == 0, **dict.fromkeys(ONE_SCORE, outputs == 1 and classes in (0, 2))}
         # A product of two models has scores and no classes: its rule says how they round.
         fits |= dict.fromkeys(("argmax", "softmax"), classes in (0, outputs))
+        fits["value"] |= table.link is not None and table.link.kind == "mean" and classes == 2
         fault = _one_of("rule", table.rule, get_args(Rule))
         if fault or fits[table.rule] or not classes:
             return fault
@@ -234,6 +235,10 @@ def _linked(link: Link | None, outputs: int, classes: int) -> str:
         return f"its {link.kind!r} does not go with {classes} classes"
     if link is not None and link.kind == "softmax" and not classes == outputs > 1:
         return f"its softmax of {outputs} scores does not go with {classes} classes"
+    if link is not None and link.kind == "mean":
+        if len(link.parts) != outputs or any(part.kind not in ("logistic", "steps", "odds") for part in link.parts):
+            return f"its mean of {len(link.parts)} probabilities does not go with {outputs} scores"
+        return next((fault for part in link.parts if (fault := _linked(part, outputs, classes))), "")
     while link is not None:
         numbers = [link.slope, link.shift, *(x for knot in link.knots for x in knot)]
         if not all(math.isfinite(x) for x in numbers) or not 0 <= link.score < outputs:

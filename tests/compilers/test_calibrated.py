@@ -294,7 +294,7 @@ def test_what_is_not_supported_says_what_to_do() -> None:
         warnings.simplefilter("ignore")
         three = np.digitize(X.a, [4, 8])
         wrong = [
-            (CalibratedClassifierCV(LinearSVC(), cv=3).fit(X, Y), r"averages 3 calibrated models.*ensemble=False"),
+            (CalibratedClassifierCV(make_pipeline(StandardScaler(), LinearSVC()), cv=3).fit(X, Y), "a pipeline"),
             (calibrated(LinearSVC(), "sigmoid", X, three), "has 3 classes.*without its calibration"),
             (calibrated(GaussianNB(), "sigmoid", X, Y), "GaussianNB"),
             (

@@ -1,0 +1,252 @@
+"""A mean of probabilities: the pieces of scores that make its goal tight where the nearest point lies.
+
+In:  a question about a model that says a mean (`mace.problem.goal_means`), and a way to ask an oracle and the model.
+Out: the same question with a goal of smaller pieces, and the nearest point with the goal that was met on the way.
+How: branch and bound over boxes of scores. The nearest point of the best piece, with its half-space, is asked of the
+deployed model; where that refuses it, the piece is split at its scores, along the member whose line is farthest above
+what the member says there. Pieces that are no nearer than the best point known stay as they are.
+Promise: the pieces hold together all scores that the model can have nearer than the best point, so that up to there
+the goal encloses the same as before; farther away no answer claims anything.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.errors import NowhereError
+from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
+from mace.problem.goals import Classes, Probability
+from mace.problem.question import Question
+from mace.solve.choice import choose
+from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
+from mace.solve.ensembles.reached import sums_within
+from mace.solve.protocol import Gap, Limits
+from mace.space.axes import GridAxis, Point
+from mace.tables.decide import mean_at
+from mace.tables.means import probability
+from mace.tables.table import Ensemble, Floats, Link, Network
+
+MOST_PIECES = 1000
+MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
+TIME = 0.5  # of the time allowed, for the pieces
+NO_CERTIFICATE = "no certificate: it rests on one proof for each of {} pieces of the goal"
+_TIGHT = 1e-7  # lines that are no farther above a member are not brought nearer
+_INNER = 1e-6  # by how much more than asked a point of a network shall have, so that its pieces need not end in it
+
+
+class Refined(NamedTuple):
+    """The question with its pieces, the best point known, and the distance below which every piece was refuted.
+
+    pieces: how many there are.
+    """
+
+    question: Question
+    best: Point | None
+    lower: Fraction
+    pieces: int
+
+    def bracket(self, gap: Gap) -> Bracket | None:
+        """What the pieces prove by themselves, where there are too many for one proof and they leave nothing open."""
+        if self.best is None or self.pieces <= MOST_TOGETHER:
+            return None
+        found = Bracket(self.lower, self.question.distance_of(self.best), self.best)
+        conclude(found, gap)
+        return found
+
+
+class Asks(NamedTuple):
+    """How pieces are asked about. confirm: whether the deployed model has the goal at a point; oracle: by its name."""
+
+    confirm: Callable[[Point], bool]
+    oracle: str
+    gap: Gap
+    limits: Limits
+
+
+def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Point | None) -> Refined:
+    """See the module's docstring.
+
+    table: the model's own, of which the question's has more scores.
+    """
+    wanted = question.goal.wanted
+    if not isinstance(wanted, Probability) and not (isinstance(wanted, Classes) and len(wanted.labels) == 1):
+        return Refined(question, best, Fraction(0), 1)
+    conditions = conditions_of(wanted, table.classes)
+    search = _Pieces(question, table, conditions, asks, best)
+    search.run()
+    try:
+        decision, wide = covered(table, conditions, search.pieces, str(wanted), search.ball)
+    except NowhereError:  # nothing nearer than the best point has the goal, which lies at the very end of a piece
+        return Refined(question, search.best, search.lower, 1)
+    goal = replace(question.goal, decision=decision)
+    return Refined(replace(question, goal=goal, model=wide), search.best, search.lower, len(decision))
+
+
+class _Pieces:
+    """The search: open pieces by the bound of what they were cut from, and closed ones."""
+
+    def __init__(
+        self,
+        question: Question,
+        table: Ensemble | Network,
+        conditions: tuple[Condition, ...],
+        asks: Asks,
+        best: Point | None,
+    ) -> None:
+        self.question, self.table, self.asks, self.best = question, table, asks, best
+        assert table.link is not None
+        self.link = table.link
+        self.wanted = conditions
+        inner = _INNER if isinstance(table, Network) else 0.0
+        self.conditions = tuple(one._replace(bound=one.bound + inner) for one in conditions)
+        self.limits = replace(asks.limits, deadline=asks.limits.deadline.share(TIME))
+        if best is not None:
+            self.best = pull_back(question, best, self._surely, self.limits.deadline)
+            if not asks.confirm(self.best):
+                self.best = best
+        self.ball = self._ball()
+        self.open: list[tuple[Fraction, int, Piece]] = [(Fraction(0), 0, self.ball)]
+        self.closed: list[Piece] = []
+        self.least: Fraction | None = None  # distance of points that were refused where no line could come nearer
+
+    @property
+    def lower(self) -> Fraction:
+        """No point with the goal is nearer than this."""
+        bounds = [bound for bound, _, _ in self.open] + ([] if self.least is None else [self.least])
+        bounds += [] if self.best is None else [self.question.distance_of(self.best)]
+        return min(bounds, default=Fraction(0))
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All pieces, within what can be reached nearer than the best point."""
+        found = [self._inside(piece) for piece in (*self.closed, *(piece for _, _, piece in self.open))]
+        return [piece for piece in found if piece is not None]
+
+    def run(self) -> None:
+        """Split pieces until none is nearer than the best point, or there are too many."""
+        made = 1
+        # Invariant: no point with the goal whose scores lie in an open piece is nearer than its bound.
+        while self.open and made < MOST_PIECES and not self.limits.deadline.over:
+            bound, _, piece = self.open[0]
+            if self.best is not None and bound >= self.question.distance_of(self.best):
+                return
+            heapq.heappop(self.open)
+            inside = self._inside(piece)
+            found = None if inside is None else self._nearest(inside)
+            if found is not None and found.why:  # a limit was reached
+                heapq.heappush(self.open, (max(bound, found.lower), 0, piece))
+                return
+            if found is None or found.point is None or self._taken(found.point):
+                self.closed.append(piece)
+                continue
+            split = self._split(piece, found.point)
+            if not split:
+                self.closed.append(piece)
+                self.least = found.lower if self.least is None else min(self.least, found.lower)
+            for child in split:
+                made += 1
+                heapq.heappush(self.open, (max(bound, found.lower), made, child))
+
+    def _ball(self) -> Piece:
+        """The scores that the model can have nearer than the best point known."""
+        whole = whole_of(self.table)
+        if isinstance(self.table, Network):
+            low, high = _reached(self.question, self.table)
+        elif self.best is None:
+            return whole
+        else:
+            radius = self.question.distance_of(self.best)
+            low, high = sums_within(self.question, radius, self.limits.deadline)
+            low, high = low[: self.table.outputs], high[: self.table.outputs]
+        far = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
+        return whole.within(low - far, high + far)
+
+    def _inside(self, piece: Piece) -> Piece | None:
+        """The part of a piece that lies in the ball; None for an empty one."""
+        found = piece.within(np.array(self.ball.low), np.array(self.ball.high))
+        return found if all(a <= b for a, b in zip(found.low, found.high, strict=True)) else None
+
+    def _nearest(self, piece: Piece) -> Bracket | None:
+        """The nearest point of a piece, as its half-space has it; None where nothing in it has the goal."""
+        try:
+            decision, wide = covered(self.table, self.conditions, [piece], self.question.goal.text, self.ball)
+        except NowhereError:
+            return None
+        asked = replace(self.question, goal=replace(self.question.goal, decision=decision), model=wide)
+        oracle, _ = choose(asked, self.asks.oracle)
+        radius = None if self.best is None else self.question.distance_of(self.best)
+
+        def accept(_: Point) -> bool:
+            return True
+
+        try:
+            if radius is None:
+                return bracket_optimum(asked, oracle, accept, gap=self.asks.gap, limits=self.limits)
+            return bracket_within(asked, oracle, accept, radius, gap=self.asks.gap, limits=self.limits)
+        finally:
+            oracle.close()
+
+    def _surely(self, point: Point) -> bool:
+        """Whether a point has the goal, beyond rounding error, by what was read of the model."""
+        mean = mean_at(self.table, self.question.row(point))
+        return all(one.sign * (mean.low if one.sign > 0 else mean.high) > one.bound for one in self.wanted)
+
+    def _taken(self, point: Point) -> bool:
+        """Whether the nearest point of a piece has the goal; then it may be the best one."""
+        mean = mean_at(self.table, self.question.row(point))
+        possible = all(one.sign * (mean.high if one.sign > 0 else mean.low) >= one.bound for one in self.wanted)
+        if not possible or not self.asks.confirm(point):
+            return False
+        if self.best is None or self.question.distance_of(point) < self.question.distance_of(self.best):
+            self.best = point
+            self.ball = self._ball()
+        return True
+
+    def _split(self, piece: Piece, point: Point) -> tuple[Piece, ...]:
+        """The two halves of a piece at the scores of its nearest point; none where no line would come nearer."""
+        scores = self.table.scores(self.question.row(point))
+        at = tuple(np.clip(scores, piece.low, piece.high).tolist())
+        gaps = [
+            max(_over(part, condition, piece, at, k) for condition in self.conditions)
+            if piece.low[k] < at[k] < piece.high[k] else 0.0
+            for k, part in enumerate(self.link.parts)
+        ]  # fmt: skip
+        worst = int(np.argmax(gaps))
+        return piece.split(worst, at[worst], at) if gaps[worst] > _TIGHT else ()
+
+
+def _over(part: Link, condition: Condition, piece: Piece, at: tuple[float, ...], k: int) -> float:
+    """How far a member's line lies above what it says at a place."""
+    line = line_above(part, condition.sign, piece, k)
+    said = condition.sign * float(probability(part, np.array([at[k]]))[0])
+    return line.slope * at[k] + line.constant - said
+
+
+def _reached(question: Question, table: Network) -> tuple[Floats, Floats]:
+    """The least and the largest scores that a network can have on the rows that a question allows."""
+    low, high = np.empty(table.columns), np.empty(table.columns)
+    for k, column in enumerate(question.columns):
+        axis = question.axes[column.feature]
+        if isinstance(axis, GridAxis):
+            ends = [column.of(column.given(axis.value(index))) for index in (axis.lower, axis.upper)]
+        else:
+            ends = [column.at(axis, level) for level in axis.levels()]
+        low[k], high[k] = min(ends), max(ends)
+    for layer in table.layers:
+        low, high = _through(layer.weights, low, high) + layer.bias
+        if layer.activation == "relu":
+            low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    far = 1e-6 * (1.0 + np.abs(low) + np.abs(high))
+    return low - far, high + far
+
+
+def _through(weights: Floats, low: Floats, high: Floats) -> Floats:
+    """The least and the largest sums, shape (2, outputs), of a layer over a box."""
+    positive, negative = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+    return np.stack([low @ positive + high @ negative, high @ positive + low @ negative])

@@ -1,0 +1,291 @@
+"""Goals of a mean of probabilities as comparisons of scores: boxes of scores, and a half-space in each.
+
+In:  a table whose probability is a mean (`mace.tables.means`), what the mean shall be at least or at most, and pieces,
+     boxes of scores that hold together all that the model can say.
+Out: `covered`, the table with one more score for each piece, and the comparisons: some piece, and its half-space.
+Promise: every row whose library's mean meets the conditions satisfies the comparisons. They reach beyond it, so a
+witness counts only after the deployed model itself said so; the smaller the pieces, the less.
+How: over an interval each part lies below a line, that of its least concave majorant at a place of interest. The sum
+of the lines is at least what the sum of the parts must be.
+Source: McCormick 1976, Computability of global solutions to factorable nonconvex programs (I): the concave envelopes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.base.exact import UNIT_ROUNDOFF, first_float
+from mace.errors import GoalError, NowhereError
+from mace.problem.goal_softmax import Covered, with_scores
+from mace.problem.goals import Classes, Probability
+from mace.tables.margins import compare_slack
+from mace.tables.means import doubt, probability
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Network, Table
+
+_FARTHEST = 1e300
+_FEW, _MANY = 513, 16385  # places at which a part is looked at
+_BENT = 0.0963  # no second derivative of 1 / (1 + exp(-s)) is larger
+_UNIT = float(UNIT_ROUNDOFF)
+
+
+class Condition(NamedTuple):
+    """sign * mean >= bound, for a sign of 1 or -1."""
+
+    sign: float
+    bound: float
+
+
+class Piece(NamedTuple):
+    """A box of scores, shape (scores,) each, and the place in it where its half-space shall be tight."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    at: tuple[float, ...]
+
+    def split(self, score: int, place: float, at: tuple[float, ...]) -> tuple[Piece, Piece]:
+        """The two parts up to a place, and from it on."""
+        below = (*self.high[:score], place, *self.high[score + 1 :])
+        above = (*self.low[:score], place, *self.low[score + 1 :])
+        return Piece(self.low, below, at), Piece(above, self.high, at)
+
+    def within(self, low: Floats, high: Floats) -> Piece:
+        """The part of it that lies between scores, shape (scores,) each; empty where an end lies below the other."""
+        least, most = np.maximum(self.low, low), np.minimum(self.high, high)
+        at = np.minimum(np.maximum(self.at, least), most)
+        return Piece(tuple(least.tolist()), tuple(most.tolist()), tuple(at.tolist()))
+
+
+class Line(NamedTuple):
+    """No less than a part over an interval: slope * score + constant."""
+
+    slope: float
+    constant: float
+
+
+def is_mean(table: Table) -> bool:
+    """Whether what a model says is a mean of probabilities."""
+    return isinstance(table, (Ensemble, Network)) and table.link is not None and table.link.kind == "mean"
+
+
+def conditions_of(goal: Classes | Probability, classes: Sequence[Label]) -> tuple[Condition, ...]:
+    """A goal about two classes as conditions on the probability of the second.
+
+    Raises GoalError for a probability that every input has.
+    """
+    if isinstance(goal, Classes):
+        (label,) = goal.labels
+        return (Condition(1.0, 0.5) if label == classes[1] else Condition(-1.0, -0.5),)
+    low, high = goal.between.low, goal.between.high
+    found = []
+    if low is not None and low > 0:
+        found.append(Condition(1.0, low) if goal.label == classes[1] else Condition(-1.0, low - 1.0))
+    if high is not None and high < 1:
+        found.append(Condition(-1.0, -high) if goal.label == classes[1] else Condition(1.0, 1.0 - high))
+    if not found:
+        raise GoalError(f"every input has the goal `{goal}`")
+    return tuple(found)
+
+
+def covered(
+    table: Ensemble | Network,
+    conditions: Sequence[Condition],
+    pieces: Sequence[Piece] | None,
+    goal: str,
+    whole: Piece | None = None,
+) -> Covered:
+    """The conditions as comparisons: those of some piece.
+
+    pieces: None for what is known of the table alone.
+    whole:  what holds all scores, whose ends nobody has to ask about; None for what is known of the table alone.
+    Raises NowhereError where no piece meets them.
+    """
+    link = table.link
+    assert link is not None
+    whole = whole or whole_of(table)
+    if pieces is None:
+        pieces = _first(link, conditions[0], whole) if isinstance(table, Network) else (whole,)
+    parts: list[list[Compare]] = []
+    rows: list[Floats] = []
+    constants: list[float] = []
+    for piece in pieces:
+        made = _of_piece(link, conditions, piece, whole)
+        if made is None:
+            continue
+        part, lines = made
+        for weights, constant in lines:
+            part.append(Compare(table.outputs + len(rows), None, 0.0))
+            rows.append(weights)
+            constants.append(constant)
+        parts.append(part)
+    if not parts:
+        raise NowhereError(f"no input has the goal `{goal}`: the members never agree on it")
+    decision: Decision = tuple(map(tuple, parts))
+    any_: Decision = ((),)
+    wide = replace(table, decisions=(any_, any_), link=None)
+    if rows:
+        wide = with_scores(table, np.array(rows).T, np.array(constants), (any_, any_))
+    return Covered(decision, wide)
+
+
+def whole_of(table: Ensemble | Network) -> Piece:
+    """All scores that a table can have; without end for a network, which is not asked for its inputs."""
+    assert table.link is not None
+    count = table.outputs
+    low, high = np.full(count, -math.inf), np.full(count, math.inf)
+    if isinstance(table, Ensemble):
+        slack = [float(max(compare_slack(table, Compare(k, None)))) for k in range(count)]
+        leaves = [tree.value[tree.column < 0] for tree in table.trees]
+        low = table.start + sum(values.min(axis=0) for values in leaves)
+        high = table.start + sum(values.max(axis=0) for values in leaves)
+        far = np.array(slack) * 2 + 1e-9 * (1 + np.abs(low) + np.abs(high))
+        low, high = (low - far) / table.divide, (high + far) / table.divide
+    at = tuple(_middle(part, float(a), float(b)) for part, a, b in zip(table.link.parts, low, high, strict=True))
+    return Piece(tuple(low.tolist()), tuple(high.tolist()), at)
+
+
+def _middle(part: Link, low: float, high: float) -> float:
+    """Where a part crosses 1/2, or the end that is nearest to it."""
+    rising = _rising(part)
+    turn = _turn(part, Condition(1.0 if rising else -1.0, 0.5 if rising else -0.5))
+    return min(max(turn, low), high) if math.isfinite(turn) else min(max(0.0, low), high)
+
+
+def _rising(part: Link) -> bool:
+    ends = probability(part, np.array([-_FARTHEST, _FARTHEST]))
+    return bool(ends[1] >= ends[0])
+
+
+def _turn(part: Link, condition: Condition) -> float:
+    """The least score of a part that meets a condition by itself, or, of a falling one, the largest; infinite where all
+    or none do."""
+    up = _rising(part) == (condition.sign > 0)
+
+    def holds(score: float) -> bool:
+        return bool(condition.sign * probability(part, np.array([score]))[0] >= condition.bound)
+
+    inner, outer = (_FARTHEST, -_FARTHEST) if up else (-_FARTHEST, _FARTHEST)
+    if not holds(inner) or holds(outer):
+        return -outer if not holds(inner) else outer * math.inf
+    if up:
+        return first_float(holds, outer, inner)
+    return math.nextafter(first_float(lambda score: not holds(score), inner, outer), -math.inf)
+
+
+def _first(link: Link, condition: Condition, whole: Piece) -> list[Piece]:
+    """Pieces without ends: where a mean meets a condition, so does one of its parts."""
+    found = []
+    wider = condition._replace(bound=condition.bound - 2 * doubt(link))
+    for part in link.parts:
+        turn, k = _turn(part, wider), part.score
+        turn += (-1 if _rising(part) == (condition.sign > 0) else 1) * 1e-12 * abs(turn) if math.isfinite(turn) else 0.0
+        below, above = whole.split(k, turn, whole.at)
+        found.append(above if _rising(part) == (condition.sign > 0) else below)
+    return found
+
+
+class _Half(NamedTuple):
+    """A half-space: weights @ scores + constant >= 0, the magnitudes of the weights adding up to 1."""
+
+    weights: Floats
+    constant: float
+
+
+def _of_piece(
+    link: Link, conditions: Sequence[Condition], piece: Piece, whole: Piece
+) -> tuple[list[Compare], list[_Half]] | None:
+    """The box's own comparisons, and its half-spaces; None where nothing in it meets the conditions."""
+    part = []
+    for k, (low, high) in enumerate(zip(piece.low, piece.high, strict=True)):
+        part += [Compare(k, None, low)] if low > whole.low[k] else []
+        part += [Compare(None, k, -high)] if high < whole.high[k] else []
+    halves = []
+    for sign, bound in conditions:
+        lines = [line_above(one, sign, piece, k) for k, one in enumerate(link.parts)]
+        slopes = np.array([line.slope for line in lines])
+        over = sum(line.constant for line in lines) - len(lines) * (bound - doubt(link))
+        size = float(np.abs(slopes).sum())
+        if size * max(1.0, *(abs(end) for end in (*piece.low, *piece.high) if math.isfinite(end))) < 1e-9:
+            if over < -1e-6:
+                return None
+            continue
+        weights = slopes / size
+        ends = [max(abs(a), abs(b)) for a, b, w in zip(piece.low, piece.high, weights, strict=True) if w]
+        constant = over / size
+        constant += 32 * _UNIT * (abs(constant) + sum(ends))
+        halves.append(_Half(weights, constant))
+    return part, halves
+
+
+def line_above(part: Link, sign: float, piece: Piece, k: int) -> Line:
+    """A line that no value of sign * part exceeds in a piece, the lowest one at the piece's place."""
+    low, high, at = piece.low[k], piece.high[k], piece.at[k]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        ends = [low if math.isfinite(low) else -_FARTHEST, high if math.isfinite(high) else _FARTHEST]
+        return Line(0.0, float((sign * probability(part, np.array(ends))).max()))  # it is monotone
+    few = _places(part, low, high, at, _FEW)
+    values = sign * probability(part, few)
+    slope = _slope(few, values, min(max(at, low), high))
+    return Line(slope, _constant(part, sign, slope, low, high, at))
+
+
+def _constant(part: Link, sign: float, slope: float, low: float, high: float, at: float) -> float:
+    """The least constant of a line with this slope, rounded up."""
+    bend = _bend(part)
+    x = _places(part, low, high, at, _FEW if bend is not None else _MANY)
+    y = sign * probability(part, x)
+    if bend is not None:
+        found = (y - slope * x).max() + (float(np.diff(x).max(initial=0.0)) ** 2) * bend / 8
+    else:  # between two places a monotone function is no larger than at one of them
+        lines = slope * x
+        found = np.maximum(y[1:], y[:-1]) - np.minimum(lines[1:], lines[:-1])
+        found = found.max(initial=float(y[0] - lines[0]))
+    return float(found) + 1e-13 + 16 * _UNIT * abs(slope) * max(abs(low), abs(high))
+
+
+def _bend(part: Link) -> float | None:
+    """No second derivative is larger between the places that are looked at; None where that is not known."""
+    inner = part.inside
+    if part.kind == "steps" and inner is None:
+        return 0.0
+    if part.kind == "logistic" and inner is None:
+        return _BENT * part.slope**2
+    if part.kind == "logistic" and inner is not None and inner.kind == "logistic" and inner.inside is None:
+        return inner.slope**2 * _BENT * (part.slope**2 / 16 + abs(part.slope) / 4)
+    return None
+
+
+def _places(part: Link, low: float, high: float, at: float, count: int) -> Floats:
+    """Places between two scores: both, those of knots, and many between; rising."""
+    own = [np.linspace(low, high, count), np.array([at])]
+    if part.kind == "steps":
+        knots = np.array([x for x, _ in part.knots])
+        if part.inside is not None:
+            inner = knots[(knots > 0) & (knots < 1)]
+            knots = (np.log(inner) - np.log1p(-inner) - part.inside.shift) / part.inside.slope
+        own.append(knots)
+    found = np.unique(np.concatenate(own))
+    return found[(found >= low) & (found <= high)]
+
+
+def _slope(x: Floats, y: Floats, at: float) -> float:
+    """The slope, at a place, of the least concave function above points."""
+    left, right = x <= at, x >= at
+    # Invariant: the line through two points on either side of the place, such that no point lies above it.
+    a, b = int(np.flatnonzero(left)[-1]), int(np.flatnonzero(right)[0])
+    if a == b:
+        a, b = max(a - 1, 0), min(b + 1, len(x) - 1)
+    for _ in range(4 * len(x)):
+        if x[a] == x[b]:
+            return 0.0
+        slope = (y[b] - y[a]) / (x[b] - x[a])
+        over = y - (y[a] + slope * (x - x[a]))
+        worst = int(over.argmax())
+        if over[worst] <= 1e-12 or worst in (a, b):
+            return float(slope)
+        a, b = (worst, b) if x[worst] <= at else (a, worst)
+    return float(slope)

@@ -1,0 +1,185 @@
+"""Means of calibrated members: what is read of them, the pieces that enclose a goal, and the nearest points."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mace
+from mace.compilers import read
+from mace.errors import GoalError, ModelError
+from mace.explain.averaged import MOST_TOGETHER
+from mace.problem.goal_decision import lower
+from mace.problem.goal_means import conditions_of, covered, line_above, whole_of
+from mace.problem.goals import Between, Classes, Margin, Probability
+from mace.tables import leaves
+from mace.tables.decide import class_of, decides
+from mace.tables.means import around, probability
+from mace.tables.table import Compare, Ensemble, Link, Network, decided, decision_of
+from mace.tables.validity import validate
+
+METHODS = ("sigmoid", "isotonic", "temperature")
+MEMBERS = (
+    GradientBoostingClassifier(n_estimators=6, random_state=0),
+    RandomForestClassifier(5, max_depth=4, random_state=0),
+    HistGradientBoostingClassifier(max_iter=6),
+    LogisticRegression(),
+    MLPClassifier((3,), max_iter=60, random_state=0),
+)
+SPACE = mace.Space(
+    [mace.Feature(name, "integer", lower=0, upper=top) for name, top in zip("abc", (11, 8, 4), strict=True)]
+)
+WHOLE = pd.DataFrame(list(itertools.product(range(12), range(9), range(5))), columns=list("abc"))
+
+
+def sample() -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(3)
+    X = WHOLE.iloc[rng.integers(0, len(WHOLE), 160)].reset_index(drop=True)
+    return X, np.where(2 * X.a + X.b - X.c + rng.normal(0, 3, len(X)) > 14, "good", "bad")
+
+
+X, Y = sample()
+
+
+def fitted(base: Any, method: str, cv: int = 3) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CalibratedClassifierCV(base, method=method, cv=cv).fit(X, Y)
+
+
+def name_of(value: object) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def scores(table: Any, rows: Any) -> Any:
+    return leaves.scores(table, rows) if isinstance(table, Ensemble) else table.scores(rows)
+
+
+def encloses(model: Any, label: str, parts: int) -> float:
+    """The share of rows that the pieces of a goal hold and the model denies; every row that it grants is among them."""
+    table = read(model)
+    assert isinstance(table, (Ensemble, Network))
+    rows = WHOLE.to_numpy(dtype=np.float64)
+    pieces = None
+    if parts and isinstance(table, Ensemble):
+        pieces = [whole_of(table)]
+        for score in range(parts):
+            place = pieces[0].at[score]
+            pieces = [half for piece in pieces for half in piece.split(score, place, piece.at)]
+    decision, wide = covered(table, conditions_of(Classes(frozenset([label])), table.classes), pieces, label)
+    held = np.array([decided(decision, row) for row in scores(wide, rows)])
+    granted = model.predict(WHOLE) == label
+    assert not (granted & ~held).any()
+    return float((held & ~granted).mean())
+
+
+def test_smaller_pieces_enclose_a_goal_more_tightly() -> None:
+    model = fitted(MEMBERS[0], "sigmoid")
+    for label in ("good", "bad"):
+        assert encloses(model, label, 3) <= encloses(model, label, 0)
+
+
+def test_a_line_lies_above_what_it_bounds_and_touches_it_near_its_place() -> None:
+    steps = Link("steps", knots=((-1.0, 0.1), (0.0, 0.2), (0.01, 0.7), (2.0, 0.9)))
+    table = read(fitted(MEMBERS[0], "sigmoid"))
+    assert isinstance(table, Ensemble)
+    for part, sign in itertools.product(
+        (steps, Link("logistic", 2.0, 0.3), replace(steps, inside=Link("logistic")), Link("odds", 1.5)), (1.0, -1.0)
+    ):
+        low, high = (0.01, 0.99) if part.kind == "odds" else (-3.0, 2.5)
+        piece = whole_of(table)._replace(low=(low,), high=(high,), at=(0.3,))
+        line = line_above(part, sign, piece, 0)
+        x = np.linspace(low, high, 4001)
+        over = line.slope * x + line.constant - sign * probability(part, x)
+        assert over.min() >= 0
+        assert over.min() < 2e-3
+
+
+def test_what_a_mean_decides_is_no_comparison_of_scores_and_says_so() -> None:
+    table = read(fitted(LogisticRegression(), "sigmoid"))
+    assert isinstance(table, Network)
+    with pytest.raises(GoalError, match="a mean of probabilities"):
+        decision_of(table, 1)
+    with pytest.raises(GoalError, match="compares no scores"):
+        lower(Margin("good", 0.5, in_score=True), table)
+    assert table.link is not None
+    with pytest.raises(ModelError, match="its mean of 2 probabilities"):
+        validate(replace(table, link=replace(table.link, parts=table.link.parts[:2])))
+    row = np.zeros(3)
+    low, high = around(table.link, table.scores(row)[None, :], np.full(3, 1e-9))
+    assert low[0] < high[0] < low[0] + 1e-6
+    assert class_of(table, row) == int(low[0] > 0.5)
+    far = Compare(0, None, 1e6)
+    assert decides(table, ((far,),), row) is False
+
+
+def test_members_that_are_pipelines_or_have_no_table_are_named() -> None:
+    with pytest.raises(ModelError, match="a pipeline"):
+        read(fitted(make_pipeline(StandardScaler(), LogisticRegression()), "sigmoid"))
+    with pytest.raises(ModelError, match="GaussianNB"):
+        read(fitted(GaussianNB(), "sigmoid"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("base", MEMBERS, ids=name_of)
+def test_a_mean_is_read_within_its_margin_and_its_goals_are_enclosed(base: Any, method: str) -> None:
+    model = fitted(base, method)
+    table = read(model)
+    assert isinstance(table, (Ensemble, Network))
+    assert table.link is not None
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-2, 14, (1000, 3))
+    said = model.predict_proba(pd.DataFrame(rows, columns=list("abc")))[:, 1]
+    low, high = around(table.link, scores(table, rows), np.full(table.outputs, 1e-9))
+    assert ((low <= said) & (said <= high)).all()
+    for label in ("good", "bad"):
+        encloses(model, label, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("base", "method"),
+    list(zip(MEMBERS, ("sigmoid", "isotonic", "sigmoid", "isotonic", "sigmoid"), strict=True)),
+    ids=name_of,
+)
+def test_the_nearest_of_all_points_is_found_and_proved(base: Any, method: str) -> None:
+    model = fitted(base, method)
+    explainer = mace.Explainer(model, SPACE, distance="l1")
+    decided_ = model.predict(WHOLE)
+    p = model.predict_proba(WHOLE)[:, 1]
+    row = X.iloc[0]
+    away = [sum(Fraction(abs(int(x)), top) for x, top in zip(change, (11, 8, 4), strict=True)) / 3
+            for change in (WHOLE - row).to_numpy()]  # fmt: skip
+    goals = [
+        ("good", decided_ == "good"),
+        ("bad", decided_ == "bad"),
+        ("p(good) >= 0.7", p >= 0.7),
+        ("p(good) <= 0.4", p <= 0.4),
+    ]
+    for goal, reached in goals:
+        answer = explainer.explain(row, goal=goal)
+        assert answer.status == "optimal", (goal, answer.why)
+        assert answer.exact_distance == min(itertools.compress(away, reached))
+        if answer.question is not None and len(answer.question.goal.decision) <= MOST_TOGETHER:
+            assert answer.exact_distance == 0 or answer.certificate.check().accepted
+
+
+def test_a_probability_that_every_input_has_is_no_goal() -> None:
+    assert conditions_of(Probability("good", Between(0.2, 0.8)), ("bad", "good")) == ((1.0, 0.2), (-1.0, -0.8))
+    with pytest.raises(GoalError, match="every input"):
+        conditions_of(Probability("good", Between(0.0, 1.0)), ("bad", "good"))

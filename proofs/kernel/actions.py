@@ -65,11 +65,13 @@ class Line(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Where an action leads, and bounds of its cost; `sure`: the action can be taken for certain."""
+    """Where an action leads, and the least of its cost.
+
+    `sure`: nothing about it is unknown, so that of a single state and single values it can be taken, at just this cost.
+    """
 
     box: list[Span]
     low: Fraction
-    high: Fraction | None
     sure: bool
 
 
@@ -129,13 +131,13 @@ class Action:
             parts = [integer(part, 0, len(self.lines) - 1, f"{where}: line") for part in rest]
             kinds = [self.kinds[part] for part in parts]
             if name == "if":
-                fits = len(parts) == 3 and kinds[0] == TRUTH and kinds[1] == kinds[2]
-                need(fits, f"{where}: if takes a condition and two of one kind")
+                chosen = len(parts) == 3 and kinds[0] == TRUTH and kinds[1] == kinds[2]
+                need(chosen, f"{where}: if takes a condition and two of one kind")
                 self.add(Line(name, None, parts), kinds[1])
                 continue
             need(name in LINES, f"{where}: unknown operator {name[:20]!a}")
             most, takes, gives, _ = LINES[name]
-            fits = len(parts) == most if most is not None else bool(parts or takes == TRUTH)
+            fits: Any = len(parts) == most if most is not None else parts or takes == TRUTH
             need(fits and set(kinds) <= {takes}, f"{where}: {name} takes other parts")
             self.add(Line(name, None, parts), gives)
 
@@ -166,7 +168,7 @@ class Action:
                     value = None if LINES[name].gives == NUMBER else (True, True)
                 else:
                     value = LINES[name].on(held, None)
-            if value is not None and type(value[0]) is not bool:
+            if value is not None:
                 long = max(number.bit_length() for end in value[:2] for number in (end.numerator, end.denominator))
                 need(long <= LONGEST, "a number of the world grows too long")
             values.append(value)
@@ -199,16 +201,14 @@ class Action:
         if not all(yes for _, yes in held):
             return None
         effort, shares = values[self.cost], [[values[k] for k in group] for group in self.factors]
-        known = effort is not None and all(value is not None for group in shares for value in group)
-        sure = known and not any(no for no, _ in held) and all(values[line] is not None for _, line in self.change)
-        if not known:
-            return Taken(after, ZERO, None, sure=False)
+        if effort is None or any(value is None for group in shares for value in group):
+            return Taken(after, ZERO, sure=False)
         low, high = ([sum(v[end] for v in group) / len(group) for group in shares] for end in (0, 1))
         least, most = (sum(part) / len(part) if part else ONE for part in (low, high))
         if effort[1] < 0 or most < 0 or least > 1:
             return None
-        sure = sure and effort[0] >= 0 and least >= 0 and most <= 1
-        return Taken(after, max(effort[0], ZERO) * max(least, ZERO), effort[1] * most, sure)
+        sure = not any(no for no, _ in held) and all(values[line] is not None for _, line in self.change)
+        return Taken(after, max(effort[0], ZERO) * max(least, ZERO), sure)
 
 
 def nearest(axis: Axis, value: Fraction) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import gcd
+from functools import reduce
+from itertools import chain
+from operator import or_
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import Span, empty, meet
-from mace.proofs.kernel.fields import anything, count, float_0, integer, one_of, read, truth
+from mace.proofs.kernel.fields import anything, count, float_0, index, integer, one_of, read, truth
 from mace.proofs.kernel.floats import (
     BEYOND,
     DIGITS,
@@ -16,6 +18,7 @@ from mace.proofs.kernel.floats import (
     ONE,
     SMALLEST,
     UNIT,
+    Refused,
     floating,
     gamma,
     need,
@@ -53,7 +56,10 @@ class Ensemble:
         self.kind = found.kind
         self.rule, self.cast, self.strict, self.dtype = found.rule, found.cast, found.test == "<", found.dtype
         self.ordered, self.error, self.divide = found.ordered, found.error, found.divide
-        self.start = self._stored(found.start)
+        try:
+            self.start = self._stored(found.start)
+        except Refused as error:
+            raise Refused(f"statement: model: start: {error}") from None
         self.outputs = len(self.start)
         self.tests: dict[Test, int] = {}
         self.trees = [self._tree(tree, f"statement: model: tree {t}") for t, tree in enumerate(found.trees)]
@@ -61,36 +67,48 @@ class Ensemble:
 
     def _stored(self, values: Iterable[int]) -> tuple[int, ...]:
         """Floats as the library adds them: rounded to its dtype."""
-        stored = tuple(values) if self.dtype == "float64" else tuple(to_float(x, self.dtype) for x in values)
-        need(all(abs(x) < INFINITE for x in stored), "statement: model: a value overflows")
+        if self.dtype == "float64":
+            return tuple(values)
+        stored = tuple(to_float(x, self.dtype) for x in values)
+        need(all(abs(x) < INFINITE for x in stored), "a value overflows")
         return stored
 
     def _tree(self, data: Any, where: str) -> Tree:
         size = len(data.column)
         need(all(len(entries) == size for entries in vars(data).values()), f"{where}: expected {size} entries")
-        test, value, parents = [-1] * size, {}, bytearray(size)
-        for n, (c, threshold, left, right, values) in enumerate(
-            zip(data.column, data.threshold, data.left, data.right, data.value, strict=True)
-        ):
-            if c == -1:
-                none = (threshold, left, right)
-                need(none == (0, 0, 0) and bool not in map(type, none), f"{where}: node {n}: a leaf tests nothing")
-                value[n] = self._stored(read(values, (floating,) * self.outputs, where))
-                continue
-            need(values is None, f"{where}: node {n}: only a leaf has values")
-            if type(threshold) is list:
-                threshold = frozenset(ONE * integer(k, None, None, where) for k in threshold)
-            else:
-                threshold = floating(threshold, f"{where}: node {n}")
-            need(type(c) is int and c >= 0, f"{where}: node {n}: no column {c!a}")
-            test[n] = self.tests.setdefault((c, threshold), len(self.tests))
-            for child in (left, right):
-                # A child after its parent, with no other: so every walk ends, and none is longer than the tree.
-                need(type(child) is int and n < child < size, f"{where}: node {n}: its child must come after it")
-                need(not parents[child], f"{where}: node {child} has two parents")
-                parents[child] = 1
-        need(parents.count(1) == size - 1, f"{where}: not every node is reached")
+        test, value, children = [-1] * size, {}, []
+        nodes = zip(data.column, data.threshold, data.left, data.right, data.value, strict=True)
+        for n, (column, threshold, left, right, values) in enumerate(nodes):
+            try:
+                if column == -1:
+                    value[n] = self._leaf((threshold, left, right), values)
+                    continue
+                need(values is None, "only a leaf has values")
+                test[n] = self._test(column, threshold)
+                fits = type(left) is int and type(right) is int and n < left and n < right
+                need(fits, "its children must come after it")
+            except Refused as error:
+                raise Refused(f"{where}: node {n}: {error}") from None
+            children += [left, right]
+        # Each child comes after its parent, and has no other: so every walk ends, and none is longer than the tree.
+        need([0, *sorted(children)] == [*range(size)], f"{where}: a node has no parent, or two")
         return Tree(test, data.left, data.right, value)
+
+    def _leaf(self, none: tuple[Any, ...], values: Any) -> tuple[int, ...]:
+        """The values of a leaf."""
+        need(none == (0, 0, 0) and bool not in map(type, none), "a leaf tests nothing")
+        need(type(values) is list and len(values) == self.outputs, "expected a value for each score")
+        return self._stored([floating(x, "value") for x in values])
+
+    def _test(self, column: Any, threshold: Any) -> int:
+        """The number of a test."""
+        if type(column) is not int or column < 0:
+            raise Refused(f"no column {column!a}")
+        if type(threshold) is list:
+            threshold = frozenset(ONE * index(k, "threshold") for k in threshold)
+        else:
+            threshold = floating(threshold, "threshold")
+        return self.tests.setdefault((column, threshold), len(self.tests))
 
     def passes(self, number: int, threshold: Any) -> bool:
         """Whether a float goes left."""
@@ -116,11 +134,12 @@ class Ensemble:
         power of two and nothing underflows.
         """
         sides = compare.sides
-        size, grain = sum(abs(self.start[s]) for s in sides), gcd(*(self.start[s] for s in sides))
+        size, bits = sum(abs(self.start[s]) for s in sides), reduce(or_, (self.start[s] for s in sides))
         for tree in self.trees:
-            size += max(sum(abs(v[s]) for s in sides) for v in tree.value.values())
-            grain = gcd(grain, *(v[s] for v in tree.value.values() for s in sides))
-        grain &= -grain  # the largest power of two that divides every value
+            parts = [[v[s] for v in tree.value.values()] for s in sides]
+            size += max(map(sum, zip(*(map(abs, part) for part in parts), strict=True)))
+            bits = reduce(or_, chain(*parts), bits)
+        grain = bits & -bits  # the largest power of two that divides every value
         terms = len(self.trees) + any(self.start[s] for s in sides)
         need(size * (1 + gamma(terms + 1, self.dtype)) < BEYOND[self.dtype] // 2, "statement: model: sums may overflow")
         exact = size <= grain << DIGITS[self.dtype]
@@ -226,36 +245,41 @@ class Reach:
     def reached(self, tree: Tree, root: Any) -> dict[int, tuple[int, Sides]]:
         """The leaves that the root reaches: node -> its bit, and where its path narrows the axes."""
         found: dict[int, tuple[int, Sides]] = {}
-        todo: list[tuple[int, Sides]] = [(0, {})]
+        limit = self.statement.limit
+        todo: list[tuple[int, Sides, int, int]] = [(0, {}, root.total, root.largest)]
         while todo:
-            n, sides = todo.pop()
-            if self.unreached(root, sides):
+            n, sides, total, largest = todo.pop()
+            if limit is not None and total + largest >= limit:
                 continue
             if tree.test[n] < 0:
                 found[n] = (1 << len(found), sides)
                 continue
             cut = self.sides[tree.test[n]]
             if cut is None:
-                todo += [(tree.left[n], sides), (tree.right[n], sides)]
+                todo += [(tree.left[n], sides, total, largest), (tree.right[n], sides, total, largest)]
                 continue
             j, left, right = cut
+            span, axis = sides.get(j, root.box[j]), self.statement.axes[j]
             for child, side in ((tree.left[n], left), (tree.right[n], right)):
-                todo.append((child, {**sides, j: meet(sides.get(j, root.box[j]), side)}))
+                inside = meet(span, side)
+                if inside == span:
+                    todo.append((child, sides, total, largest))
+                elif not empty(inside):
+                    old, new = axis.cost(span), axis.cost(inside)
+                    todo.append((child, {**sides, j: inside}, total + new[0] - old[0], max(largest, new[1])))
         return found
 
     def unreached(self, state: Any, sides: Sides) -> bool:
         """Whether no point of a state's box, nearer than the claim, lies in these sides."""
-        total, largest = state.total, state.largest
+        total, largest, box, axes = state.total, state.largest, state.box, self.statement.axes
         for j, side in sides.items():
-            span = state.box[j]
+            span = box[j]
             inside = meet(span, side)
-            if empty(inside):
-                return True
             if inside != span:
-                axis = self.statement.axes[j]
-                old, new = axis.cost(span), axis.cost(inside)
-                total += new[0] - old[0]
-                largest = max(largest, new[1])
+                if empty(inside):
+                    return True
+                old, new = axes[j].cost(span), axes[j].cost(inside)
+                total, largest = total + new[0] - old[0], max(largest, new[1])
         return self.statement.limit is not None and total + largest >= self.statement.limit
 
     def top(self, k: int, t: int, alive: int) -> int:
@@ -273,11 +297,12 @@ class Reach:
         for entry in pruned:
             need(type(entry) is list and entry, "expected a list of a tree and leaves")
             t = integer(entry[0], 0, len(self.leaves) - 1, "tree")
-            alive = child.alive[t]
+            alive, leaves = child.alive[t], self.leaves[t]
             for n in entry[1:]:
-                need(type(n) is int and n in self.leaves[t], "the root does not reach this leaf")
-                bit, sides = self.leaves[t][n]
-                need(self.unreached(state, sides), f"leaf {n} of tree {t} can be reached")
+                need(type(n) is int and n in leaves, "the root does not reach this leaf")
+                bit, sides = leaves[n]
+                if not self.unreached(state, sides):
+                    raise Refused(f"leaf {n} of tree {t} can be reached")
                 alive &= ~bit
             for k, total in enumerate(child.sums):
                 child.sums[k] = total + self.top(k, t, alive) - self.top(k, t, child.alive[t])

@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from mace.proofs.kernel.floats import floating, need, rational
+from mace.proofs.kernel.floats import Refused, floating, need, rational
 
 
 def read(data: Any, shape: Any, where: str) -> Any:
@@ -36,10 +36,10 @@ def read(data: Any, shape: Any, where: str) -> Any:
 
 def integer(data: Any, low: int | None, high: int | None, where: str) -> int:
     """An integer within limits, ends included."""
-    fits = type(data) is int and (low is None or low <= data) and (high is None or data <= high)
-    ends = (f" {word} {end}" for word, end in (("from", low), ("to", high)) if end is not None)
-    need(fits, f"{where}: expected an integer{''.join(ends)}")
-    return int(data)
+    if type(data) is not int or not ((low is None or low <= data) and (high is None or data <= high)):
+        ends = (f" {word} {end}" for word, end in (("from", low), ("to", high)) if end is not None)
+        raise Refused(f"{where}: expected an integer{''.join(ends)}")
+    return data
 
 
 def index(data: Any, where: str) -> int:
@@ -86,6 +86,19 @@ def one_of(*choices: str) -> Callable[[Any, str], str]:
         return str(data)
 
     return chosen
+
+
+def below_or(number: str, nothing: str) -> Callable[[Any, str], Fraction | None]:
+    """A claim: `{number: q}`, with q at least 0; or `{nothing: true}`, which is None."""
+
+    def claim(data: Any, where: str) -> Fraction | None:
+        found = read(data, {f"{number}?": least_0, f"{nothing}?": truth}, where)
+        q: Fraction | None
+        q, none = vars(found).values()
+        need((q is None) == (none is True) and none is not False, f"{where}: expected {number} or {nothing}")
+        return q
+
+    return claim
 
 
 def maybe(shape: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:

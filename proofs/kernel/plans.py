@@ -8,20 +8,21 @@ leaf puts nothing in its place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.proofs.kernel.actions import Action
 from mace.proofs.kernel.axes import Span, empty, meet
-from mace.proofs.kernel.fields import anything, count, index, integer, least_0, read, truth
+from mace.proofs.kernel.fields import anything, below_or, count, index, integer, read
 from mace.proofs.kernel.floats import Refused, need, rational
-from mace.proofs.kernel.proof import Check, State, close, read_model
-from mace.proofs.kernel.statement import Statement
+from mace.proofs.kernel.proof import RULES as OF_POINTS
+from mace.proofs.kernel.proof import Check, Rule, State, close, read_statement
 
 CERTIFICATE = {
-    "mace_plan": anything, "about?": anything, "statement": anything,
-    "world": {"horizon": count, "actions": [anything]}, "claim": {"cheaper_than?": least_0, "never?": truth},
-    "witness": anything, "cuts": anything, "proof": [[anything]],
+    "mace_plan": anything, "about?": anything, "statement": anything, "witness": anything, "cuts": anything,
+    "world": {"horizon": count, "actions": [anything]}, "claim": below_or("cheaper_than", "never"),
+    "proof": [[anything]],
 }  # fmt: skip
 
 
@@ -38,21 +39,20 @@ class Plans:
     def __init__(self, data: Any, fired: dict[str, int], model: Any = None) -> None:
         found = read(data, CERTIFICATE, "the certificate")
         need(found.mace_plan == 1 and type(found.mace_plan) is int, "the certificate: unknown format")
-        need(type(found.statement) is dict, "statement: expected an object")
         self.fired = fired
-        self.statement = Statement(
-            found.statement, read_model(found.statement.get("model")) if model is None else model
-        )
+        self.statement = read_statement(found.statement, model)
         need(self.statement.claim is None, "statement: claim: of ends it is that there is none anywhere")
-        self.claim: Fraction | None = found.claim.cheaper_than
-        one = (self.claim is None) == (found.claim.never is True) and found.claim.never is not False
-        need(one, "claim: expected cheaper_than or never")
+        self.claim: Fraction | None = found.claim
         axes = self.statement.axes
         self.horizon = found.world.horizon
         self.actions = [Action(data, axes, f"world: action {k}") for k, data in enumerate(found.world.actions)]
         self.start = [axis.only(axis.start) for axis in axes]
         self.check = Check(self.statement, found.cuts)
         self.cost = None if found.witness is None else self.witness(found.witness)
+
+    def apply(self, rule: Rule, state: Sequences, fields: Sequence[Any]) -> list[Sequences]:
+        """What a node puts in the place of a state, the first of them last."""
+        return [*reversed(rule.function(self, state, *fields) or ())]
 
     def reached(self, state: Sequences) -> tuple[list[Span], Fraction] | None:
         """A box that holds the states after all plans of a state, and a lower bound of their costs; None: there is no
@@ -102,8 +102,9 @@ class Plans:
     def dear(self, state: Sequences) -> None:
         """What was done costs as much as the claim, and no action costs less than nothing."""
         reached = self.reached(state)
-        need(self.claim is not None, "the claim is not about cost")
-        need(reached is None or reached[1] >= (self.claim or 0), "it may cost less than the claim")
+        if self.claim is None:
+            raise Refused("the claim is not about cost")
+        need(reached is None or reached[1] >= self.claim, "it may cost less than the claim")
 
     def never(self, state: Sequences) -> None:
         """Some action cannot be taken."""
@@ -117,7 +118,7 @@ class Plans:
             return
         root = State(reached[0], self.statement.least(reached[0]))
         self.check.model.begin(root)
-        close(self.check, root, read(list(proof), [[anything]], "end"), self.fired)
+        close(self.check, OF_POINTS, root, read(list(proof), [[anything]], "proof"), self.fired)
 
     def witness(self, data: Any) -> Fraction:
         """The cost of a plan that can be taken for certain, is not below the claim, and ends with the goal."""
@@ -130,8 +131,8 @@ class Plans:
             for one, value in zip(action.parameters, values, strict=True):
                 integer(value, one.first, one.last, "witness: parameter")
             taken = action.take(box, [(value, value) for value in values])
-            need(taken is not None and taken.sure and taken.low == taken.high, "witness: a step may not be taken")
-            assert taken is not None
+            if taken is None or not taken.sure:
+                raise Refused("witness: a step may not be taken")
             box, cost = taken.box, cost + taken.low
         self.check.has_goal([axis.ends(span)[0] for axis, span in zip(self.statement.axes, box, strict=True)])
         need(cost == found.cost, "witness: wrong cost")
@@ -139,7 +140,13 @@ class Plans:
         return cost
 
 
-RULES = {"step": 0, "split": 3, "dear": 0, "never": 0, "end": None}
+RULES = {
+    "step": Rule(None, 0, None, Plans.step),
+    "split": Rule(2, 3, None, Plans.split),
+    "dear": Rule(0, 0, None, Plans.dear),
+    "never": Rule(0, 0, None, Plans.never),
+    "end": Rule(0, None, None, Plans.end),
+}
 
 
 def verify_plan(data: Any, fired: dict[str, int], model: Any = None) -> Plans:
@@ -148,18 +155,5 @@ def verify_plan(data: Any, fired: dict[str, int], model: Any = None) -> Plans:
     Lemma: every plan against the claim is one of the sequences of an open state, at first of the root.
     """
     plans = Plans(data, fired, model)
-    todo = [Sequences((), done=False)]
-    for number, node in enumerate(data["proof"]):
-        where = f"node {number}"
-        need(todo, f"{where}: the proof is complete before it")
-        name: Any = node[0] if node else None
-        need(type(name) is str and name in RULES, f"{where}: no rule {str(name)[:20]!a}")
-        fields = RULES[name]
-        need(fields is None or len(node) - 1 == fields, f"{where}: {name} takes {fields} fields")
-        try:
-            todo += reversed(getattr(plans, name)(todo.pop(), *node[1:]) or [])
-        except Refused as error:
-            raise Refused(f"{where}: {name}: {error}") from None
-        fired[name] = fired.get(name, 0) + 1
-    need(not todo, f"node {len(data['proof'])}: the proof ends before every sequence is closed")
+    close(plans, RULES, Sequences((), done=False), data["proof"], fired)
     return plans

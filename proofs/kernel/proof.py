@@ -7,7 +7,7 @@ nothing in its place. When no state is open there is no such point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mace.proofs.kernel.axes import Span, empty, meet
@@ -26,6 +26,15 @@ CERTIFICATE = {
     "mace_certificate": anything, "about?": anything, "statement": anything, "witness": anything, "cuts": anything,
     "proof": [[anything]],
 }  # fmt: skip
+
+
+class Rule(NamedTuple):
+    """How many children a node has and how many fields follow its name (None: any number), and whose rule it is."""
+
+    children: Any
+    fields: int | None
+    owner: type | None
+    function: Callable[..., Any]
 
 
 class State:
@@ -58,6 +67,14 @@ class Check:
         self.statement = statement
         self.root = State([axis.full for axis in statement.axes], statement.least([a.full for a in statement.axes]))
         self.model = MODELS[statement.model.kind][1](statement, statement.model, cuts, self.root)
+
+    def apply(self, rule: Rule, state: State, fields: Sequence[Any]) -> list[State]:
+        """What a node puts in the place of a state, the first of them last."""
+        need(rule.owner in (None, type(self.model)), "this is not about this kind of model")
+        if state.empty:
+            return [state] * rule.children
+        result = rule.function(self if rule.owner is None else self.model, state, *fields)
+        return [result] if rule.children == 1 else [*reversed(result or ())]
 
     def narrowed(self, state: State, j: int, span: Span) -> State:
         """A state whose box has this span on an axis, a part of the old one."""
@@ -122,8 +139,10 @@ class Check:
 
         Lemma: the distance is a sum and a maximum of parts that grow with each axis's own distance from its start.
         """
-        need(self.statement.limit is not None, "the claim is not about distance")
-        need(state.total + state.largest >= (self.statement.limit or 0), "the box has points nearer than the claim")
+        limit = self.statement.limit
+        if limit is None:
+            raise Refused("the claim is not about distance")
+        need(state.total + state.largest >= limit, "the box has points nearer than the claim")
 
     def changes(self, state: State) -> None:
         """More axes than may change exclude their start."""
@@ -148,8 +167,9 @@ class Check:
         found = read(data, {"point": tuple(axis.index for axis in statement.axes), "distance": rational}, "witness")
         self.has_goal(found.point)
         need(statement.distance(found.point) == found.distance, "witness: wrong distance")
-        need(statement.claim is not None, "witness: the claim is that there is none")
-        need(found.distance >= (statement.claim or 0), "witness: it is nearer than the claim")
+        if statement.claim is None:
+            raise Refused("witness: the claim is that there is none")
+        need(found.distance >= statement.claim, "witness: it is nearer than the claim")
 
     def has_goal(self, point: Sequence[int]) -> None:
         """A point is allowed, and certainly has the goal."""
@@ -164,15 +184,6 @@ class Check:
         moved = sum(i != axis.start for axis, i in zip(statement.axes, point, strict=True))
         need(moved <= statement.most, f"witness: it changes {moved} features")
         need(statement.model.witness(statement, point), "witness: the model may not say so there")
-
-
-class Rule(NamedTuple):
-    """How many children a node has, how many fields follow its name (None: any number), and whose rule it is."""
-
-    children: int
-    fields: int | None
-    owner: type | None
-    function: Callable[..., Any]
 
 
 # To add a rule is to add its row here, its function, a heading in FORMAT.md and a lemma.
@@ -201,6 +212,12 @@ def read_model(data: Any) -> Any:
     return MODELS[kind][0](data)
 
 
+def read_statement(data: Any, model: Any = None) -> Statement:
+    """A statement; model: what `read_model` made of its model, if it was read."""
+    need(type(data) is dict, "statement: expected an object")
+    return Statement(data, read_model(data.get("model")) if model is None else model)
+
+
 def verify(data: Any, fired: dict[str, int], model: Any = None) -> Statement:
     """The statement of a certificate of format 2 whose claim holds; refuses any other.
 
@@ -208,38 +225,28 @@ def verify(data: Any, fired: dict[str, int], model: Any = None) -> Statement:
     """
     found = read(data, CERTIFICATE, "the certificate")
     need(found.mace_certificate == 2, "the certificate: unknown format")
-    need(type(found.statement) is dict, "statement: expected an object")
-    statement = Statement(found.statement, read_model(found.statement.get("model")) if model is None else model)
+    statement = read_statement(found.statement, model)
     check = Check(statement, found.cuts)
     if found.witness is not None:
         check.witness(found.witness)
-    close(check, check.root, found.proof, fired)
+    close(check, RULES, check.root, found.proof, fired)
     return statement
 
 
-def close(check: Check, root: State, proof: Sequence[Any], fired: dict[str, int]) -> None:
-    """Refuse unless a proof shows that no point of a state is against the claim."""
-    todo = [root]  # Invariant: every point of the root against the claim lies in one of these states.
+def close(check: Any, rules: Mapping[str, Rule], root: Any, proof: Sequence[Any], fired: dict[str, int]) -> None:
+    """Refuse unless a proof by some rules closes a state."""
+    todo = [root]  # Invariant: all that is in the root and against the claim lies in one of these states.
     for number, node in enumerate(proof):
-        where = f"node {number}"
-        need(todo, f"{where}: the proof is complete before it")
         name: Any = node[0] if node else None
-        need(type(name) is str and name in RULES, f"{where}: no rule {str(name)[:20]!a}")
-        children, fields, owner, function = RULES[name]
-        count = len(node) - 1
-        need(fields is None or count == fields, f"{where}: {name} takes {fields} fields, found {count}")
-        need(owner is None or owner is type(check.model), f"{where}: {name} is not about this kind of model")
-        state = todo.pop()
-        if state.empty:
-            todo += [state] * children
-        else:
-            try:
-                result = function(check if owner is None else check.model, state, *node[1:])
-            except Refused as error:
-                raise Refused(f"{where}: {name}: {error}") from None
-            if children == 1:
-                todo.append(result)
-            elif children:
-                todo += reversed(result)
+        rule = rules.get(name) if type(name) is str else None
+        if not todo:
+            raise Refused(f"node {number}: the proof is complete before it")
+        if rule is None:
+            raise Refused(f"node {number}: no rule {str(name)[:20]!a}")
+        try:
+            need(rule.fields in (None, len(node) - 1), f"takes {rule.fields} fields")
+            todo += check.apply(rule, todo.pop(), node[1:])
+        except Refused as error:
+            raise Refused(f"node {number}: {name}: {error}") from None
         fired[name] = fired.get(name, 0) + 1
-    need(not todo, f"node {len(proof)}: the proof ends before every box is closed")
+    need(not todo, f"node {len(proof)}: the proof ends before everything is closed")

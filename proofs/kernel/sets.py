@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from mace.proofs.kernel.axes import Axis, Span, empty, farthest, meet
 from mace.proofs.kernel.fields import anything, count, maybe, positive, read, truth
 from mace.proofs.kernel.floats import Refused, need, rational
-from mace.proofs.kernel.proof import read_model, verify
-from mace.proofs.kernel.statement import Statement
+from mace.proofs.kernel.proof import read_statement, verify
 
 CERTIFICATE = {
     "mace_set": anything, "about?": anything, "statement": anything, "set": anything, "witness": anything,
@@ -40,9 +39,8 @@ class Sets:
     def __init__(self, data: Any, fired: dict[str, int], model: Any = None) -> None:
         found = read(data, CERTIFICATE, "the certificate")
         need(found.mace_set == 1 and type(found.mace_set) is int, "the certificate: unknown format")
-        need(type(found.statement) is dict, "statement: expected an object")
-        self.model = read_model(found.statement.get("model")) if model is None else model
-        self.statement = Statement(found.statement, self.model)
+        self.statement = read_statement(found.statement, model)
+        self.model = self.statement.model
         self.asked = read(found.set, ASKED, "set")
         measured = self.asked.apart is None or not self.statement.forms.count
         need(measured, "set: apart: between points distances are measured without forms")

@@ -8,7 +8,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from mace.proofs.kernel.axes import Axis, Span
-from mace.proofs.kernel.fields import anything, index, integer, least_0, maybe, one_of, read, truth
+from mace.proofs.kernel.fields import anything, below_or, index, integer, least_0, maybe, one_of, read, truth
 from mace.proofs.kernel.floats import INFINITE, ONE, floating, need, quotient, to_float
 from mace.proofs.kernel.forms import Forms
 from mace.proofs.kernel.world import Region, Rule
@@ -18,7 +18,7 @@ SHAPE = {
     "goal": [[(maybe(index), maybe(index), floating, truth)]],
     "distance": {"alpha": least_0, "beta": least_0, "gamma": least_0, "forms?": [anything]},
     "rules": [anything], "avoid": [anything], "most_changes": maybe(index),
-    "claim": {"closer_than?": least_0, "anywhere?": truth},
+    "claim": below_or("closer_than", "anywhere"),
 }  # fmt: skip
 OPERATIONS = one_of("add", "sub", "mul", "div")
 
@@ -112,9 +112,7 @@ class Statement:
         self.rules = [Rule(r, self.axes, f"statement: rule {k}") for k, r in enumerate(found.rules)]
         self.avoid = [Region(r, self.axes, f"statement: avoid {k}") for k, r in enumerate(found.avoid)]
         self.most = len(self.axes) if found.most_changes is None else found.most_changes
-        self.claim: Fraction | None = found.claim.closer_than
-        one = (self.claim is None) == (found.claim.anywhere is True) and found.claim.anywhere is not False
-        need(one, "statement: claim: expected closer_than or anywhere")
+        self.claim: Fraction | None = found.claim
         mix = found.distance
         self.forms = Forms(mix.forms or [], self.axes)
         near = any(region.kind == "near" for region in self.avoid)

@@ -46,8 +46,11 @@ SOUNDNESS = PROOFS / "soundness.md"
 BEGIN, END = "<!-- written by python -m tests.mutation.kernel --table -->", "<!-- until here -->"
 KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
 # Each after those that it imports.
-FILES = ("floats", "fields", "axes", "world", "forms", "statement", "ensembles", "prices", "networks", "proof", "sets")
-MODULES = [*(f"kernel.{name}" for name in (*FILES, "actions", "plans")), "convert", "check"]
+FILES = (
+    "floats", "fields", "axes", "world", "forms", "statement", "ensembles", "prices", "networks", "proof", "sets",
+    "actions", "plans",
+)  # fmt: skip
+MODULES = [*(f"kernel.{name}" for name in FILES), "convert", "check"]
 SECONDS, BYTES = 1.0, 3 * 2**30  # of processor time for one vector, and of memory
 OPPOSITE = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceiling", "ceiling": "floor"}
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from mace.certify.writer import canonical
 from mace.proofs.check import check
 from mace.proofs.reader import MODEL, Unusable, load
+from tests.proofs import plan_edges
 from tests.proofs.bound_vectors import bounds
 from tests.proofs.by_hand import (
     AT_3,
@@ -247,6 +248,9 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "a goal without parts": two(AT_3, [], None, [["trees"]], [3]),
         "a part without comparisons": two(AT_3, [[]], "4", [["trees"]], [3]),
         "a float beyond the doubles": two(forest([[0.0], [1.0]], at=[3.0], error="0x1p+1024"), GOAL, "4", LEFT, [3]),
+        "a start that overflows": two(
+            forest([[0.0], [1.0]], at=[3.0], dtype="float32", start=[number(2.0**128)]), GOAL, "4", LEFT, [3]
+        ),
         "a decimal for a float": two(forest([[0.0], [1.0]], at=[3.0], error="0.0"), GOAL, "4", LEFT, [3]),
     },
 }  # fmt: skip
@@ -288,7 +292,7 @@ def by_hand() -> Iterator[Vector]:
         yield Vector("text", name, "unusable", raw)
     shared = SOUND.replace(canonical(AT_3), canonical({"sha256": hashlib.sha256(canonical(AT_3)).hexdigest()}))
     yield Vector("text", "a model in a file of its own", "accepted", shared)
-    for about, cases in (("sets", SETS), ("plans", PLANS)):
+    for about, cases in (("sets", SETS), ("plans", {**PLANS, **plan_edges.CASES})):
         for name, data in cases.items():
             verdict = "refused" if name.startswith("false: ") else "accepted"
             yield Vector(about, name.removeprefix("false: "), verdict, canonical(data))

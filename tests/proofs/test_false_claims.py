@@ -508,18 +508,18 @@ def test_its_true_twin_is_accepted(name: str) -> None:
 @pytest.mark.parametrize(
     ("part", "node", "value", "words"),
     [
-        ("left", 0, 0, "its child must come after it"),
-        ("left", 0, 3, "its child must come after it"),
-        ("left", 0, -1, "its child must come after it"),
-        ("left", 0, True, "its child must come after it"),
-        ("left", 0, 2, "has two parents"),
+        ("left", 0, 0, "its children must come after it"),
+        ("left", 0, 3, "a node has no parent, or two"),
+        ("left", 0, -1, "its children must come after it"),
+        ("left", 0, True, "its children must come after it"),
+        ("left", 0, 2, "a node has no parent, or two"),
         ("left", 1, 2, "a leaf tests nothing"),
         ("column", 0, 1, "no column 1"),
         ("column", 0, -2, "no column -2"),
         ("column", 0, True, "no column True"),
         ("column", 0, -1, "a leaf tests nothing"),
         ("value", 0, [number(0.0)], "only a leaf has values"),
-        ("value", 1, [number(0.0)] * 2, "expected 1 entries"),
+        ("value", 1, [number(0.0)] * 2, "expected a value for each score"),
         ("threshold", 0, [3], "tests categories of a grid"),
     ],
 )
@@ -533,7 +533,7 @@ def test_a_tree_with_a_node_that_nothing_leads_to_is_refused() -> None:
     model = forest([[0.0], [1.0]], at=[3.0])
     for name, more in (("column", -1), ("threshold", 0), ("left", 0), ("right", 0), ("value", [number(5.0)])):
         model["trees"][0][name].append(more)
-    assert "not every node is reached" in check(certificate(model, at_least(2.0), None, [["trees"]])).reason
+    assert "a node has no parent, or two" in check(certificate(model, at_least(2.0), None, [["trees"]])).reason
 
 
 def test_a_network_ends_without_a_relu() -> None:
@@ -547,13 +547,13 @@ def test_a_network_ends_without_a_relu() -> None:
     ("node", "words"),
     [
         (["trees", 1], "expected a list of a tree and leaves"),
-        (["split", 0], "split takes 2 fields, found 1"),
+        (["split", 0], "split: takes 2 fields"),
         (["split", 1, 0], "axis: expected an integer from 0 to 0"),
         (["split", -1, 0], "axis: expected an integer from 0 to 0"),
         (["split", 0, "0"], "at: expected an integer"),
         (["rule", 0], "rule: expected an integer"),
-        (["dual", {}], "dual is not about this kind of model"),
-        (["dual"], "dual is not about this kind of model"),
+        (["dual", {}], "dual: this is not about this kind of model"),
+        (["dual"], "dual: this is not about this kind of model"),
         (["nothing"], "no rule 'nothing'"),
         (["prices"], "expected prices for 1 parts"),
         (["prices", prices("-1")], "at least 0"),

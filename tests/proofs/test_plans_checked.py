@@ -9,16 +9,24 @@ import numpy as np
 import pytest
 
 from mace.proofs.check import check
+from tests.proofs import plan_edges
 from tests.proofs.plan_cases import CASES, LIFT, TRUE, plan, true
 
+ALL = {**CASES, **plan_edges.CASES}
 
-@pytest.mark.parametrize("name", CASES)
+
+@pytest.mark.parametrize("name", ALL)
 def test_what_is_accepted_is_true(name: str) -> None:
-    verdict = check(CASES[name])
+    verdict = check(ALL[name])
     assert verdict.accepted is not name.startswith("false: "), verdict
     assert "unforeseen" not in verdict.reason
     if verdict.accepted:
-        assert true(CASES[name])
+        assert true(ALL[name])
+
+
+@pytest.mark.parametrize("name", plan_edges.FALSE)
+def test_what_is_false_by_one_thing_is_false(name: str) -> None:
+    assert not true(plan_edges.FALSE[name])
 
 
 def test_a_proof_that_opens_too_many_sequences_is_unusable() -> None:

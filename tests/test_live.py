@@ -124,6 +124,29 @@ def test_a_person_a_decision_the_nearest_change_and_the_menu(address):
     assert none["status"] == "infeasible" and none["values"] is None
 
 
+def test_a_certificate_is_checked_by_the_checker_alone(address, tmp_path):
+    base, _ = address
+    frame = pd.DataFrame({"a": range(10)})
+    tree = DecisionTreeClassifier(random_state=0).fit(frame, frame.a >= 5)
+    proof = tmp_path / "proof.json"
+    mace.explain(tree, frame, frame.iloc[0], goal=True).certificate.save(proof)
+    text = proof.read_bytes()
+
+    def said(raw, token="secret"):
+        sent = urllib.request.Request(f"{base}/check", raw, {"X-Mace-Token": token})
+        with urllib.request.urlopen(sent, timeout=60) as got:
+            return json.loads(got.read())
+
+    good = said(text)
+    assert good["accepted"] and good["said"].startswith("accepted: no allowed point with the goal is closer than")
+    claimed = json.loads(text)["statement"]["claim"]["closer_than"]
+    bad = said(text.replace(f'"{claimed}"'.encode(), b'"9/10"'))
+    assert not bad["accepted"] and bad["said"].startswith("refused")
+    assert said(b"{")["said"].startswith("unusable")
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        said(text, token="wrong")
+
+
 def test_what_is_not_understood_has_a_message(address):
     base, row = address
     values = ask(base, "person", {"row": row})[1]["values"]

@@ -4,7 +4,8 @@ In:  an explainer, the rows of a table, a goal, a token.
 Out: a Starlette application, for `mace serve`.
 Promise: who does not name the token, or comes by another name of this host than those allowed, is not answered; the
 page fetches nothing from anywhere else and runs no script but its own. What it calls proved has a certificate; that of
-the nearest change is checked before it is shown. One question is asked at a time.
+the nearest change is checked before it is shown. One question is asked at a time. A certificate that is dropped on the
+page is checked by the checker alone, in a process of its own.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ import copy
 import hmac
 import json
 import secrets
+import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mace.proofs
 from mace.base.deadline import Deadline
 from mace.base.escape import json_text
 from mace.base.values import for_json
@@ -41,6 +47,8 @@ if TYPE_CHECKING:
 
 MOST_TRIED = 50  # rows, in search of somebody to begin with
 MOST_BYTES = 100_000  # of what a page sends
+MOST_PROOF = 2**25  # bytes of a certificate that is dropped on it
+CHECKING = 120.0  # seconds for one
 
 
 class Live:
@@ -168,6 +176,21 @@ def _proof(answer: Answer) -> str:
         return f"no certificate: {error.message}"
 
 
+def checked(raw: bytes) -> dict[str, Any]:
+    """What the checker says of a certificate's bytes; raises MaceError where it takes too long."""
+    checker = Path(mace.proofs.__file__).resolve().parent / "check.py"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "certificate"
+        file.write_bytes(raw)
+        command = [sys.executable, "-I", "-S", str(checker), str(file)]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=CHECKING)
+        except subprocess.TimeoutExpired:
+            raise MaceError(f"not checked within {CHECKING:.0f} s", hint="mace check has no limit.") from None
+    said = run.stdout.partition("\n")[0] or "the checker could not be run"
+    return {"accepted": run.returncode == 0, "said": said}
+
+
 def _control(feature: Feature) -> dict[str, Any]:
     plain: dict[str, Any] = {"name": feature.name, "unit": feature.unit, "fixed": feature.change == "fixed"}
     if feature.numeric:
@@ -200,12 +223,12 @@ class Door:
         return None
 
 
-async def _body(request: Request) -> bytes | None:
+async def _body(request: Request, most: int = MOST_BYTES) -> bytes | None:
     """What a request sends; None where it is too long, which is not read to its end."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > MOST_BYTES:
+        if len(body) > most:
             return None
     return body
 
@@ -226,6 +249,44 @@ def _page(live: Live, first: int, nonce: str) -> str:
     return str(shown)
 
 
+def _of_json(method: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Callable[[bytes], dict[str, Any]]:
+    """A method that takes what JSON says; raises ValueError for what is no question."""
+
+    def called(raw: bytes) -> dict[str, Any]:
+        asked = json.loads(raw)
+        if not isinstance(asked, dict) or not isinstance(asked.get("values", {}), dict):
+            raise ValueError("no object")
+        return method(asked)
+
+    return called
+
+
+def _answering(door: Door, method: Callable[[bytes], dict[str, Any]], most: int = MOST_BYTES) -> Any:
+    """What answers a request with the JSON of a method, or with what is wrong in words.
+
+    most: bytes that a request may send.
+    """
+
+    async def answer(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import JSONResponse
+
+        no = door.refuses(request, request.headers.get("x-mace-token", ""))
+        if no is not None:
+            return no
+        try:
+            body = await _body(request, most)
+            if body is None:
+                return JSONResponse({"error": "too long"}, 413)
+            return JSONResponse(await run_in_threadpool(method, body))
+        except MaceError as error:
+            return JSONResponse({"error": str(error)}, 422)
+        except (ValueError, KeyError, RecursionError) as error:
+            return JSONResponse({"error": f"not understood: {error}"}, 400)
+
+    return answer
+
+
 def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
     """The application; raises MaceError where Starlette is not installed.
 
@@ -233,7 +294,7 @@ def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
     """
     try:
         from starlette.applications import Starlette
-        from starlette.responses import HTMLResponse, JSONResponse
+        from starlette.responses import HTMLResponse
         from starlette.routing import Route
     except ImportError:
         raise MaceError("the page needs Starlette and uvicorn", hint="pip install 'mace-smt[serve]'.") from None
@@ -251,31 +312,10 @@ def application(live: Live, token: str, hosts: Sequence[str]) -> Starlette:
         headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
         return HTMLResponse(shown, headers=headers)
 
-    def asks(method: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
-        async def answer(request: Request) -> Response:
-            from starlette.concurrency import run_in_threadpool
-
-            no = door.refuses(request, request.headers.get("x-mace-token", ""))
-            if no is not None:
-                return no
-            try:
-                body = await _body(request)
-                if body is None:
-                    return JSONResponse({"error": "too long"}, 413)
-                asked = json.loads(body)
-                if not isinstance(asked, dict) or not isinstance(asked.get("values", {}), dict):
-                    raise ValueError("no object")
-                return JSONResponse(await run_in_threadpool(method, asked))
-            except MaceError as error:
-                return JSONResponse({"error": str(error)}, 422)
-            except (ValueError, KeyError, RecursionError) as error:
-                return JSONResponse({"error": f"not understood: {error}"}, 400)
-
-        return answer
-
     methods = {"person": live.person, "decide": live.decide, "nearest": live.nearest, "menu": live.menu}
     routes = [
         Route("/", page),
-        *(Route(f"/{name}", asks(method), methods=["POST"]) for name, method in methods.items()),
+        Route("/check", _answering(door, checked, MOST_PROOF), methods=["POST"]),
+        *(Route(f"/{name}", _answering(door, _of_json(method)), methods=["POST"]) for name, method in methods.items()),
     ]
     return Starlette(routes=routes)

@@ -16,7 +16,7 @@ from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
 from mace.solve.ensembles import branching, prover, stalled, walk
-from mace.solve.ensembles.ascent import ANYTHING, Climbed, opened
+from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
@@ -76,7 +76,7 @@ def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_to
     parts, claims = [], []
     for part in range(len(grounded.aim.begin) - 1):
         relaxation = Relaxation(grounded, forest, part, Fraction(1))
-        unit, rows, active = 2.0**relaxation.bits, len(relaxation.sides.tree), opened(relaxation.framed, low, high)
+        unit, rows, active = 2.0**relaxation.bits, len(relaxation.sides.tree), relaxation.open(low, high, 2**62)
         prices = rng.random(rows) * rng.integers(0, 2, rows) / 4 * unit
         goal = rng.random(len(relaxation.compares)) * unit / 2.0**58
         shares = rng.random(len(relaxation.columns)) / 9
@@ -194,5 +194,5 @@ def test_multipliers_that_are_no_numbers_count_for_nothing() -> None:
     none = Climbed(0.0, np.full(rows, np.nan), np.array([np.inf]), np.full(axes, -np.inf), np.zeros(0))
     exact = relaxation.exact(none, 12, 0.0)
     assert not exact.prices.any()
-    active = opened(relaxation.framed, grounded.ground.low, grounded.ground.high)
+    active = relaxation.open(grounded.ground.low, grounded.ground.high, 2**62)
     assert -100 <= relaxation.bound(exact, active) <= 0

@@ -21,17 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.solve.compiled import compiled
+from mace.solve.ensembles.cells import Ground
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.walk import Box, measure, side_of
 
 OUTSIDE, CUTTING, WITHIN = -1, 0, 1
 NOTHING, ANYTHING = -(2**62), 2**62  # what `proved` says where its sums do not fit, and of a box without the goal
 LARGEST = 2.0**59  # units that sums may have
 KEPT = 0.6  # of the last direction
-PATIENT = 4  # rounds without a better bound, after which steps get shorter
-SHORTER = 0.6
+PATIENT = 10  # rounds without a better bound, after which steps get shorter
+SHORTER = 0.8
 LATER = 1.05  # a round's pieces count so many times those of the round before
 LOOK = 50  # rounds, in which this part of what is missing must be gained for the ascent to go on
-SLOW = 0.02
+SLOW = 0.005
 
 
 class Frame(NamedTuple):
@@ -106,9 +108,45 @@ def state(frame: Frame, row: int, low: Array, high: Array) -> int:
 
 
 @compiled
-def opened(frame: Frame, low: Array, high: Array) -> Active:
-    """The leaves, rows and pieces of a box of cells and masks."""
+def cost_of_leaf(frame: Frame, ground: Ground, box: Box, rows: Array, low: Array, high: Array) -> int:
+    """The scaled cost of the part of a box that lies on all these rows' sides; `ANYTHING` if that is empty.
+
+    low, high: those of the box; they are changed here, and left as they were.
+    """
+    total: Any = box.total[0]
+    largest: Any = box.total[1]
+    empty = False
+    for r in rows:
+        axis, cut = frame.axis[r], frame.cut[r]
+        if not frame.grid[axis]:
+            low[axis] &= cut if frame.side[r] == 0 else ~cut
+            empty |= low[axis] == 0
+        elif frame.side[r] == 0:
+            high[axis] = min(high[axis], cut)
+            empty |= low[axis] > high[axis]
+        else:
+            low[axis] = max(low[axis], cut + 1)
+            empty |= low[axis] > high[axis]
+    for r in rows:
+        axis = frame.axis[r]
+        if low[axis] != box.low[axis] or high[axis] != box.high[axis]:
+            if not empty:
+                side = side_of(ground, axis, low[axis], high[axis])
+                total += side.part - box.part[axis]
+                largest = max(largest, side.top)
+            low[axis], high[axis] = box.low[axis], box.high[axis]
+    return ANYTHING if empty else int(total + largest)
+
+
+@compiled
+def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
+    """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
+
+    limit: leaves whose part of the box has a scaled cost >= this are not reached.
+    """
     rows, trees, axes = len(frame.axis), len(frame.first) - 1, len(frame.grid)
+    measure(ground, box)
+    low, high = box.low.copy(), box.high.copy()
     place = np.empty(rows, np.int32)
     number = np.empty(rows, np.int32)
     open_rows = 0
@@ -137,7 +175,7 @@ def opened(frame: Frame, low: Array, high: Array) -> Active:
                 if where >= 0:
                     row[kept] = where
                     kept += 1
-            if reached:
+            if reached and cost_of_leaf(frame, ground, box, number[row[pairs:kept]], low, high) < limit:
                 pairs = kept
                 leaf[leaves] = one
                 leaves += 1
@@ -236,7 +274,14 @@ def ascend(
     price, best_price = np.empty(open_rows), np.empty(open_rows)
     for i in range(open_rows):
         price[i] = prices[active.number[i]] / size
-    way, change = np.zeros(open_rows), np.empty(open_rows)
+    # Of a row its axis, whether that is ordered, the first piece above its cut, and whether its side lies below it.
+    of, after = np.empty(open_rows, np.int64), np.empty(open_rows, np.int64)
+    ordered, below = np.empty(open_rows, np.bool_), np.empty(open_rows, np.bool_)
+    for i in range(open_rows):
+        r = active.number[i]
+        of[i], below[i] = frame.axis[r], frame.side[r] == 0
+        ordered[i], after[i] = frame.grid[of[i]], frame.begin[of[i]] + frame.place[r] + 1
+    way, change, share = np.zeros(open_rows), np.empty(open_rows), np.empty(open_rows)
     seen = np.ones(open_rows)  # squared subgradients so far
     goal, shares = goal / size, shares.copy()
     best_goal, best_shares = goal.copy(), shares.copy()
@@ -310,14 +355,15 @@ def ascend(
             before = best
         norm = 0.0
         for i in range(open_rows):
-            r = active.number[i]
-            if on_side(frame, r, chosen[frame.axis[r]]):
+            piece = chosen[of[i]]
+            if (piece < after[i]) == below[i] if ordered[i] else on_side(frame, active.number[i], piece):
                 change[i] -= 1.0
             seen[i] += change[i] * change[i]
             way[i] = change[i] + KEPT * way[i]
             if price[i] <= 0.0 and way[i] < 0.0:
                 way[i] = 0.0
-            norm += way[i] * way[i] / math.sqrt(seen[i])
+            share[i] = way[i] / math.sqrt(seen[i])
+            norm += way[i] * share[i]
         for c in range(compares):
             goal_way[c] = goal_change[c] / unit[c] + KEPT * goal_way[c]
             norm += goal_way[c] * goal_way[c]
@@ -329,7 +375,7 @@ def ascend(
             break
         step = length * (1.01 * aim - total) / norm
         for i in range(open_rows):
-            price[i] = max(0.0, price[i] + step * way[i] / math.sqrt(seen[i]))
+            price[i] = max(0.0, price[i] + step * share[i])
         for c in range(compares):
             goal[c] = max(0.0, goal[c] + step * goal_way[c] / unit[c])
         if largest:

@@ -6,9 +6,9 @@ Promise: a node is closed by prices only where their exact bound says so; open n
 that the bound stands with its proof whenever the search ends. A child's bound is never below its parent's.
 
 The nodes are boxes of cells, taken by their bounds. A child's prices are its parent's, made better for its own box by
-a few rounds of dual ascent. The plain search, which closes small boxes faster, has a try at each; where it fails the
-box is split at a cut that the relaxation leaves open. The shares of the relaxation, rounded, are where points with the
-goal are looked for.
+a few rounds of dual ascent over the leaves that it reaches nearer than the best point. The plain search, which closes
+small boxes faster, has a try at each; where it fails the box is split at a cut that the relaxation leaves open. The
+shares of the relaxation, rounded, are where points with the goal are looked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.problem.proof import Leaf, Priced, Proof, Split
-from mace.solve.ensembles.ascent import Active, Climbed, ascend, opened
+from mace.solve.ensembles.ascent import Active, Climbed, ascend
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.relaxation import DIGITS, Exact, Relaxation
@@ -31,7 +31,7 @@ from mace.solve.ensembles.relaxation import DIGITS, Exact, Relaxation
 CLOSED = 2**62  # the key of a box without a point that has the goal
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
 RELIABLE = 3  # how often an axis was split, or tried, until no more trials are made
-TRIAL, ROUNDS, FIRST_ROUNDS = 20, 200, 800  # of dual ascent: in such a trial, a node, the box of all allowed points
+TRIAL, ROUNDS, FIRST_ROUNDS = 20, 100, 2000  # of dual ascent: in such a trial, a node, the box of all allowed points
 STEP, FIRST_STEP = 0.3, 1.0  # how long its first steps are
 WALKS = 20_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
@@ -169,7 +169,7 @@ class Branching:
 
     def _part(self, relaxation: Relaxation, low: Array, high: Array, parent: Part, rounds: int) -> Part:
         """Better prices for a box than its parent's, and what they prove."""
-        active = opened(relaxation.framed, low, high)
+        active = relaxation.open(low, high, self.host.limit)
         if active.empty:
             return Part(CLOSED, parent.exact, parent.climbed)
         climbed = self._climb(relaxation, active, parent, rounds)
@@ -292,7 +292,7 @@ class Branching:
     def _trial(self, node: Node, place: int, candidate: Candidate, side: int) -> float:
         """What a few rounds add to the bound on one side of a cut."""
         relaxation, part = self.relaxations[place], node.parts[place]
-        active = opened(relaxation.framed, *self._half(node, candidate.axis, candidate.cut, side))
+        active = relaxation.open(*self._half(node, candidate.axis, candidate.cut, side), self.host.limit)
         unit, limit = math.ldexp(1.0, -relaxation.bits), float(self.host.limit) / self.grounded.scale
         value = limit if active.empty else self._climb(relaxation, active, part, TRIAL).value * unit
         gained = max(0.0, min(value, limit) - part.climbed.value * unit)
@@ -373,5 +373,5 @@ class Branching:
                 proof.append(Leaf("distance"))
             else:
                 pairs = zip(self.relaxations, node.parts, strict=True)
-                proof.append(Priced(tuple(r.prices(p.exact, opened(r.framed, node.low, node.high)) for r, p in pairs)))
+                proof.append(Priced(tuple(r.prices(p.exact, r.open(node.low, node.high, 0)) for r, p in pairs)))
         return proof

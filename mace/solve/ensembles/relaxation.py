@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.problem.proof import Prices
-from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, proved
+from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, opened, proved
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.walk import new_box
 
 DIGITS = 40  # binary digits of the limit in units, and of a multiplier of a comparison
 MOST_BITS = 56  # a distance of 1 in units still leaves room for sums
@@ -170,6 +171,12 @@ class Relaxation:
         if not len(ground.part):
             return np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
         return np.where(away, ground.part[near], 0), np.where(away, ground.top[near], 0)
+
+    def open(self, low: Array, high: Array, limit: int) -> Active:
+        """What a box of cells and masks leaves open to points at a scaled distance below a limit."""
+        box = new_box(len(low))
+        box.low[:], box.high[:] = low, high
+        return opened(self.framed, self.ground, box, limit)
 
     # ------------------------------------------------------------------------------------------ whole numbers
 

@@ -282,6 +282,17 @@ def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_ta
     assert given.read_model() is given.read_model()
 
 
+def test_without_solvers_only_what_needs_one_says_what_to_install(tree, table, monkeypatch):
+    monkeypatch.setattr("mace.solve.smt.process.installed", lambda name: False)
+    assert mace.explain(tree, table, table.iloc[0]).status == "optimal"
+    for oracle, which in (("z3", "z3 is"), ("smt", "neither z3 nor cvc5 is")):
+        with pytest.raises(MaceError, match=f"a question for solvers, and {which} not installed") as caught:
+            mace.explain(tree, table, table.iloc[0], oracle=oracle)
+        assert "mace-smt[solvers]" in caught.value.hint
+    monkeypatch.setattr("mace.solve.smt.process.installed", lambda name: name == "cvc5")
+    assert mace.explain(tree, table, table.iloc[0], oracle="smt").oracle == "smt"
+
+
 def test_long_lines_are_broken_between_words_and_go_on_to_the_right(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     assert wrapped("short\n  " + "word " * 12) == f"short\n  {'word ' * 6}word\n      {'word ' * 4}word"

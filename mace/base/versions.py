@@ -14,12 +14,11 @@ PACKAGES = (
     "scikit-learn",
     "pandas",
     "pysmt",
-    "z3-solver",
-    "cvc5",
     "numba",
     "lark",
     "typer",
 )
+SOLVERS = {"z3-solver": ("z3-solver",), "cvc5": ("cvc5",)}  # optional: programs, and rules that no prover takes
 
 
 def versions(optional: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -30,7 +29,7 @@ def versions(optional: Mapping[str, Sequence[str]]) -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         found[name] = _version(name) or "not installed"
-    for name, known in optional.items():
+    for name, known in (SOLVERS | dict(optional)).items():
         found[name] = next(filter(None, map(_version, known)), "not installed (optional)")
     return found
 

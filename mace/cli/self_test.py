@@ -33,7 +33,9 @@ def tests(found: Mapping[str, str]) -> list[Test]:
     """The self-test, a road each, and one of each library that is installed."""
     from mace.compilers import LIBRARIES
     from mace.solve.compiled import at_once
+    from mace.solve.smt.process import SolverName, installed
 
+    asked: list[tuple[str, SolverName]] = [("tree", "z3"), ("tree", "cvc5"), ("linear model", "z3")]
     at_once()
     return [
         # By themselves, so that compiling, once on a machine, is not taken for the time of an answer.
@@ -41,9 +43,11 @@ def tests(found: Mapping[str, str]) -> list[Test]:
         Test("compiled code for networks", _networks),
         Test("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
         Test("linear model, prover, certificate", lambda: _ask("linear", "networks")),
-        Test("tree, z3", lambda: _ask("tree", "z3")),
-        Test("tree, cvc5", lambda: _ask("tree", "cvc5")),
-        Test("linear model, z3", lambda: _ask("linear", "z3")),
+        *(
+            Test(f"{kind}, {solver}", partial(_ask, kind.partition(" ")[0], solver))
+            for kind, solver in asked
+            if installed(solver)
+        ),
         *(
             Test(f"a model of {library.name}", partial(_read, library))
             for library in LIBRARIES

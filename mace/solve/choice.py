@@ -38,7 +38,8 @@ class Chosen(NamedTuple):
 def choose(question: Question, name: str = "auto") -> Chosen:
     """The oracle of a name; for "auto" the prover for the question's kind of model where it takes it, else the solvers.
 
-    Raises MaceError for an unknown name, and where a prover asked for by name does not take the question.
+    Raises MaceError for an unknown name, where a prover asked for by name does not take the question, and where solvers
+    are needed and none is installed.
     """
     if name not in ORACLES:
         raise MaceError(f"unknown oracle {name!r}", hint=meant(name, ORACLES, f"Use one of {', '.join(ORACLES)}."))
@@ -49,8 +50,11 @@ def choose(question: Question, name: str = "auto") -> Chosen:
     if name in PROVERS:
         raise MaceError(f"the oracle {name!r} does not take this question: {reason}", hint='Use oracle="auto".')
     from mace.solve.smt.oracle import SOLVERS, SmtOracle
+    from mace.solve.smt.process import absent, installed
 
-    solvers = [solver for solver in SOLVERS if name in (solver, "smt", "auto")]
+    solvers = [solver for solver in SOLVERS if name == solver or name in ("smt", "auto") and installed(solver)]
+    if not solvers:
+        raise absent("neither z3 nor cvc5 is")
     note = "" if reason is None else f"answered by solvers, not by the prover {prover!r}: {reason}"
     return Chosen(SmtOracle(question, solvers), note)
 

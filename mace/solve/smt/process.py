@@ -10,6 +10,7 @@ child that dies is an unknown, never an exception.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import selectors
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
+from mace.errors import MaceError
 from mace.solve.smt.text import check_lines, check_script
 from mace.solve.smt.worker import OUT_OF_MEMORY
 
@@ -31,6 +33,18 @@ SolverName: TypeAlias = Literal["z3", "cvc5"]
 Values: TypeAlias = dict[str, bool | Fraction]
 PIECE = 1 << 16  # bytes handed to a pipe at once
 WORKER = Path(__file__).with_name("worker.py")
+
+
+def installed(name: SolverName) -> bool:
+    """Whether a solver can be asked here; its Python module has its name."""
+    return importlib.util.find_spec(name) is not None
+
+
+def absent(name: str) -> MaceError:
+    """What is said where a solver is needed that is not installed."""
+    return MaceError(
+        f"this is a question for solvers, and {name} not installed", hint="pip install 'mace-smt[solvers]'."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +69,12 @@ class SolverProcess:
     """One solver in a child process, which is started when it is first asked something.
 
     memory: bytes that the child may use; None for no limit.
+    Raises MaceError where the solver is not installed.
     """
 
     def __init__(self, name: SolverName, memory: int | None = None) -> None:
+        if not installed(name):
+            raise absent(f"{name} is")
         self.name = name
         self.memory = memory
         self.texts: list[Text] = []

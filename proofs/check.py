@@ -32,6 +32,7 @@ from mace.proofs.kernel.ensembles import Ensemble
 from mace.proofs.kernel.floats import Refused, rational
 from mace.proofs.kernel.plans import Plans, verify_plan
 from mace.proofs.kernel.proof import read_model, verify
+from mace.proofs.kernel.rows import Rows, verify_rows
 from mace.proofs.kernel.sets import Sets, verify_set
 from mace.proofs.kernel.statement import Statement
 from mace.proofs.reader import MODEL, SharedModel, Unusable, bounded, files_of, load, parse
@@ -71,6 +72,8 @@ def check(data: Any) -> Verdict:
         model = known_model(data)
         if "mace_set" in data:
             return Verdict(accepted=True, reason="", claim=set_in_words(verify_set(data, fired, model)), fired=fired)
+        if "mace_rows" in data:
+            return Verdict(accepted=True, reason="", claim=rows_in_words(verify_rows(data, fired, model)), fired=fired)
         if "mace_plan" in data:
             return Verdict(accepted=True, reason="", claim=plan_in_words(verify_plan(data, fired, model)), fired=fired)
         if type(data.get("mace_certificate")) is int and data["mace_certificate"] == 1:
@@ -104,9 +107,9 @@ def known_model(data: Any) -> Any:
 
 
 def parts_of(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """The certificates of which a certificate consists: itself, or the facts about a set."""
-    facts = data.get("facts") if "mace_set" in data else None
-    return [data] if type(facts) is not list else [{**data, **fact} for fact in facts if type(fact) is dict]
+    """The certificates of which a certificate consists: itself, or the facts about a set, or about rows."""
+    facts = data.get("facts") if "mace_set" in data or "mace_rows" in data else None
+    return [data, *({**data, **fact} for fact in (facts if type(facts) is list else []) if type(fact) is dict)]
 
 
 def set_in_words(sets: Sets) -> str:
@@ -129,6 +132,15 @@ def set_in_words(sets: Sets) -> str:
         return words
     at = "this very sum" if sets.distance == claim else decimal(sets.distance)
     return f"{words}, and a set has {at}"
+
+
+def rows_in_words(rows: Rows) -> str:
+    """The claim about the nearest of several rows, and what the witness adds to it."""
+    count, claim = len(rows.rows), rows.statement.claim
+    return f"{in_words(rows.statement, None)}, to the nearest of {count} row{'s' if count > 1 else ''}" + (
+        "" if rows.distance is None
+        else f", and one is at {'this very distance' if rows.distance == claim else decimal(rows.distance)}"
+    )  # fmt: skip
 
 
 def plan_in_words(plans: Plans) -> str:

@@ -28,6 +28,7 @@ MAX_RULE_NODES = 100_000
 MAX_RULE_DIGITS = 100_000  # of all numbers of one rule
 MAX_VALUES = 40_000_000  # of JSON in the text, lists and objects included
 MAX_FORM_BITS = 2**32  # of the numbers of all forms, over their common denominator
+MAX_ROWS = 20_000_000  # rows from which distances count, times what a statement has of features, columns and forms
 MAX_COLUMNS = 100_000
 MAX_CHAIN = 100  # operations that compute one column
 MAX_LAYERS = 256
@@ -189,7 +190,11 @@ def bounded(data: Any) -> None:
     for rule in rules:
         rule_within(rule)
     denominator_within(features)
-    forms_within(features, part(part(statement, "distance"), "forms", list))
+    forms = part(part(statement, "distance"), "forms", list)
+    forms_within(features, forms)
+    within(
+        len(part(data, "rows", list)) * (len(columns) + len(features) * (1 + len(forms))), MAX_ROWS, "entries of rows"
+    )
     proof = part(data, "proof", list)
     within(len(proof), MAX_NODES, "nodes of the proof")
     plans_within(data, proof)

@@ -34,10 +34,10 @@ from mace.errors import CertificateError
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
 from mace.problem.budget import Budget
-from mace.problem.distance import DistanceProgram, Norm, is_measured
+from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Priced, Prices, Proof, Split
+from mace.problem.proof import Bounds, Dual, FromRow, Leaf, Multipliers, Node, Phase, Priced, Prices, Proof, Split
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.solve.ensembles.cuts import trees_of
@@ -346,6 +346,8 @@ def _product(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
 def _unmeasured(question: Question) -> str | None:
     """Why no certificate can speak of a question's distance; None if one can."""
     distance = question.distance
+    if isinstance(distance, NearestRow):
+        return "the distance counts from the nearest of several rows, of which one question cannot speak"
     if not is_measured(distance):
         return "the distance is a program; certificates speak of mixtures of l0, l1 and linf, and of linear forms"
     if isinstance(distance, Norm):
@@ -534,6 +536,8 @@ def node_text(node: Node, model: Table) -> list[Any]:
         case Priced(parts=parts):
             assert isinstance(model, Ensemble)
             return ["prices", *(_prices(part, model) for part in parts)]
+        case FromRow():
+            raise CertificateError("proofs from several rows stand in a certificate of their own")
         case _:
             assert_never(node)
 

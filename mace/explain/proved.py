@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import CertificateError
+from mace.problem.distance import NearestRow
 from mace.solve.driver import Status
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class Proved:
                 f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
                 hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
             )
+        if isinstance(self.question.distance, NearestRow):
+            from mace.certify.rows import rows_certificate
+
+            return rows_certificate(self.question, self.claim or Fraction(0), self.witness, self.proof)
         from mace.certify.writer import certificate
 
         return certificate(self.question, self.claim, self.witness, self.short_proof())

@@ -30,7 +30,7 @@ from mace.problem.goal_means import is_mean
 from mace.problem.goal_softmax import inside
 from mace.problem.goals import Between, Classes, Margin, Probability, Wanted
 from mace.problem.plausibility import from_row, least_of
-from mace.problem.proof import Leaf, Proof
+from mace.problem.proof import FromRow, Leaf, Node, Proof
 from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
@@ -40,7 +40,7 @@ from mace.space.axes import Point
 from mace.tables.table import Formula
 
 HEAD_START = 0.3  # of the time allowed, for a first upper bound
-NO_CERTIFICATE = "no certificate: it rests on one proof for each background row"
+NO_CERTIFICATE = "no certificate: from some background row the bound has no proof"
 
 
 class Searched(NamedTuple):
@@ -128,7 +128,8 @@ class Search:
 
         free = question.obeys(question.start) and question.distance_of(question.start) <= 0
         if free and confirm(question.start):
-            proof: Proof | None = [Leaf("distance")] if is_measured(question.distance) else None
+            rows = isinstance(question.distance, NearestRow)
+            proof: Proof | None = [] if rows else [Leaf("distance")] if is_measured(question.distance) else None
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=proof)
             return Searched(done, question, "none (the row has the goal already)", "")
         if isinstance(question.distance, NearestRow):
@@ -204,29 +205,35 @@ class Search:
     ) -> Searched:
         """The point that is nearest to any of the rows: each is asked about, the nearest to what is allowed first.
 
-        Only where there is no point with the goal at all does one proof speak of all rows.
+        Where there is no point with the goal at all, one proof speaks of all rows.
         """
         bracket = Bracket(point=best, upper=None if best is None else question.distance_of(best))
         searched: Searched | None = None
         left: list[Fraction] = []  # bounds of rows that were not closed
+        proofs: list[Node] = []
+        proved = True
         for least, row in least_of(question, distance):
             if bracket.why or bracket.upper is not None and least >= bracket.upper:
                 left.append(least)
                 break
-            asked = from_row(question, distance, row)
-            found = self._nearer(asked, asking, limits, bracket)
+            found = self._nearer(from_row(question, distance, row), asking, limits, bracket)
             searched = found if searched is None else found._replace(note=searched.note or found.note)
-            if found.bracket.status == "infeasible":
+            one = found.bracket
+            if one.status == "infeasible":
                 return found
-            left.append(max(least, found.bracket.lower))
+            left.append(max(least, one.lower))
+            if one.lower > least and one.proof is not None:
+                proofs.append(FromRow(row, one.refused, one.proof))
+            proved = proved and (one.lower <= least or one.proof is not None)
         assert searched is not None or bracket.upper is not None
         bracket.lower = min(left, default=Fraction(0))
         if bracket.upper is not None:
             bracket.lower = min(bracket.lower, bracket.upper)
         gap = searched.gap if searched is not None else Gap()
         conclude(bracket, gap)
+        bracket.proof = proofs if proved else None
         notes = [] if searched is None or not searched.note else [searched.note]
-        notes += [NO_CERTIFICATE] if bracket.lower else []
+        notes += [] if proved else [NO_CERTIFICATE]
         oracle = "none" if searched is None else f"{searched.oracle}, for each background row"
         return Searched(bracket, question, oracle, "; ".join(notes), gap=gap)
 

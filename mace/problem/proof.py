@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from mace.problem.exclusions import Avoid
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -94,5 +96,17 @@ class Priced:
     parts: tuple[Prices, ...]
 
 
-Node: TypeAlias = Split | Phase | Bounds | Leaf | Dual | Priced
+@dataclass(frozen=True, slots=True)
+class FromRow:
+    """What is proved of one row's distance, where a distance is the least of those from several: no part of a tree.
+
+    refused: what the deployed model refused, which follows the question's own exclusions in the row's question.
+    """
+
+    row: tuple[int, ...]
+    refused: tuple[Avoid, ...]
+    proof: list[Node]
+
+
+Node: TypeAlias = Split | Phase | Bounds | Leaf | Dual | Priced | FromRow
 Proof: TypeAlias = list[Node]

@@ -100,6 +100,7 @@ def bracket_within(
     """
     bracket = Bracket()
     reply = _ask(bracket, oracle, radius, gap, limits, confirm, question, strict=True)
+    bracket.proof = reply.proof
     if isinstance(reply, Refuted):
         bracket.lower, bracket.status = radius, "bounded"
         return bracket

@@ -44,6 +44,10 @@ func (c *checker) certificate(value any, folder string) {
 		c.set(value, folder)
 		return
 	}
+	if _, there := fields["mace_rows"]; there {
+		c.rowsOf(value, folder)
+		return
+	}
 	switch fields["mace_certificate"] {
 	case int64(2):
 	case int64(1):
@@ -99,6 +103,10 @@ func (c *checker) says() string {
 	}
 	if c.anywhere {
 		return "there is no point with the goal"
+	}
+	if c.rowCount > 0 {
+		q, _ := c.claim.Float64()
+		return fmt.Sprintf("no point with the goal is closer than about %v to any of %d rows", q, c.rowCount)
 	}
 	q := c.claim.RatString()
 	if x, _ := c.claim.Float64(); len(q) > 40 {

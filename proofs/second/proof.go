@@ -18,6 +18,7 @@ type checker struct {
 	where string
 
 	setCount int // of a certificate of a set, once it is accepted
+	rowCount int // of one of rows
 }
 
 // rule of a proof: apply returns the children of a state that is not empty, or refuses.

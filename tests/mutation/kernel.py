@@ -48,7 +48,7 @@ KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
 # Each after those that it imports.
 FILES = (
     "floats", "fields", "axes", "world", "forms", "statement", "ensembles", "prices", "networks", "proof", "sets",
-    "actions", "plans",
+    "rows", "actions", "plans",
 )  # fmt: skip
 MODULES = [*(f"kernel.{name}" for name in FILES), "convert", "check"]
 SECONDS, BYTES = 1.0, 3 * 2**30  # of processor time for one vector, and of memory

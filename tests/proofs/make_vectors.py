@@ -50,6 +50,7 @@ from tests.proofs.by_hand import (
 )  # fmt: skip
 from tests.proofs.form_vectors import FORMS
 from tests.proofs.plan_cases import CASES as PLANS
+from tests.proofs.row_vectors import ROWS
 from tests.proofs.shape_vectors import shapes
 from tests.proofs.state_vectors import states
 from tests.proofs.test_false_claims import CLAIMS
@@ -285,7 +286,7 @@ def by_hand() -> Iterator[Vector]:
         about = section(check(false).reason)
         yield Vector(about, name, "refused", canonical(false))
         yield Vector(about, f"its true twin: {name}", "accepted", canonical(true))
-    for about, cases in {**BY_HAND, "forms": FORMS}.items():
+    for about, cases in {**BY_HAND, "forms": FORMS, "rows": ROWS}.items():
         for name, data in cases.items():
             yield Vector(about, name, "accepted" if check(data).accepted else "refused", canonical(data))
     for name, raw in UNUSABLE.items():

@@ -1,6 +1,6 @@
 """What a certificate says, in the canonical form that the verified checker prints of what it read.
 
-In:  a certificate as `check.load` gives it, about an ensemble.
+In:  a certificate as `check.load` gives it, about an ensemble or a linear model.
 Out: one line of JSON without spaces: the statement, the witness and the proof as the records of theory/Ensemble.v.
 Why: the acceptance of `verified/check` is a theorem about what its reader made of the file. This is a second reader,
      which shares nothing with the first: where both lines are equal, the theorem is about this file.
@@ -20,7 +20,7 @@ SQUASHED = {"sigmoid": 16, "softmax": 32}
 
 
 def readback(certificate: Json) -> str:
-    """The canonical line of a certificate about an ensemble; raises KeyError, TypeError or ValueError on no such."""
+    """The canonical line of a certificate; KeyError, TypeError or ValueError where the theory covers none."""
     witness = certificate["witness"]
     said = {
         "statement": _statement(certificate["statement"]),
@@ -38,6 +38,20 @@ def _statement(statement: Json) -> Json:
     return {
         "features": [_feature(feature) for feature in features],
         "columns": [_column(column, features) for column in statement["columns"]],
+        **(_ensemble(model) if model["kind"] == "ensemble" else _linear(model)),
+        "goal": [
+            [[plus, minus, _float(than), strict] for plus, minus, than, strict in part] for part in statement["goal"]
+        ],
+        **mix,
+        "rules": [_rule(rule) for rule in statement["rules"]],
+        "avoid": [_region(region) for region in statement["avoid"]],
+        "most_changes": None if most is None else min(most, len(features)),
+        "closer_than": None if claim is None else _rational(claim),
+    }
+
+
+def _ensemble(model: Json) -> Json:
+    return {
         "cast_to_float32": model["cast"] == "float32",
         "test_is_strict": model["test"] == "<",
         "sums_in_float32": model["dtype"] == "float32",
@@ -47,14 +61,24 @@ def _statement(statement: Json) -> Json:
         "divide": model["divide"],
         "start": [_float(x) for x in model["start"]],
         "trees": [_tree(tree) for tree in model["trees"]],
-        "goal": [
-            [[plus, minus, _float(than), strict] for plus, minus, than, strict in part] for part in statement["goal"]
-        ],
-        **mix,
-        "rules": [_rule(rule) for rule in statement["rules"]],
-        "avoid": [_region(region) for region in statement["avoid"]],
-        "most_changes": None if most is None else min(most, len(features)),
-        "closer_than": None if claim is None else _rational(claim),
+    }
+
+
+def _linear(model: Json) -> Json:
+    """The weights by score, which the file has by column."""
+    (layer,) = model["layers"]
+    return {
+        "sums_in_float32": model["dtype"] == "float32",
+        "squash": SQUASHED.get(model["rule"], 0),
+        "weights": [[_float(row[k]) for row in layer["weights"]] for k in range(len(layer["bias"]))],
+        "bias": [_float(x) for x in layer["bias"]],
+    }
+
+
+def _multipliers(part: Json) -> Json:
+    return {
+        "goal": [_rational(factor) for factor in part["goal"]],
+        "largest": [[j, _rational(share)] for j, share in part["largest"]],
     }
 
 
@@ -67,8 +91,10 @@ def _proof(nodes: list[Any], features: list[Json]) -> list[Any]:
         if name == "split":
             said.append([name, *rest])
             after += [follows, []]
-        elif name == "prune":
+        elif name in ("prune", "bounds"):
             after.append(follows)
+        elif name == "dual":
+            said += [[name, *map(_multipliers, rest)], *follows]
         elif name == "near":
             for j, span in rest:
                 follows = [["distance"], *follows]

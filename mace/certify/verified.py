@@ -2,8 +2,9 @@
 
 In:  a certificate's file, and what `proofs/check.py` read in it.
 Out: `Verified`: what the program says, and whether its reader and proofs/readback.py read the same.
-Promise: "accepted" is said only where both hold; then the claim is a theorem (proofs/theory/Witness.v,
-`certificate_sound`) about what both read. The program is not part of the package: `make proofs` builds it.
+Promise: "accepted" is said only where both hold; then the claim is a theorem (proofs/theory: `certificate_sound`, of
+a linear model `linear_certificate_sound`) about what both read. The program is not part of the package: `make
+proofs` builds it.
 """
 
 from __future__ import annotations
@@ -54,4 +55,4 @@ def verified(file: Path, data: Any) -> Verified:
         same = False
     if not same:
         return Verified("misread", "the verified checker accepts, but did not read what this file says")
-    return Verified("accepted", "accepted: the claim is a theorem (proofs/theory, certificate_sound)")
+    return Verified("accepted", "accepted: the claim is a theorem (proofs/theory)")

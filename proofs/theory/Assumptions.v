@@ -2,8 +2,8 @@
 
     `make` prints this file's output and fails unless it is "Closed under the global context" for each of them. *)
 
-From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Forest Witness
-  Sums Linear.
+From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Nodes Forest Witness
+  Sums Linear Least Comparisons Dual.
 
 Print Assumptions formula_characterises.
 Print Assumptions formula_valid.
@@ -45,6 +45,7 @@ Print Assumptions finite_column.
 Print Assumptions rule_is_broken.
 Print Assumptions region_holds.
 Print Assumptions well_formed_finite.
+Print Assumptions check_tree_sound.
 Print Assumptions check_sound.
 Print Assumptions witness_sound.
 Print Assumptions certificate_sound.
@@ -55,7 +56,11 @@ Print Assumptions sum_error.
 Print Assumptions layer_error.
 Print Assumptions column_sound.
 Print Assumptions may_hold_margin.
-Print Assumptions linear_dual_sound.
-Print Assumptions linear_dual_sound_anywhere.
 Print Assumptions grid_least.
 Print Assumptions distance_of_value.
+Print Assumptions axis_least_sound.
+Print Assumptions form_sound.
+Print Assumptions combined_sound.
+Print Assumptions linear_check_sound.
+Print Assumptions linear_witness_sound.
+Print Assumptions linear_certificate_sound.

@@ -5,29 +5,17 @@
     overflows, and every one with the goal is at least as far as the claim says, or there is no such point at all.
     [check_witness] does the same for a witness.
 
-    The proof tree has the nodes split, empty, distance, changes, avoid, rule, trees and cell of FORMAT.md. The cuts that
+    The tree of boxes is that of Nodes.v; the leaves trees and cell of FORMAT.md are added here. The cuts that
     thresholds make among the indices of a grid are hints of the reader: they are checked here against the rounding to
     float64 or float32, the chain of the column, the cast to float32 and the comparison itself.
 
     Main theorems: [check_sound], [witness_sound]. *)
 
-From Coq Require Import ZArith QArith Qround List Bool Permutation Lia Lqa.
+From Coq Require Import ZArith QArith List Bool Permutation Lia.
 From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Margins.
+From Mace Require Export Nodes.
 Import ListNotations.
 Open Scope Z_scope.
-
-Inductive proof :=
-| Split (j : nat) (at_most : Z) (first second : proof)
-| Empty
-| Distance
-| Changes
-| Avoided (k : nat)
-| Rule (k : nat)
-| Trees
-| Cell.
-
-(** [cost_unit]: distances are counted in its parts; any value is sound, a common denominator loses nothing. *)
-Record certificate := Certificate { cost_unit : positive; proof_of : proof }.
 
 (** ** The model over indices *)
 
@@ -93,43 +81,15 @@ Fixpoint best_sum (limit : option Z) (ts : list (cut_tree Z)) (b : list range) (
 Definition cannot_hold (limit : option Z) (b : list range) (o : Z * list (cut_tree Z)) : bool :=
   match best_sum limit (snd o) b (sum_of b) (largest_of b) with None => true | Some v => v <? fst o end.
 
-Definition no_index (r : range) : bool :=
-  match r with Interval lower upper _ _ => upper <? lower | Levels mask _ _ => mask =? 0 end.
-
-Fixpoint sure_changes (axes : list axis) (b : list range) : nat :=
-  match axes, b with
-  | a :: axes, r :: b => (if start_is_out (about a) r then 1 else 0) + sure_changes axes b
-  | _, _ => 0
-  end.
-
-(** Grids have intervals and levels have masks. *)
-Fixpoint fits (fs : list feature) (b : list range) : bool :=
-  match fs, b with
-  | [], [] => true
-  | f :: fs, r :: b =>
-      match domain_of f, r with Between _ _, Interval _ _ _ _ | Among _, Levels _ _ _ => fits fs b | _, _ => false end
-  | _, _ => false
-  end.
-
 Section Check.
 Variable s : statement.
-Variable axes : list (axis * list price).
 Variable limit : option Z.
 Variable shapes : list (cut_tree (list Z)).
 Variable opponents : list (list (Z * list (cut_tree Z))).
 
-Definition check_leaf (p : proof) (b : list range) : bool :=
-  existsb no_index b ||
+(** The leaves that an ensemble adds to the tree of boxes. *)
+Definition closes (p : proof) (b : list range) : bool :=
   match p with
-  | Split _ _ _ _ | Empty => false
-  | Distance => beyond limit (sum_of b + largest_of b)
-  | Changes => match most_changes s with Some k => Nat.ltb k (sure_changes (map fst axes) b) | None => false end
-  | Avoided k => match nth_error (avoid s) k with Some r => fits (features s) b && holds_box s r b | None => false end
-  | Rule k =>
-      match nth_error (rules s) k with
-      | Some c => fits (features s) b && negb (snd (possible (features s) b c))
-      | None => false
-      end
   | Trees => beyond limit (sum_of b + largest_of b) || forallb (existsb (cannot_hold limit b)) opponents
   | Cell =>
       beyond limit (sum_of b + largest_of b) ||
@@ -137,25 +97,7 @@ Definition check_leaf (p : proof) (b : list range) : bool :=
       | Some leaves => repeatable s && negb (decides round_fast s leaves)
       | None => false
       end
-  end.
-
-Fixpoint check_node (p : proof) (b : list range) : bool :=
-  match p with
-  | Split j at_most first second =>
-      match nth_error axes j, nth_error b j with
-      | Some (a, prices), Some r =>
-          match domain_of (about a), r with
-          | Between _ _, Interval lower upper _ _ =>
-              check_node first (set j (interval_range a lower (Z.min upper at_most)) b) &&
-              check_node second (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
-          | Among _, Levels mask _ _ =>
-              check_node first (set j (levels_range (Z.land mask at_most) prices) b) &&
-              check_node second (set j (levels_range (Z.ldiff mask at_most) prices) b)
-          | _, _ => false
-          end
-      | _, _ => false
-      end
-  | _ => check_leaf p b
+  | _ => false
   end.
 End Check.
 
@@ -165,22 +107,18 @@ Definition sums_stay_finite (s : statement) (c : comparison) : bool :=
   fst b + snd b <? largest_sum s.
 
 Definition well_formed (s : statement) (D : positive) : bool :=
-  forallb sound_axis (map (axis_of s D) (features s)) && Qle_bool 0 (gamma s) && (0 <=? unit s) && (unit s <=? 1074) &&
-  forallb (sound_column (features s)) (columns s) && forallb (forallb (sums_stay_finite s)) (goal s) &&
-  forallb (readable (features s)) (rules s).
-
-Definition axes_of (s : statement) (D : positive) : list (axis * list price) :=
-  map (fun a => (a, prices_of a)) (map (axis_of s D) (features s)).
+  sound_statement s D && (0 <=? unit s) && (unit s <=? 1074) &&
+  forallb (sound_column (features s)) (columns s) && forallb (forallb (sums_stay_finite s)) (goal s).
 
 Definition check (s : statement) (c : certificate) : bool :=
   let axes := axes_of s (cost_unit c) in
-  let limit := option_map (fun q => Qceiling (inject_Z (Zpos (cost_unit c)) * q)) (closer_than s) in
+  let limit := limit_of s (cost_unit c) in
   well_formed s (cost_unit c) &&
   match all (map (cut_tree_of s axes) (trees s)) with
   | None => false
   | Some shapes =>
-      check_node s axes limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)) (proof_of c)
-        (map (fun a => root_range (fst a)) axes)
+      check_tree s axes limit (closes s limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)))
+        (proof_of c)
   end.
 
 (** ** Proofs *)
@@ -236,13 +174,6 @@ Lemma sizes_of_leaves s x c : Forall2 (fun leaf size => magnitude c leaf <= size
   (map (leaf_of s x) (trees s)) (map (leaf_size s c) (trees s)).
 Proof. generalize (trees s). induction l; simpl; constructor; auto using magnitude_of_leaf. Qed.
 
-Lemma no_index_false b paid : inside b paid -> existsb no_index b = false.
-Proof.
-  intro I. induction I as [| r y b ys C I IH]; simpl; auto. rewrite IH, orb_false_r. destruct r; simpl in *.
-  - apply Z.ltb_ge. lia.
-  - apply Z.eqb_neq. intros ->. rewrite Z.bits_0 in C. destruct C. discriminate.
-Qed.
-
 Section Sound.
 Variable s : statement.
 Variable D : positive.
@@ -253,38 +184,6 @@ Hypothesis sound : forallb sound_axis axes = true.
 Hypothesis columns_sound : forallb (sound_column (features s)) (columns s) = true.
 Hypothesis allows_x : Forall2 allows (features s) x.
 Let paid := payments axes x.
-
-Lemma at_axis j f : nth_error (features s) j = Some f ->
-  nth_error axes j = Some (axis_of s D f) /\
-  nth_error paid j = Some (nth j x 0, cost (axis_of s D f) (nth j x 0)) /\
-  allows f (nth j x 0) /\ sound_axis (axis_of s D f) = true.
-Proof.
-  clear columns_sound. unfold paid, axes in *. revert sound. revert j. induction allows_x as [| g i fs y A F IH]; intros [| j] S E; simpl in *;
-    try discriminate; apply andb_true_iff in S as [S1 S2].
-  - injection E as <-. auto.
-  - apply IH; auto.
-Qed.
-
-Lemma axis_about j a : nth_error axes j = Some a -> exists f, nth_error (features s) j = Some f /\ a = axis_of s D f.
-Proof.
-  unfold axes. intro E. destruct (nth_error (features s) j) as [f |] eqn:F.
-  - exists f. split; auto. rewrite (map_nth_error _ _ _ F) in E. congruence.
-  - apply nth_error_None in F. rewrite <- (map_length (axis_of s D)) in F. apply nth_error_None in F. congruence.
-Qed.
-
-Lemma price_nonnegative a p : In p (prices_of a) -> 0 <= fst p.
-Proof.
-  unfold prices_of. destruct (domain_of (about a)); simpl; [tauto |]. rewrite in_map_iff. intros (n & <- & _). simpl. lia.
-Qed.
-
-Lemma priced_about j a prices : nth_error priced_axes j = Some (a, prices) ->
-  exists f, nth_error (features s) j = Some f /\ a = axis_of s D f /\ prices = prices_of a.
-Proof.
-  unfold priced_axes, axes_of. intro E. destruct (nth_error (map (axis_of s D) (features s)) j) as [b |] eqn:B.
-  - rewrite (map_nth_error _ _ _ B) in E. injection E as <- <-. destruct (axis_about j b B) as (f & Ef & ->). eauto.
-  - apply nth_error_None in B. rewrite <- (map_length (fun a => (a, prices_of a))) in B. apply nth_error_None in B.
-    congruence.
-Qed.
 
 Lemma cut_tree_sound t : forall c, cut_tree_of s priced_axes t = Some c -> lands paid c = leaf_of s x t /\ fair paid c.
 Proof.
@@ -298,7 +197,8 @@ Proof.
     { rewrite forallb_forall in columns_sound. eapply columns_sound, nth_error_In, Ec. }
     set (j := feature_of column) in *.
     destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
-    destruct (priced_about j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
+    destruct (priced_about s D j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis s D x sound allows_x j f Ef) as (_ & Ep & A & S).
+    fold axes in Ep. fold paid in Ep.
     rewrite Ef. simpl about in E. pose proof A as A'. unfold allows in A. set (i := nth j x 0) in *.
     destruct (domain_of f) as [lower upper | mask] eqn:Dom.
     + destruct t as [threshold |]; [| discriminate].
@@ -332,9 +232,6 @@ Variable shapes : list (cut_tree (list Z)).
 Hypothesis shapes_of : all (map (cut_tree_of s priced_axes) (trees s)) = Some shapes.
 Variable limit : option Z.
 Hypothesis near : within limit paid.
-Hypothesis has_few : match most_changes s with None => True | Some k => (changes (features s) x <= k)%nat end.
-Hypothesis obeyed : forallb (obeys (features s) x) (rules s) = true.
-Hypothesis outside : existsb (in_region s x) (avoid s) = false.
 Hypothesis exact_units : unit s <= 1074.
 Variable leaves : list (list Z).
 Hypothesis arranged : Permutation (map (leaf_of s x) (trees s)) leaves.
@@ -370,18 +267,6 @@ Proof.
   rewrite <- (sum_permuted _ _ _ arranged), <- L, map_map in M. lia.
 Qed.
 
-Lemma sure_changes_below b : inside b paid -> (sure_changes axes b <= changes (features s) x)%nat.
-Proof.
-  unfold paid, axes, inside. clear - allows_x. revert b.
-  induction allows_x as [| f i fs y A F IH]; simpl; intros b I; [lia |].
-  inversion I as [| r ? rest ? C R]; subst. specialize (IH F rest R). simpl in *.
-  destruct (start_is_out f r) eqn:O; [| lia].
-  destruct (Z.eqb_spec i (start f)) as [-> | _]; [| lia]. exfalso.
-  destruct r as [lower upper l big | mask l big]; simpl in *.
-  - rewrite orb_true_iff, !Z.ltb_lt in O. lia.
-  - destruct C as [C _]. rewrite C in O. discriminate.
-Qed.
-
 Lemma only_all b reached : inside b paid -> all (map (fun t => only t b) shapes) = Some reached ->
   reached = map (leaf_of s x) (trees s).
 Proof.
@@ -390,81 +275,23 @@ Proof.
   induction 1 as [| u v us vs O R IH]; simpl; auto. rewrite (only_sound paid u b v I O). f_equal. exact IH.
 Qed.
 
-Lemma lies_here b : fits (features s) b = true -> inside b paid -> lies (features s) b x.
-Proof.
-  unfold paid, axes, inside, lies. clear - sound allows_x. revert b. unfold axes in sound.
-  induction allows_x as [| f i fs y A F IH]; intros [| r b] T I; simpl in *; try discriminate.
-  - split; constructor.
-  - inversion I as [| ? ? ? ? C R]; subst. apply andb_true_iff in sound as [S1 S2].
-    assert (has_index f r i /\ fits fs b = true) as [H T'].
-    { unfold has_index. unfold sound_axis in S1. cbn [about axis_of] in S1.
-      destruct (domain_of f), r; try discriminate; simpl in C; (split; [split; [exact A |] | exact T]);
-        [exact (proj1 C) |].
-      rewrite !andb_true_iff, !Z.leb_le in S1. destruct S1 as [_ S1]. split; [exact S1 | exact (proj1 C)]. }
-    destruct (IH S2 F b T' R) as [L E]. split; [constructor; auto | simpl; congruence].
-Qed.
-
-Lemma near_enough b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
-Proof.
-  intro I. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I). apply (not_beyond limit paid); auto. lia.
-Qed.
-
 Let opponents := map (map (fun c => opponent s shapes (may s c))) (goal s).
 
-Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit shapes opponents p b = true ->
-  decides round s leaves = false.
+Lemma near_box b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
+Proof. exact (near_enough s D x limit near b). Qed.
+
+Theorem closes_sound p b : inside b paid -> closes s limit shapes opponents p b = true -> decides round s leaves = false.
 Proof.
-  intros I C. unfold check_leaf in C. rewrite (no_index_false b _ I) in C. cbn [orb] in C.
-  destruct p as [j at_most p q | | | | k | k | |]; try discriminate.
-  - exfalso. rewrite (near_enough b I) in C. discriminate.
-  - exfalso. destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
-    unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
-    pose proof (sure_changes_below b I). unfold axes in *. lia.
-  - exfalso. destruct (nth_error (avoid s) k) as [r |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
-    pose proof (region_holds s b x r (lies_here b F I) H) as R.
-    assert (existsb (in_region s x) (avoid s) = true); [| congruence].
-    apply existsb_exists. exists r. split; auto. eapply nth_error_In, E.
-  - exfalso. destruct (nth_error (rules s) k) as [c |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
-    apply negb_true_iff in H. pose proof (rule_is_broken _ _ _ (lies_here b F I) c H) as R.
-    rewrite forallb_forall in obeyed. rewrite (obeyed c) in R; [discriminate | eapply nth_error_In, E].
-  - rewrite (near_enough b I) in C. cbn [orb] in C. unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
+  intros I C. unfold closes in C. destruct p; try discriminate; rewrite (near_box b I) in C; cbn [orb] in C.
+  - unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
     apply andb_true_iff in C as [C1 C2]. rewrite IH by auto. rewrite orb_false_r.
     induction part as [| c part IHc]; simpl in *; [discriminate |].
     apply orb_true_iff in C1 as [C1 | C1].
     + rewrite (opponent_sound (may s c) b I C1). reflexivity.
     + rewrite IHc by auto. apply andb_false_r.
-  - rewrite (near_enough b I) in C. cbn [orb] in C.
-    destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
+  - destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
     apply andb_true_iff in C as [O C]. rewrite (only_all b reached I E), decides_fast, <- (in_order O) in C.
     apply negb_true_iff, C.
-Qed.
-
-Theorem node_sound p : forall b, inside b paid ->
-  check_node s priced_axes limit shapes opponents p b = true -> decides round s leaves = false.
-Proof.
-  induction p as [j at_most p IHp q IHq | | | | k | k | |]; intros b I C;
-    [| exact (leaf_sound Empty b I C) | exact (leaf_sound Distance b I C) | exact (leaf_sound Changes b I C)
-     | exact (leaf_sound (Avoided k) b I C) | exact (leaf_sound (Rule k) b I C) | exact (leaf_sound Trees b I C)
-     | exact (leaf_sound Cell b I C)].
-  simpl in C.
-  destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
-  destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].
-  destruct (priced_about j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
-  simpl about in C. destruct (inside_nth _ _ _ _ I Er) as (pay & Np & Cover). rewrite Ep in Np. injection Np as <-.
-  destruct (domain_of f) as [lo hi | known] eqn:Dom, r as [lower upper l big | mask l big]; try discriminate;
-    apply andb_true_iff in C as [C1 C2]; unfold covers in Cover; simpl fst in Cover; destruct Cover as [Cover _].
-  - pose proof (grid_of (axis_of s D f) lo hi S Dom eq_refl) as G.
-    destruct (Z.le_gt_cases (nth j x 0) at_most).
-    + apply (IHp (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
-      eapply inside_set; eauto. apply interval_covers; auto. lia.
-    + apply (IHq (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
-      eapply inside_set; eauto. apply interval_covers; auto. lia.
-  - assert (In (nth j x 0, cost (axis_of s D f) (nth j x 0)) (prices_of (axis_of s D f))) as P by (eapply priced; eauto).
-    destruct (Z.testbit at_most (nth j x 0)) eqn:T.
-    + apply (IHp (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
-      eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.land_spec, Cover, T. reflexivity.
-    + apply (IHq (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
-      eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.ldiff_spec, Cover, T. reflexivity.
 Qed.
 End Sound.
 
@@ -530,7 +357,7 @@ Qed.
 
 Theorem well_formed_finite s D x : well_formed s D = true -> Forall2 allows (features s) x -> stays_finite s x.
 Proof.
-  unfold well_formed. rewrite !andb_true_iff. intros ((((((S & _) & _) & _) & C) & G) & _) A. split.
+  unfold well_formed, sound_statement. rewrite !andb_true_iff. intros ((((((S & _) & _) & _) & _) & C) & G) A. split.
   - intros c f Ic Ef. rewrite forallb_forall in C. apply (finite_column (features s) f c); auto.
     destruct (at_axis s D x S A (feature_of c) f Ef) as (_ & _ & H & _). exact H.
   - intros leaves n part c k [P _] Ip Ic K. exact (finite_sums s x leaves n part c k G P Ip Ic K).
@@ -538,27 +365,12 @@ Qed.
 
 Theorem check_sound (s : statement) (c : certificate) : check s c = true -> claim s.
 Proof.
-  unfold check, claim. rewrite andb_true_iff. intros [W C] x (A & Few & Obeyed & Outside).
-  split; [eapply well_formed_finite; eauto |]. intros (leaves & (Arranged & InOrder) & Goal).
-  unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as ((((((S & G) & _) & U) & Cols) & _) & _).
+  unfold check, claim. rewrite andb_true_iff. intros [W C] x A.
+  split; [eapply well_formed_finite; [eauto | apply A] |]. intros (leaves & (Arranged & InOrder) & Goal).
+  unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as ((((W & _) & U) & Cols) & _).
   apply Z.leb_le in U. set (D := cost_unit c) in *.
   destruct (all (map (cut_tree_of s (axes_of s D)) (trees s))) as [shapes |] eqn:E; [| discriminate].
-  set (paid := payments (map (axis_of s D) (features s)) x).
-  assert (inside (map (fun a => root_range (fst a)) (axes_of s D)) paid) as I.
-  { unfold paid, inside, axes_of. rewrite map_map. simpl. clear - S A.
-    induction A as [| f i fs x A F IH]; simpl in *; constructor.
-    - apply andb_true_iff in S as [S _]. apply root_covers; auto.
-    - apply IH. apply andb_true_iff in S. tauto. }
-  assert (forall limit,
-    check_node s (axes_of s D) limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)) (proof_of c)
-      (map (fun a => root_range (fst a)) (axes_of s D)) = true -> within limit paid -> False) as K.
-  { intros limit C' Near. pose proof (node_sound s D x S Cols A shapes E limit Near Few Obeyed Outside U leaves Arranged
-      InOrder (proof_of c) _ I C'). congruence. }
-  specialize (K _ C). destruct (closer_than s) as [q |]; simpl in K.
-  - destruct (Qlt_le_dec (distance s x) q) as [L |]; auto. exfalso. apply K.
-    pose proof (paid_below_distance s D x S G) as P. cbv zeta in P. fold paid in P.
-    pose proof (Qle_ceiling (inject_Z (Zpos D) * q)) as R.
-    rewrite Zlt_Qlt. eapply Qle_lt_trans; [exact P |]. eapply Qlt_le_trans; [| exact R].
-    rewrite !(Qmult_comm (inject_Z (Zpos D))). apply Qmult_lt_compat_r; auto. reflexivity.
-  - apply K. exact Logic.I.
+  apply (check_tree_sound s D _ (proof_of c) x W A) in C; [exact C |]. intros _ Near p b I Closed.
+  unfold sound_statement in W. rewrite !andb_true_iff in W. destruct W as ((S & _) & _). destruct A as (A & _).
+  pose proof (closes_sound s D x S Cols A shapes E _ Near U leaves Arranged InOrder p b I Closed). congruence.
 Qed.

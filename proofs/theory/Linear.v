@@ -2,14 +2,13 @@
 
     A linear model has no hidden layer: every score is a sum of products with the columns, in any order, with or without
     fused multiply-add ([Sums.v]). Here its columns are followed from the exact value of a feature through every operation
-    before the model, each rounded once; so the margin of a comparison is derived, and no premise. A leaf "dual" then shows
-    that no point of its box that the float model may give the goal is nearer than the claim.
+    before the model, each rounded once; so the margin of a comparison is derived, and no premise. At the end stands what a
+    certificate about a linear model claims; Dual.v checks it.
 
-    Sums in float64. Grids without "missing". Main theorems: [column_sound], [may_hold_margin],
-    [linear_dual_sound], [grid_least]. *)
+    Sums in float64. Grids without "missing". Main theorems: [column_sound], [may_hold_margin]. *)
 
 From Coq Require Import ZArith QArith Qabs Qminmax List Bool Permutation Lia Lqa.
-From Mace Require Import Splitting Rounding Ensemble CutTree Costs Rules Sums.
+From Mace Require Import Rounding Ensemble Costs Rules Sums.
 Import ListNotations.
 Open Scope Q_scope.
 
@@ -288,13 +287,13 @@ Proof.
 Qed.
 
 (** What is checked of a statement: every column, and that there are not too many. *)
-Definition readable : bool :=
+Definition linear_readable : bool :=
   forallb (fun c => match feature_read c with Some f => linear_column f c | None => false end) (columns s) &&
   (2 * Z.of_nat (S (length (columns s))) * Z.of_nat (S (length (columns s))) <=? 2 ^ 53)%Z.
 
-Lemma inputs_sound x out : readable = true -> Forall2 allows (features s) x -> Forall sound (inputs x out).
+Lemma inputs_sound x out : linear_readable = true -> Forall2 allows (features s) x -> Forall sound (inputs x out).
 Proof.
-  unfold readable. rewrite andb_true_iff, forallb_forall. intros [C _] A. unfold inputs. apply Forall_map, Forall_forall.
+  unfold linear_readable. rewrite andb_true_iff, forallb_forall. intros [C _] A. unfold inputs. apply Forall_map, Forall_forall.
   intros [w c] I. apply in_combine_r in I. specialize (C c I). unfold input_of, sound, feature_read in *.
   destruct (nth_error (features s) (feature_of c)) as [f |] eqn:E; [| discriminate].
   assert (allows f (nth (feature_of c) x 0%Z)) as H.
@@ -304,11 +303,11 @@ Proof.
   destruct (column_sound f c _ C H) as [B N]. cbn [fed meant most off]. split; [exact N | exact B].
 Qed.
 
-Theorem score_near x out r : readable = true -> Forall2 allows (features s) x -> float_score x out r ->
+Theorem score_near x out r : linear_readable = true -> Forall2 allows (features s) x -> float_score x out r ->
   Qabs (of_units r - exact_score x out) <= slack x out.
 Proof.
   intros R A (e & G & P). apply (layer_error 53 (2 ^ 52) _ _ e); try lia; auto using inputs_sound.
-  unfold readable in R. rewrite andb_true_iff, Z.leb_le in R. destruct R as [_ R].
+  unfold linear_readable in R. rewrite andb_true_iff, Z.leb_le in R. destruct R as [_ R].
   assert (length (inputs x out) <= length (columns s))%nat as L
     by (unfold inputs; rewrite map_length, combine_length; lia).
   set (a := Z.of_nat (S (length (inputs x out)))). set (b := Z.of_nat (S (length (columns s)))) in *.
@@ -320,10 +319,12 @@ Qed.
 Definition side_of {A} (zero : A) (score : list float * float -> A) (side : option nat) : A :=
   match side with Some k => match nth_error model k with Some out => score out | None => zero end | None => zero end.
 
+(** The difference that is compared, of float scores. *)
+Definition gap (rs : list Z) (c : comparison) : Z :=
+  let at_side side := match side with Some k => nth k rs 0%Z | None => 0%Z end in (at_side (plus c) - at_side (minus c))%Z.
+
 (** A comparison of float scores may hold: within the units of rounding by which the library squashes scores together. *)
-Definition may_hold (rs : list Z) (c : comparison) : Prop :=
-  let at_side side := match side with Some k => nth k rs 0%Z | None => 0%Z end in
-  of_units (units (than c)) - inject_Z (squash s) * half_unit <= of_units (at_side (plus c) - at_side (minus c)).
+Definition may_hold (rs : list Z) (c : comparison) : Prop := (units (than c) - squash s * 2 ^ 1021 <= gap rs c)%Z.
 
 Definition exact_margin (c : comparison) (x : point) : Q :=
   side_of 0 (exact_score x) (plus c) - side_of 0 (exact_score x) (minus c) - of_units (units (than c)).
@@ -331,7 +332,7 @@ Definition exact_margin (c : comparison) (x : point) : Q :=
 Definition slack_of (c : comparison) : Q :=
   side_of 0 (slack []) (plus c) + side_of 0 (slack []) (minus c) + inject_Z (squash s) * half_unit.
 
-Lemma side_near x rs side : readable = true -> Forall2 allows (features s) x -> Forall2 (float_score x) model rs ->
+Lemma side_near x rs side : linear_readable = true -> Forall2 allows (features s) x -> Forall2 (float_score x) model rs ->
   Qabs (of_units match side with Some k => nth k rs 0%Z | None => 0%Z end - side_of 0 (exact_score x) side)
   <= side_of 0 (slack []) side.
 Proof.
@@ -341,10 +342,14 @@ Proof.
   rewrite (slack_everywhere [] x). apply score_near; auto.
 Qed.
 
-Theorem may_hold_margin x rs c : readable = true -> Forall2 allows (features s) x -> Forall2 (float_score x) model rs ->
+Theorem may_hold_margin x rs c : linear_readable = true -> Forall2 allows (features s) x -> Forall2 (float_score x) model rs ->
   may_hold rs c -> - slack_of c <= exact_margin c x.
 Proof.
-  intros R A F. unfold may_hold, exact_margin, slack_of. cbv zeta. rewrite of_units_minus. intro H.
+  intros R A F. unfold may_hold, gap, exact_margin, slack_of. cbv zeta. intro H. apply of_units_le in H.
+  rewrite !of_units_minus in H.
+  assert (of_units (squash s * 2 ^ 1021) == inject_Z (squash s) * half_unit) as E.
+  { rewrite of_units_scaled. apply Qmult_comp; [reflexivity | vm_compute; reflexivity]. }
+  rewrite E in H. clear E.
   pose proof (side_near x rs (plus c) R A F) as P. pose proof (side_near x rs (minus c) R A F) as M.
   apply Qabs_Qle_condition in P, M. lra.
 Qed.
@@ -353,132 +358,28 @@ Qed.
 Definition may_have_goal (x : point) : Prop :=
   exists rs part, Forall2 (float_score x) model rs /\ In part (goal s) /\ Forall (may_hold rs) part.
 
-(** ** The rule *)
+(** ** What a certificate claims *)
 
-(** The leaf: for every part of the goal multipliers, and a number that is a lower bound, over the leaf's points, of the
-    distance less the multiplied margins. *)
-Theorem linear_dual_sound (leaf : point -> Prop) q : readable = true ->
-  (forall part, In part (goal s) -> exists multipliers bound,
-     Forall (Qle 0) multipliers /\ q <= bound /\
-     forall x, leaf x -> bound <= distance s x -
-       penalty point (map exact_margin part) multipliers (map slack_of part) x) ->
-  forall x, leaf x -> allowed s x -> may_have_goal x -> q <= distance s x.
-Proof.
-  intros R H x I (A & _) (rs & part & F & Ip & Hold). destruct (H part Ip) as (ms & bound & M & B & L).
-  apply (dual_sound point (distance s) (map exact_margin part) leaf ms (map slack_of part) bound q M L B x I).
-  clear - R A F Hold. induction Hold as [| c part C Hold IH]; cbn [map combine]; constructor; auto.
-  cbn [fst snd]. exact (may_hold_margin x rs c R A F C).
-Qed.
+(** A comparison certainly holds. *)
+Definition must_hold (rs : list Z) (c : comparison) : Prop :=
+  if strict c || (0 <? squash s)%Z then (units (than c) + squash s * 2 ^ 1021 < gap rs c)%Z
+  else (units (than c) <= gap rs c)%Z.
 
-(** The claim "anywhere". *)
-Theorem linear_dual_sound_anywhere (leaf : point -> Prop) : readable = true ->
-  (forall part, In part (goal s) -> exists multipliers bound,
-     Forall (Qle 0) multipliers /\ 0 < bound /\
-     forall x, leaf x -> bound <= - penalty point (map exact_margin part) multipliers (map slack_of part) x) ->
-  forall x, leaf x -> allowed s x -> ~ may_have_goal x.
-Proof.
-  intros R H x I (A & _) (rs & part & F & Ip & Hold). destruct (H part Ip) as (ms & bound & M & B & L).
-  apply (dual_sound_anywhere point (map exact_margin part) leaf ms (map slack_of part) bound M L B x I).
-  clear - R A F Hold. induction Hold as [| c part C Hold IH]; cbn [map combine]; constructor; auto.
-  cbn [fst snd]. exact (may_hold_margin x rs c R A F C).
-Qed.
+Definition must_have_goal (x : point) : Prop :=
+  forall rs, Forall2 (float_score x) model rs -> exists part, In part (goal s) /\ Forall (must_hold rs) part.
+
+(** No column overflows, nor any sum of some of the terms of a score, in whatever order and nesting. *)
+Definition never_overflows (x : point) : Prop :=
+  (forall c f, In c (columns s) -> nth_error (features s) (feature_of c) = Some f ->
+     finite_at f c (nth (feature_of c) x 0%Z) = true) /\
+  (forall out e rest r, In out model -> gives 53 (2 ^ 52) e r ->
+     Permutation (terms e ++ rest) (written (inputs x out) (units (snd out))) -> (Z.abs r < largest_float64)%Z).
+
+Definition linear_claim : Prop :=
+  forall x, allowed s x -> never_overflows x /\
+  (may_have_goal x -> match closer_than s with Some q => q <= distance s x | None => False end).
+
+Definition linear_real (x : point) (d : Q) : Prop :=
+  allowed s x /\ never_overflows x /\ must_have_goal x /\ distance s x == d /\
+  match closer_than s with Some q => q <= d | None => False end.
 End Model.
-
-(** ** Where a grid holds its least
-
-    What an axis adds to the bound is linear in the value on either side of the start, and jumps up away from it: an end of
-    the span, or its value nearest to the start, holds the least. (`Relaxation.least` looks at these.) *)
-
-Section Grid.
-Variables k once per start : Q.
-Hypothesis once_nonnegative : 0 <= once.
-Hypothesis per_nonnegative : 0 <= per.
-
-(** [k]: of the value. [once], [per]: of a change, and of its size. *)
-Definition adds (v : Q) : Q := k * v + (if Qeq_bool v start then 0 else once) + per * Qabs (v - start).
-
-Definition nearest_to_start (low high : Q) : Q := Qmin (Qmax start low) high.
-
-Lemma adds_below v : adds v <= k * v + once + per * Qabs (v - start).
-Proof. unfold adds. destruct (Qeq_bool v start); lra. Qed.
-
-Lemma adds_away v : ~ v == start -> adds v == k * v + once + per * Qabs (v - start).
-Proof.
-  intro N. unfold adds. destruct (Qeq_bool v start) eqn:E; [| reflexivity]. apply Qeq_bool_iff in E. contradiction.
-Qed.
-
-Lemma adds_proper v w : v == w -> adds v == adds w.
-Proof.
-  intro E. unfold adds. destruct (Qeq_bool v start) eqn:A, (Qeq_bool w start) eqn:B; try (rewrite E; reflexivity); exfalso.
-  - apply Qeq_bool_iff in A. apply Qeq_bool_neq in B. apply B. rewrite <- E. exact A.
-  - apply Qeq_bool_neq in A. apply Qeq_bool_iff in B. apply A. rewrite E. exact B.
-Qed.
-
-(** Above the start, between two values. *)
-Lemma least_above near v far : start <= near -> near <= v -> v <= far -> adds near <= adds v \/ adds far <= adds v.
-Proof.
-  intros S N F. destruct (Qeq_dec v near) as [E | E]; [left; rewrite (adds_proper _ _ E); apply Qle_refl |].
-  assert (start < v) as V by (apply Qle_lteq in N; destruct N as [N | N]; [lra | symmetry in N; contradiction]).
-  rewrite (adds_away v) by lra. rewrite (Qabs_pos (v - start)) by lra.
-  destruct (Qlt_le_dec (k + per) 0) as [Down | Up].
-  - right. rewrite (adds_away far) by lra. rewrite (Qabs_pos (far - start)) by lra.
-    assert (0 <= - (k + per) * (far - v)) by (apply Qmult_le_0_compat; lra). lra.
-  - left. eapply Qle_trans; [apply adds_below |]. rewrite (Qabs_pos (near - start)) by lra.
-    assert (0 <= (k + per) * (v - near)) by (apply Qmult_le_0_compat; lra). lra.
-Qed.
-
-Lemma least_under near v far : near <= start -> v <= near -> far <= v -> adds near <= adds v \/ adds far <= adds v.
-Proof.
-  intros S N F. destruct (Qeq_dec v near) as [E | E]; [left; rewrite (adds_proper _ _ E); apply Qle_refl |].
-  assert (v < start) as V by (apply Qle_lteq in N; destruct N as [N | N]; [lra | contradiction]).
-  rewrite (adds_away v) by lra. rewrite (Qabs_neg (v - start)) by lra.
-  destruct (Qlt_le_dec 0 (k - per)) as [Up | Down].
-  - right. rewrite (adds_away far) by lra. rewrite (Qabs_neg (far - start)) by lra.
-    assert (0 <= (k - per) * (v - far)) by (apply Qmult_le_0_compat; lra). lra.
-  - left. eapply Qle_trans; [apply adds_below |]. rewrite (Qabs_neg (near - start)) by lra.
-    assert (0 <= - (k - per) * (near - v)) by (apply Qmult_le_0_compat; lra). lra.
-Qed.
-
-Theorem grid_least low v high : low <= v -> v <= high ->
-  adds low <= adds v \/ adds (nearest_to_start low high) <= adds v \/ adds high <= adds v.
-Proof.
-  intros L H. unfold nearest_to_start.
-  destruct (Qlt_le_dec start low) as [A | A].
-  - rewrite (adds_proper (Qmin (Qmax start low) high) low).
-    2: { rewrite (Q.max_r start low) by lra. apply Q.min_l. lra. }
-    destruct (least_above low v high) as [X | X]; try lra; auto.
-  - destruct (Qlt_le_dec high start) as [B | B].
-    + rewrite (adds_proper (Qmin (Qmax start low) high) high).
-      2: { rewrite (Q.max_l start low) by lra. apply Q.min_r. lra. }
-      destruct (least_under high v low) as [X | X]; try lra; auto.
-    + rewrite (adds_proper (Qmin (Qmax start low) high) start).
-      2: { rewrite (Q.max_l start low) by lra. apply Q.min_l. lra. }
-      destruct (Qlt_le_dec v start) as [C | C].
-      * destruct (least_under start v low) as [X | X]; try lra; auto.
-      * destruct (least_above start v high) as [X | X]; try lra; auto.
-Qed.
-End Grid.
-
-(** What a feature of a grid adds to the distance has that form. *)
-Lemma apart a b p : (Z.abs (a - b) # p) == Qabs ((a # p) - (b # p)).
-Proof.
-  unfold Qeq, Qabs, Qminus, Qplus, Qopp. cbn [Qnum Qden].
-  replace (a * Zpos p + - b * Zpos p)%Z with ((a - b) * Zpos p)%Z by ring.
-  rewrite Z.abs_mul, Pos2Z.inj_mul. change (Z.abs (Zpos p)) with (Zpos p). ring.
-Qed.
-
-Lemma same_place a b p : (a - b =? 0)%Z = Qeq_bool (a # p) (b # p).
-Proof.
-  apply eq_true_iff_eq. rewrite Z.eqb_eq, Qeq_bool_iff. unfold Qeq. cbn [Qnum Qden]. nia.
-Qed.
-
-Theorem distance_of_value f i : grid_kind (kind_of f) = true -> absent f = None ->
-  delta f i == Qabs (value f i - value f (start f)) / scale f /\
-  changed f i = if Qeq_bool (value f i) (value f (start f)) then 0 else 1.
-Proof.
-  intros G N. unfold delta, changed, across, moved, value. rewrite N.
-  assert (forall a b, (Z.abs (a - b) =? 0)%Z = (a - b =? 0)%Z) as Abs
-    by (intros; apply eq_true_iff_eq; rewrite !Z.eqb_eq; lia).
-  rewrite Abs. destruct (kind_of f) as [step d e | | | |]; try discriminate;
-    (split; [rewrite apart; reflexivity | rewrite <- same_place; reflexivity]).
-Qed.

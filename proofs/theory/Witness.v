@@ -51,12 +51,15 @@ Definition decides_certainly (s : statement) (leaves : list (list Z)) : bool :=
   if repeatable s && (squash s =? 0) then surely_decides round_fast s leaves
   else existsb (forallb (fun c => certainly s leaves (must s c))) (goal s).
 
-Definition check_witness (s : statement) (x : point) (d : Q) : bool :=
+(** What is asked of a witness whatever the model. *)
+Definition is_there (s : statement) (x : point) (d : Q) : bool :=
   are_allowed (features s) x &&
   match most_changes s with None => true | Some k => Nat.leb (changes (features s) x) k end &&
   forallb (obeys (features s) x) (rules s) && negb (existsb (in_region s x) (avoid s)) &&
-  Qeq_bool (distance s x) d && match closer_than s with Some q => Qle_bool q d | None => false end &&
-  decides_certainly s (map (leaf_fast s x) (trees s)).
+  Qeq_bool (distance s x) d && match closer_than s with Some q => Qle_bool q d | None => false end.
+
+Definition check_witness (s : statement) (x : point) (d : Q) : bool :=
+  is_there s x d && decides_certainly s (map (leaf_fast s x) (trees s)).
 
 (** A certificate, and its witness if it has one. *)
 Definition accepts (s : statement) (c : certificate) (witness : option (point * Q)) : bool :=
@@ -124,20 +127,23 @@ Proof.
     rewrite forallb_forall in D |- *. intros c Ic. eapply certainly_holds; eauto.
 Qed.
 
+Lemma is_there_sound s x d : is_there s x d = true ->
+  allowed s x /\ (distance s x == d)%Q /\ match closer_than s with Some q => (q <= d)%Q | None => False end.
+Proof.
+  unfold is_there. rewrite !andb_true_iff. intros (((((A & Few) & Obeyed) & Outside) & Same) & Far).
+  split; [split; [apply are_allowed_sound, A |] |]; [| split; [apply Qeq_bool_iff, Same |]].
+  - split; [| split; [exact Obeyed | apply negb_true_iff, Outside]].
+    destruct (most_changes s); auto. apply Nat.leb_le. exact Few.
+  - destruct (closer_than s); [| discriminate]. apply Qle_bool_iff. exact Far.
+Qed.
+
 Theorem witness_sound s D x d : well_formed s D = true -> check_witness s x d = true -> real s x d.
 Proof.
-  intros W C. unfold check_witness in C. rewrite !andb_true_iff in C.
-  destruct C as ((((((A & Few) & Obeyed) & Outside) & Same) & Far) & G). apply are_allowed_sound in A.
-  pose proof (well_formed_finite s D x W A) as Finite.
-  unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as ((((((_ & _) & _) & U) & Cols) & _) & _).
-  apply Z.leb_le in U. repeat split; auto.
-  - destruct (most_changes s); auto. apply Nat.leb_le. exact Few.
-  - apply negb_true_iff. exact Outside.
-  - apply Finite.
-  - apply Finite.
-  - apply certain; auto. erewrite map_ext; [exact G |]. intro t. symmetry. apply leaf_fast_is_leaf. exact Cols.
-  - apply Qeq_bool_iff. exact Same.
-  - destruct (closer_than s); [| discriminate]. apply Qle_bool_iff. exact Far.
+  intros W C. unfold check_witness in C. apply andb_true_iff in C as [There G].
+  apply is_there_sound in There as (A & Same & Far). pose proof (well_formed_finite s D x W (proj1 A)) as Finite.
+  unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as ((((_ & _) & U) & Cols) & _). apply Z.leb_le in U.
+  repeat split; try apply A; try apply Finite; auto.
+  apply certain; auto. erewrite map_ext; [exact G |]. intro t. symmetry. apply leaf_fast_is_leaf. exact Cols.
 Qed.
 
 Theorem certificate_sound s c witness : accepts s c witness = true ->

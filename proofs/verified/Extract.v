@@ -1,7 +1,7 @@
 (** The checker of ../theory as an OCaml program: whole numbers are those of Zarith, everything else is what Coq has. *)
 
 From Coq Require Import ZArith QArith List Extraction.
-From Mace Require Import Ensemble Forest Witness.
+From Mace Require Import Ensemble Forest Witness Dual.
 
 Extraction Language OCaml.
 
@@ -52,4 +52,4 @@ Extract Inlined Constant Z.setbit => "Integers.set_bit".
 Extract Inlined Constant Z.to_pos => "Integers.to_positive".
 Extract Constant Z.ggcd => "Integers.reduce".
 
-Extraction "accepts.ml" accepts.
+Extraction "accepts.ml" accepts linear_accepts.

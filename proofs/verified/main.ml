@@ -69,9 +69,11 @@ let main () =
     | _ -> prerr_endline "use: check [--print] FILE"; exit 2 in
   let say status words = print_endline words; status in
   try
-    let (s, c, w) as read = Reader.certificate (load path) in
-    let status =
-      if Accepts.accepts s c w then say 0 "accepted" else say 10 "refused: the theory's checker says no" in
+    let (s, model, c, w) as read = Reader.certificate (load path) in
+    let accepted = match model with
+      | Reader.Trees -> Accepts.accepts s c w
+      | Reader.Linear outputs -> Accepts.linear_accepts s outputs c w in
+    let status = if accepted then say 0 "accepted" else say 10 "refused: the theory's checker says no" in
     if print then print_endline (Printer.all read);
     status
   with

@@ -119,17 +119,28 @@ let comparison b (c : C.comparison0) =
   list (fun b put -> put b) b
     [(fun b -> option nat b c.plus); (fun b -> option nat b c.minus); (fun b -> float b c.than); fun b -> truth b c.strict]
 
-let statement b (s : C.statement) =
+let model_of (s : C.statement) = function
+  | Reader.Trees ->
+      ["cast_to_float32", (fun b -> truth b s.cast_to_float32); "test_is_strict", (fun b -> truth b s.test_is_strict);
+       "sums_in_float32", (fun b -> truth b s.sums_in_float32); "ordered", (fun b -> truth b s.ordered);
+       "error", (fun b -> float b s.error); "squash", (fun b -> z b s.squash); "divide", (fun b -> z b s.divide);
+       "start", (fun b -> scores s.unit0 b s.start_scores); "trees", (fun b -> list (tree s.unit0) b s.trees)]
+  | Reader.Linear outputs ->
+      ["sums_in_float32", (fun b -> truth b s.sums_in_float32); "squash", (fun b -> z b s.squash);
+       "weights", (fun b -> list (fun b (weights, _) -> list float b weights) b outputs);
+       "bias", (fun b -> list (fun b (_, bias) -> float b bias) b outputs)]
+
+let statement b (s : C.statement) model =
   record b
-    ["features", (fun b -> list feature b s.features); "columns", (fun b -> list column b s.columns);
-     "cast_to_float32", (fun b -> truth b s.cast_to_float32); "test_is_strict", (fun b -> truth b s.test_is_strict);
-     "sums_in_float32", (fun b -> truth b s.sums_in_float32); "ordered", (fun b -> truth b s.ordered);
-     "error", (fun b -> float b s.error); "squash", (fun b -> z b s.squash); "divide", (fun b -> z b s.divide);
-     "start", (fun b -> scores s.unit0 b s.start_scores); "trees", (fun b -> list (tree s.unit0) b s.trees);
-     "goal", (fun b -> list (list comparison) b s.goal); "alpha", (fun b -> q b s.alpha); "beta", (fun b -> q b s.beta);
+    (["features", (fun b -> list feature b s.features); "columns", fun b -> list column b s.columns] @ model_of s model @
+     ["goal", (fun b -> list (list comparison) b s.goal); "alpha", (fun b -> q b s.alpha); "beta", (fun b -> q b s.beta);
      "gamma", (fun b -> q b s.gamma); "rules", (fun b -> list condition b s.rules);
      "avoid", (fun b -> list region b s.avoid); "most_changes", (fun b -> option nat b s.most_changes);
-     "closer_than", (fun b -> option q b s.closer_than)]
+     "closer_than", (fun b -> option q b s.closer_than)])
+
+let multipliers b (given : C.multipliers) =
+  let share b (j, share) = list (fun b put -> put b) b [(fun b -> nat b j); fun b -> q b share] in
+  record b ["goal", (fun b -> list q b given.factors); "largest", fun b -> list share b given.shares]
 
 let proof b p =
   let node b = function
@@ -140,7 +151,8 @@ let proof b p =
     | C.Avoided k -> tagged b "avoid" [fun b -> nat b k]
     | C.Rule k -> tagged b "rule" [fun b -> nat b k]
     | C.Trees -> tagged b "trees" []
-    | C.Cell -> tagged b "cell" [] in
+    | C.Cell -> tagged b "cell" []
+    | C.Dual parts -> tagged b "dual" (List.map (fun part b -> multipliers b part) parts) in
   let rec flat found = function
     | [] -> List.rev found
     | (C.Split (_, _, first, second) as p) :: rest -> flat (p :: found) (first :: second :: rest)
@@ -149,7 +161,7 @@ let proof b p =
 
 let witness b (point, distance) = record b ["point", (fun b -> list z b point); "distance", fun b -> q b distance]
 
-let all (s, (c : C.certificate), w) =
+let all (s, model, (c : C.certificate), w) =
   let b = Buffer.create (1 lsl 20) in
-  record b ["statement", (fun b -> statement b s); "witness", (fun b -> option witness b w); "proof", fun b -> proof b c.proof_of];
+  record b ["statement", (fun b -> statement b s model); "witness", (fun b -> option witness b w); "proof", fun b -> proof b c.proof_of];
   Buffer.contents b

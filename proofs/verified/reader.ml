@@ -392,26 +392,36 @@ let given_cuts columns trees cuts search =
     | _, Null -> search c question
     | _, k -> whole k (Z.neg (two 1200)) (two 1200) "cuts"
 
-let statement data cuts =
-  let where = "statement" in
-  let field =
-    fields data ["features"; "columns"; "model"; "goal"; "distance"; "rules"; "avoid"; "most_changes"; "claim"] where in
-  let model_data = field "model" in
-  need (not (has model_data "sha256")) "statement: model: it is in a file of its own";
-  (match model_data with
-   | Object found when List.assoc_opt "kind" found = Some (Text "network") -> raise (Not_covered "networks")
-   | Object found -> need (List.assoc_opt "kind" found = Some (Text "ensemble")) "statement: model: kind"
-   | _ -> refused "statement: model: expected an object");
-  let raw = items (field "features") "statement: features" in
-  need (Array.length raw <= 10_000) "statement: too many features";
-  let both = Array.mapi (fun j f -> feature f (Printf.sprintf "statement: feature %d" j)) raw in
-  let features = Array.map fst both and sides = Array.map snd both in
-  let raw = items (field "columns") "statement: columns" in
-  need (Array.length raw <= 100_000) "statement: too many columns";
-  let columns = Array.mapi (fun c x -> column features sides x (Printf.sprintf "statement: column %d" c)) raw in
+(* ---------------------------------------------------------------- linear models *)
+
+type model = Trees | Linear of C.outputs
+
+(* For each score the weights of the columns and the bias. *)
+let outputs columns data where =
+  let field = fields data ["weights"; "bias"; "activation"] where in
+  ignore (word (field "activation") ["identity"] (where ^ ": activation"));
+  let bias = Array.map (fun x -> floating x where) (items (field "bias") where) in
+  let width = Array.length bias in
+  need (width > 0) "%s: it has no score" where;
+  let row data = Array.map (fun x -> floating x where) (items ~length:width data where) in
+  let rows = Array.map row (items ~length:columns (field "weights") where) in
+  List.init width (fun k -> (Array.to_list (Array.map (fun row -> row.(k)) rows), bias.(k)))
+
+let linear columns data cuts where =
+  let field = fields data ["kind"; "rule"; "dtype"; "layers"] where in
+  (match cuts with Some cuts -> ignore (items ~length:0 cuts "cuts") | None -> ());
+  if word (field "dtype") ["float64"; "float32"] (where ^ ": dtype") = "float32" then raise (Not_covered "networks in float32");
+  match items (field "layers") (where ^ ": layers") with
+  | [||] -> refused "%s: it has no layer" where
+  | [|layer|] -> (word (field "rule") (List.map fst squashed) (where ^ ": rule"), outputs columns layer where)
+  | _ -> raise (Not_covered "networks with hidden layers")
+
+(* ---------------------------------------------------------------- the statement *)
+
+(* The trees of an ensemble and what else is said of it, put into a statement that has neither. *)
+let with_trees empty features columns data cuts where =
   let names = ["kind"; "rule"; "cast"; "test"; "dtype"; "ordered"; "error"; "divide"; "start"; "trees"] in
-  let where = "statement: model" in
-  let model = fields model_data names where in
+  let model = fields data names where in
   let single name = word (model name) ["float64"; "float32"] (where ^ ": " ^ name) = "float32" in
   let sums_in_float32 = single "dtype" in
   let error = floating (model "error") where in
@@ -425,25 +435,10 @@ let statement data cuts =
   let outputs = List.length start_scores in
   let scores row where = Array.to_list (Array.map (fun x -> in_units x where) (items ~length:outputs row where)) in
   let rule = word (model "rule") (List.map fst squashed) (where ^ ": rule") in
-  let distance = fields (field "distance") ["alpha"; "beta"; "gamma"] "statement: distance" in
-  let mix name = rational ~low:0 (distance name) "statement: distance" in
-  let claim = field "claim" in
-  let closer_than =
-    if has claim "anywhere" then begin
-      need (truth (fields claim ["anywhere"] "statement: claim" "anywhere") "statement: claim") "statement: claim: anywhere";
-      None
-    end else Some (rational ~low:0 (fields claim ["closer_than"] "statement: claim" "closer_than") "statement: claim") in
-  let goal = list_of (list_of (compare_of outputs)) (field "goal") "statement: goal" in
-  let most_changes = match field "most_changes" with
-    | Null -> None
-    | k -> Some (nat (min (int_of k 0 (1 lsl 31) "statement: most_changes") (Array.length features))) in
-  let empty = { C.features = Array.to_list features; columns = Array.to_list columns; cast_to_float32 = single "cast";
+  let empty = { empty with C.cast_to_float32 = single "cast";
     test_is_strict = word (model "test") ["<="; "<"] (where ^ ": test") = "<"; sums_in_float32;
     ordered = truth (model "ordered") (where ^ ": ordered"); error; squash = Z.of_int (List.assoc rule squashed);
-    divide = whole (model "divide") Z.one (two 31) (where ^ ": divide"); unit0 = Z.of_int unit; start_scores; trees = [];
-    goal; alpha = mix "alpha"; beta = mix "beta"; gamma = mix "gamma";
-    rules = list_of (condition features) (field "rules") "statement: rules";
-    avoid = list_of (region features sides) (field "avoid") "statement: avoid"; most_changes; closer_than } in
+    divide = whole (model "divide") Z.one (two 31) (where ^ ": divide"); unit0 = Z.of_int unit; start_scores } in
   let search = Hints.cut empty features columns in
   let hint = match cuts with None -> search | Some cuts -> given_cuts columns (model "trees") cuts search in
   let room = ref max_nodes in
@@ -452,7 +447,49 @@ let statement data cuts =
     room := !room - size;
     need (!room >= 0) "%s: too many nodes" where;
     made in
-  ({ empty with C.trees = Array.to_list (Array.mapi read_tree (items (model "trees") where)) }, features, sides)
+  (outputs, { empty with C.trees = Array.to_list (Array.mapi read_tree (items (model "trees") where)) })
+
+let statement data cuts =
+  let where = "statement" in
+  let field =
+    fields data ["features"; "columns"; "model"; "goal"; "distance"; "rules"; "avoid"; "most_changes"; "claim"] where in
+  let raw = items (field "features") "statement: features" in
+  need (Array.length raw <= 10_000) "statement: too many features";
+  let both = Array.mapi (fun j f -> feature f (Printf.sprintf "statement: feature %d" j)) raw in
+  let features = Array.map fst both and sides = Array.map snd both in
+  let raw = items (field "columns") "statement: columns" in
+  need (Array.length raw <= 100_000) "statement: too many columns";
+  let columns = Array.mapi (fun c x -> column features sides x (Printf.sprintf "statement: column %d" c)) raw in
+  let distance = fields (field "distance") ["alpha"; "beta"; "gamma"] "statement: distance" in
+  let mix name = rational ~low:0 (distance name) "statement: distance" in
+  let claim = field "claim" in
+  let closer_than =
+    if has claim "anywhere" then begin
+      need (truth (fields claim ["anywhere"] "statement: claim" "anywhere") "statement: claim") "statement: claim: anywhere";
+      None
+    end else Some (rational ~low:0 (fields claim ["closer_than"] "statement: claim" "closer_than") "statement: claim") in
+  let most_changes = match field "most_changes" with
+    | Null -> None
+    | k -> Some (nat (min (int_of k 0 (1 lsl 31) "statement: most_changes") (Array.length features))) in
+  let zero = (Z.zero, Z.zero) in
+  let empty = { C.features = Array.to_list features; columns = Array.to_list columns; cast_to_float32 = false;
+    test_is_strict = false; sums_in_float32 = false; ordered = false; error = zero; squash = Z.zero; divide = Z.one;
+    unit0 = Z.zero; start_scores = []; trees = []; goal = []; alpha = mix "alpha"; beta = mix "beta"; gamma = mix "gamma";
+    rules = list_of (condition features) (field "rules") "statement: rules";
+    avoid = list_of (region features sides) (field "avoid") "statement: avoid"; most_changes; closer_than } in
+  let data = field "model" and where = "statement: model" in
+  need (not (has data "sha256")) "statement: model: it is in a file of its own";
+  let model, scores, made =
+    match (match data with Object found -> List.assoc_opt "kind" found | _ -> None) with
+    | Some (Text "network") ->
+        let rule, outputs = linear (Array.length columns) data cuts where in
+        (Linear outputs, List.length outputs, { empty with C.squash = Z.of_int (List.assoc rule squashed) })
+    | Some (Text "ensemble") ->
+        let scores, made = with_trees empty features columns data cuts where in
+        (Trees, scores, made)
+    | _ -> refused "statement: model: kind" in
+  let goal = list_of (list_of (compare_of scores)) (field "goal") "statement: goal" in
+  ({ made with C.goal }, model, features, sides)
 
 (* ---------------------------------------------------------------- proof and witness *)
 
@@ -466,10 +503,28 @@ let nearer features sides entry rest =
       C.Split (nat j, Z.pred low, C.Distance, C.Split (nat j, high, rest, C.Distance))
   | C.Mask mask -> C.Split (nat j, mask, rest, C.Distance)
 
+(* Multipliers for one part of the goal; without hidden units there are no slopes and no phases. *)
+let multipliers features data where =
+  let field = fields data ["goal"; "slopes"; "phases"; "largest"] where in
+  ignore (items ~length:0 (field "slopes") where);
+  ignore (items ~length:0 (field "phases") where);
+  let share data where =
+    let pair = items ~length:2 data where in
+    (nat (int_of pair.(0) 0 (Array.length features - 1) where), rational ~low:0 pair.(1) where) in
+  { C.factors = list_of (rational ~low:0) (field "goal") where; shares = list_of share (field "largest") where }
+
+let owners = ["trees", false; "cell", false; "prune", false; "prices", false; "dual", true; "bounds", true; "phase", true]
+
 (* The leaves of trees that a node names are not looked at: the theory looks for those that a box reaches. *)
-let node features sides data where stack =
+let node model features sides data where stack =
   let leaf made = made :: stack in
-  match Array.to_list (items data where), stack with
+  let node = Array.to_list (items data where) in
+  (match node with
+   | Text name :: _ ->
+       let linear = match model with Linear _ -> true | Trees -> false in
+       need (List.assoc_opt name owners <> Some (not linear)) "%s: %s is not about this kind of model" where name
+   | _ -> ());
+  match node, stack with
   | [Text "split"; j; at], first :: second :: stack ->
       let j = int_of j 0 (Array.length features - 1) where in
       let at = match sides.(j) with
@@ -487,30 +542,35 @@ let node features sides data where stack =
   | Text "prune" :: _, _ :: _ -> stack
   | Text "near" :: entries, child :: stack -> List.fold_right (nearer features sides) entries child :: stack
   | Text "prices" :: _, _ -> raise (Not_covered "the rule prices")
-  | Text name :: _, _ -> refused "%s: %s is no rule for trees" where name
+  | Text "dual" :: parts, _ -> leaf (C.Dual (List.map (fun part -> multipliers features part where) parts))
+  | [Text "bounds"], _ :: _ -> stack
+  | Text ("bounds" | "phase") :: _, _ -> refused "%s: there is no hidden unit" where
+  | Text name :: _, _ -> refused "%s: there is no rule %s" where name
   | _ -> refused "%s: no node" where
 
-let proof features sides data =
+let proof model features sides data =
   let nodes = items data "proof" in
   need (Array.length nodes <= max_nodes) "proof: too many nodes";
   let stack = ref [] in
   for n = Array.length nodes - 1 downto 0 do
-    stack := node features sides nodes.(n) (Printf.sprintf "node %d" n) !stack
+    stack := node model features sides nodes.(n) (Printf.sprintf "node %d" n) !stack
   done;
   match !stack with [made] -> made | _ -> refused "proof: it is not one tree"
 
 let certificate data =
+  if has data "mace_set" then raise (Not_covered "sets");
+  if has data "mace_plan" then raise (Not_covered "plans");
   let names = ["mace_certificate"; "statement"; "witness"; "proof"] in
   let names = if has data "cuts" then "cuts" :: names else names in
   let field = fields data (if has data "about" then "about" :: names else names) "the certificate" in
   let format = if has data "cuts" then 2 else 1 in
   need (match field "mace_certificate" with Whole n -> Z.equal n (Z.of_int format) | _ -> false)
     "the certificate: unknown format";
-  let s, features, sides = statement (field "statement") (if format = 2 then Some (field "cuts") else None) in
+  let s, model, features, sides = statement (field "statement") (if format = 2 then Some (field "cuts") else None) in
   let witness = match field "witness" with
     | Null -> None
     | data ->
         let field = fields data ["point"; "distance"] "witness" in
         Some (point features sides (field "point") "witness: point", rational (field "distance") "witness: distance") in
-  let proof = proof features sides (field "proof") in
-  (s, { C.cost_unit = Hints.cost_unit s proof; proof_of = proof }, witness)
+  let proof = proof model features sides (field "proof") in
+  (s, model, { C.cost_unit = Hints.cost_unit s proof; proof_of = proof }, witness)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import re
@@ -21,7 +20,8 @@ from mace.proofs.check import check
 from mace.proofs.readback import readback
 from tests.proofs import test_false_claims, test_false_witnesses, test_missing
 from tests.proofs.enumeration import true
-from tests.proofs.test_check import certificates, places, with_edit
+from tests.proofs.test_check import certificates, certificates_of, places, with_edit
+from tests.reference import random_question
 from tests.theory.building import made
 
 Json = dict[str, Any]
@@ -58,15 +58,21 @@ def ask(built: Path, tmp_path: Path) -> Callable[[Any], Asked]:
     return ask
 
 
-def trees_only() -> list[Json]:
-    return [data for data in certificates() if data["statement"]["model"]["kind"] == "ensemble"]
+def covered(data: Json) -> bool:
+    """Whether the theory has a checker for this kind of model."""
+    model = data["statement"]["model"]
+    return model["kind"] == "ensemble" or (len(model["layers"]) == 1 and model["dtype"] == "float64")
+
+
+def all_covered() -> list[Json]:
+    return [data for data in certificates() if covered(data)]
 
 
 @pytest.mark.slow
 @needs_tools
 def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any], Asked]) -> None:
     fired = set()
-    for data in trees_only():
+    for data in all_covered():
         status, words, read = ask(data)
         if any(node[0] == "prices" for node in data["proof"]):
             assert status == "not covered"
@@ -74,14 +80,43 @@ def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any
         assert status == "accepted", words
         assert read == readback(data)
         fired |= {node[0] for node in data["proof"]}
-    assert fired >= {"split", "empty", "distance", "avoid", "rule", "trees", "cell"}
+    assert fired >= {"split", "empty", "distance", "avoid", "rule", "trees", "cell", "dual"}
+
+
+@pytest.mark.slow
+@needs_tools
+def test_random_linear_models_are_accepted_and_read_back(ask: Callable[[Any], Asked]) -> None:
+    duals = 0
+    for seed in range(2000, 2200):
+        for data in certificates_of(random_question(seed, "linear")):
+            status, words, read = ask(data)
+            assert status == "accepted", (seed, words)
+            assert read == readback(data)
+            duals += sum(node[0] == "dual" for node in data["proof"])
+    assert duals > 80
+
+
+@pytest.mark.slow
+@needs_tools
+def test_an_edited_linear_certificate_is_accepted_only_where_the_checker_does(ask: Callable[[Any], Asked]) -> None:
+    rng = np.random.default_rng(1)
+    pool = [data for data in all_covered() if data["statement"]["model"]["kind"] == "network"]
+    counts = {True: 0, False: 0}
+    for _ in range(250):
+        data = pool[rng.integers(len(pool))]
+        paths = [(part, *path) for part in ("statement", "proof") for path in places(data[part])]
+        changed = with_edit(data, paths[rng.integers(len(paths))], rng)
+        status, _, read = ask(changed)
+        assert status != "accepted" or (check(changed).accepted and read == readback(changed)), changed
+        counts[status == "accepted"] += 1
+    assert min(counts.values()) > 20, counts
 
 
 @pytest.mark.slow
 @needs_tools
 def test_nothing_is_accepted_that_the_checker_refuses(ask: Callable[[Any], Asked]) -> None:
     rng = np.random.default_rng(0)
-    pool, counts = trees_only(), {True: 0, False: 0}
+    pool, counts = all_covered(), {True: 0, False: 0}
     while sum(counts.values()) < 400:
         data = pool[rng.integers(len(pool))]
         section = str(rng.choice(["statement", "witness", "proof"]))
@@ -106,7 +141,7 @@ def test_claims_that_are_false_by_a_hair_are_refused(ask: Callable[[Any], Asked]
     cases = (*test_false_claims.CLAIMS.values(), *test_false_witnesses.CASES.values(), *test_missing.PAIRS.values())
     counts = {"accepted": 0, "refused": 0}
     for data in (part for case in cases for part in case if not isinstance(part, str)):
-        if data["statement"]["model"]["kind"] != "ensemble":
+        if not covered(data):
             continue
         status, words, _ = ask(data)
         assert check(data).accepted or status != "accepted", (words, data)
@@ -119,18 +154,22 @@ def test_claims_that_are_false_by_a_hair_are_refused(ask: Callable[[Any], Asked]
 
 @pytest.mark.slow
 @needs_tools
-def test_files_may_be_packed_and_networks_are_not_covered(built: Path, tmp_path: Path) -> None:
-    data = trees_only()[0]
+def test_files_may_be_packed_and_what_is_not_covered_is_named(built: Path, tmp_path: Path) -> None:
+    data = all_covered()[0]
     file = tmp_path / "certificate.json.gz"
     file.write_bytes(gzip.compress(json.dumps(data).encode()))
     assert subprocess.run([built, file], capture_output=True, check=False).returncode == 0
     file.write_bytes(file.read_bytes()[:-9])
     assert subprocess.run([built, file], capture_output=True, check=False).returncode == 2
-    other = copy.deepcopy(data)
-    other["statement"]["model"] = {"kind": "network"}
-    file.write_text(json.dumps(other))
-    done = subprocess.run([built, file], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (3, "not covered: networks\n")
+    layer: Json = {"weights": [], "bias": [], "activation": "identity"}
+    network = {"kind": "network", "rule": "argmax", "dtype": "float64", "layers": [layer, layer]}
+    narrow = {**network, "dtype": "float32", "layers": [layer]}
+    models = {"networks with hidden layers": network, "networks in float32": narrow}
+    cases = {name: {**data, "statement": {**data["statement"], "model": model}} for name, model in models.items()}
+    for name, other in {**cases, "sets": {"mace_set": 1}, "plans": {"mace_plan": 1}}.items():
+        file.write_text(json.dumps({**other, "cuts": []}))
+        done = subprocess.run([built, file], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (3, f"not covered: {name}\n")
 
 
 def test_where_it_is_not_built_the_error_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,271 @@
+(** * The tree of boxes, whatever the model
+
+    A proof tree over boxes of indices: split, empty, distance, changes, avoid and rule of FORMAT.md, which know nothing of
+    the model. What a model adds are the leaves that it closes itself (trees, cell, dual): a function from a leaf and a box
+    to a verdict. [node_sound] needs of it only that it never closes a box that holds a point against the claim.
+
+    Main theorem: [check_tree_sound]. *)
+
+From Coq Require Import ZArith QArith Qround List Bool Lia.
+From Mace Require Import Ensemble CutTree Costs Rules.
+Import ListNotations.
+Open Scope Z_scope.
+
+(** For one part of the goal: a multiplier for each of its comparisons, and shares of the largest change, (feature,
+    share); rationals that are not negative. *)
+Record multipliers := Multipliers { factors : list Q; shares : list (nat * Q) }.
+
+Inductive proof :=
+| Split (j : nat) (at_most : Z) (first second : proof)
+| Empty
+| Distance
+| Changes
+| Avoided (k : nat)
+| Rule (k : nat)
+| Trees
+| Cell
+| Dual (parts : list multipliers).
+
+(** [cost_unit]: distances are counted in its parts; any value is sound, a common denominator loses nothing. *)
+Record certificate := Certificate { cost_unit : positive; proof_of : proof }.
+
+(** ** What is checked *)
+
+Definition no_index (r : range) : bool :=
+  match r with Interval lower upper _ _ => upper <? lower | Levels mask _ _ => mask =? 0 end.
+
+Fixpoint sure_changes (axes : list axis) (b : list range) : nat :=
+  match axes, b with
+  | a :: axes, r :: b => (if start_is_out (about a) r then 1 else 0) + sure_changes axes b
+  | _, _ => 0
+  end.
+
+(** Grids have intervals and levels have masks. *)
+Fixpoint fits (fs : list feature) (b : list range) : bool :=
+  match fs, b with
+  | [], [] => true
+  | f :: fs, r :: b =>
+      match domain_of f, r with Between _ _, Interval _ _ _ _ | Among _, Levels _ _ _ => fits fs b | _, _ => false end
+  | _, _ => false
+  end.
+
+(** Axes with their prices, so that these are worked out once. *)
+Definition axes_of (s : statement) (D : positive) : list (axis * list price) :=
+  map (fun a => (a, prices_of a)) (map (axis_of s D) (features s)).
+
+Definition limit_of (s : statement) (D : positive) : option Z :=
+  option_map (fun q => Qceiling (inject_Z (Zpos D) * q)) (closer_than s).
+
+Section Check.
+Variable s : statement.
+Variable axes : list (axis * list price).
+Variable limit : option Z.
+Variable closes : proof -> list range -> bool.   (** the leaves of the model *)
+
+Definition check_leaf (p : proof) (b : list range) : bool :=
+  existsb no_index b ||
+  match p with
+  | Split _ _ _ _ | Empty => false
+  | Distance => beyond limit (sum_of b + largest_of b)
+  | Changes => match most_changes s with Some k => Nat.ltb k (sure_changes (map fst axes) b) | None => false end
+  | Avoided k => match nth_error (avoid s) k with Some r => fits (features s) b && holds_box s r b | None => false end
+  | Rule k =>
+      match nth_error (rules s) k with
+      | Some c => fits (features s) b && negb (snd (possible (features s) b c))
+      | None => false
+      end
+  | Trees | Cell | Dual _ => closes p b
+  end.
+
+Fixpoint check_node (p : proof) (b : list range) : bool :=
+  match p with
+  | Split j at_most first second =>
+      match nth_error axes j, nth_error b j with
+      | Some (a, prices), Some r =>
+          match domain_of (about a), r with
+          | Between _ _, Interval lower upper _ _ =>
+              check_node first (set j (interval_range a lower (Z.min upper at_most)) b) &&
+              check_node second (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
+          | Among _, Levels mask _ _ =>
+              check_node first (set j (levels_range (Z.land mask at_most) prices) b) &&
+              check_node second (set j (levels_range (Z.ldiff mask at_most) prices) b)
+          | _, _ => false
+          end
+      | _, _ => false
+      end
+  | _ => check_leaf p b
+  end.
+
+Definition check_tree (p : proof) : bool := check_node p (map (fun a => root_range (fst a)) axes).
+End Check.
+
+(** What every statement must obey, whatever its model. *)
+Definition sound_statement (s : statement) (D : positive) : bool :=
+  forallb sound_axis (map (axis_of s D) (features s)) && Qle_bool 0 (gamma s) && forallb (readable (features s)) (rules s).
+
+(** ** Proofs *)
+
+Lemma no_index_false b paid : inside b paid -> existsb no_index b = false.
+Proof.
+  intro I. induction I as [| r y b ys C I IH]; simpl; auto. rewrite IH, orb_false_r. destruct r; simpl in *.
+  - apply Z.ltb_ge. lia.
+  - apply Z.eqb_neq. intros ->. rewrite Z.bits_0 in C. destruct C. discriminate.
+Qed.
+
+Lemma price_nonnegative a p : In p (prices_of a) -> 0 <= fst p.
+Proof.
+  unfold prices_of. destruct (domain_of (about a)); simpl; [tauto |]. rewrite in_map_iff. intros (n & <- & _). simpl. lia.
+Qed.
+
+Section Sound.
+Variable s : statement.
+Variable D : positive.
+Let axes := map (axis_of s D) (features s).
+Variable x : point.
+Let priced_axes := axes_of s D.
+Hypothesis sound : forallb sound_axis axes = true.
+Hypothesis allows_x : Forall2 allows (features s) x.
+Let paid := payments axes x.
+
+Lemma at_axis j f : nth_error (features s) j = Some f ->
+  nth_error axes j = Some (axis_of s D f) /\
+  nth_error paid j = Some (nth j x 0, cost (axis_of s D f) (nth j x 0)) /\
+  allows f (nth j x 0) /\ sound_axis (axis_of s D f) = true.
+Proof.
+  unfold paid, axes in *. revert sound. revert j. induction allows_x as [| g i fs y A F IH]; intros [| j] S E; simpl in *;
+    try discriminate; apply andb_true_iff in S as [S1 S2].
+  - injection E as <-. auto.
+  - apply IH; auto.
+Qed.
+
+Lemma axis_about j a : nth_error axes j = Some a -> exists f, nth_error (features s) j = Some f /\ a = axis_of s D f.
+Proof.
+  unfold axes. intro E. destruct (nth_error (features s) j) as [f |] eqn:F.
+  - exists f. split; auto. rewrite (map_nth_error _ _ _ F) in E. congruence.
+  - apply nth_error_None in F. rewrite <- (map_length (axis_of s D)) in F. apply nth_error_None in F. congruence.
+Qed.
+
+Lemma priced_about j a prices : nth_error priced_axes j = Some (a, prices) ->
+  exists f, nth_error (features s) j = Some f /\ a = axis_of s D f /\ prices = prices_of a.
+Proof.
+  unfold priced_axes, axes_of. intro E. destruct (nth_error (map (axis_of s D) (features s)) j) as [b |] eqn:B.
+  - rewrite (map_nth_error _ _ _ B) in E. injection E as <- <-. destruct (axis_about j b B) as (f & Ef & ->). eauto.
+  - apply nth_error_None in B. rewrite <- (map_length (fun a => (a, prices_of a))) in B. apply nth_error_None in B.
+    congruence.
+Qed.
+
+Lemma sure_changes_below b : inside b paid -> (sure_changes axes b <= changes (features s) x)%nat.
+Proof.
+  unfold paid, axes, inside. clear - allows_x. revert b.
+  induction allows_x as [| f i fs y A F IH]; simpl; intros b I; [lia |].
+  inversion I as [| r ? rest ? C R]; subst. specialize (IH F rest R). simpl in *.
+  destruct (start_is_out f r) eqn:O; [| lia].
+  destruct (Z.eqb_spec i (start f)) as [-> | _]; [| lia]. exfalso.
+  destruct r as [lower upper l big | mask l big]; simpl in *.
+  - rewrite orb_true_iff, !Z.ltb_lt in O. lia.
+  - destruct C as [C _]. rewrite C in O. discriminate.
+Qed.
+
+Lemma lies_here b : fits (features s) b = true -> inside b paid -> lies (features s) b x.
+Proof.
+  unfold paid, axes, inside, lies. clear - sound allows_x. revert b. unfold axes in sound.
+  induction allows_x as [| f i fs y A F IH]; intros [| r b] T I; simpl in *; try discriminate.
+  - split; constructor.
+  - inversion I as [| ? ? ? ? C R]; subst. apply andb_true_iff in sound as [S1 S2].
+    assert (has_index f r i /\ fits fs b = true) as [H T'].
+    { unfold has_index. unfold sound_axis in S1. cbn [about axis_of] in S1.
+      destruct (domain_of f), r; try discriminate; simpl in C; (split; [split; [exact A |] | exact T]);
+        [exact (proj1 C) |].
+      rewrite !andb_true_iff, !Z.leb_le in S1. destruct S1 as [_ S1]. split; [exact S1 | exact (proj1 C)]. }
+    destruct (IH S2 F b T' R) as [L E]. split; [constructor; auto | simpl; congruence].
+Qed.
+
+Variable limit : option Z.
+Hypothesis near : within limit paid.
+Hypothesis has_few : match most_changes s with None => True | Some k => (changes (features s) x <= k)%nat end.
+Hypothesis obeyed : forallb (obeys (features s) x) (rules s) = true.
+Hypothesis outside : existsb (in_region s x) (avoid s) = false.
+Variable closes : proof -> list range -> bool.
+Hypothesis closes_sound : forall p b, inside b paid -> closes p b = true -> False.
+
+Lemma near_enough b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
+Proof.
+  intro I. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I). apply (not_beyond limit paid); auto. lia.
+Qed.
+
+Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit closes p b = true -> False.
+Proof.
+  intros I C. unfold check_leaf in C. rewrite (no_index_false b _ I) in C. cbn [orb] in C.
+  destruct p as [j at_most p q | | | | k | k | | | parts]; try discriminate; [.. | exact (closes_sound _ b I C) |
+    exact (closes_sound _ b I C) | exact (closes_sound _ b I C)].
+  - rewrite (near_enough b I) in C. discriminate.
+  - destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
+    unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
+    pose proof (sure_changes_below b I). unfold axes in *. lia.
+  - destruct (nth_error (avoid s) k) as [r |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
+    pose proof (region_holds s b x r (lies_here b F I) H) as R.
+    assert (existsb (in_region s x) (avoid s) = true); [| congruence].
+    apply existsb_exists. exists r. split; auto. eapply nth_error_In, E.
+  - destruct (nth_error (rules s) k) as [c |] eqn:E; [| discriminate]. apply andb_true_iff in C as [F H].
+    apply negb_true_iff in H. pose proof (rule_is_broken _ _ _ (lies_here b F I) c H) as R.
+    rewrite forallb_forall in obeyed. rewrite (obeyed c) in R; [discriminate | eapply nth_error_In, E].
+Qed.
+
+Theorem node_sound p : forall b, inside b paid -> check_node s priced_axes limit closes p b = true -> False.
+Proof.
+  induction p as [j at_most p IHp q IHq | | | | k | k | | | parts]; intros b I C;
+    [| exact (leaf_sound Empty b I C) | exact (leaf_sound Distance b I C) | exact (leaf_sound Changes b I C)
+     | exact (leaf_sound (Avoided k) b I C) | exact (leaf_sound (Rule k) b I C) | exact (leaf_sound Trees b I C)
+     | exact (leaf_sound Cell b I C) | exact (leaf_sound (Dual parts) b I C)].
+  simpl in C.
+  destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
+  destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].
+  destruct (priced_about j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
+  simpl about in C. destruct (inside_nth _ _ _ _ I Er) as (pay & Np & Cover). rewrite Ep in Np. injection Np as <-.
+  destruct (domain_of f) as [lo hi | known] eqn:Dom, r as [lower upper l big | mask l big]; try discriminate;
+    apply andb_true_iff in C as [C1 C2]; unfold covers in Cover; simpl fst in Cover; destruct Cover as [Cover _].
+  - pose proof (grid_of (axis_of s D f) lo hi S Dom eq_refl) as G.
+    destruct (Z.le_gt_cases (nth j x 0) at_most).
+    + apply (IHp (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
+      eapply inside_set; eauto. apply interval_covers; auto. lia.
+    + apply (IHq (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
+      eapply inside_set; eauto. apply interval_covers; auto. lia.
+  - assert (In (nth j x 0, cost (axis_of s D f) (nth j x 0)) (prices_of (axis_of s D f))) as P by (eapply priced; eauto).
+    destruct (Z.testbit at_most (nth j x 0)) eqn:T.
+    + apply (IHp (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
+      eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.land_spec, Cover, T. reflexivity.
+    + apply (IHq (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
+      eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.ldiff_spec, Cover, T. reflexivity.
+Qed.
+
+Lemma inside_root : inside (map (fun a => root_range (fst a)) priced_axes) paid.
+Proof.
+  unfold paid, inside, priced_axes, axes_of, axes in *. rewrite map_map. simpl. clear - sound allows_x.
+  induction allows_x as [| f i fs x A F IH]; simpl in *; constructor.
+  - apply andb_true_iff in sound as [S _]. apply root_covers; auto.
+  - apply IH; auto. apply andb_true_iff in sound. tauto.
+Qed.
+End Sound.
+
+(** A tree that is closed: the claim holds of every allowed point, if what the model closes holds no point against it. *)
+Theorem check_tree_sound s D closes p x : sound_statement s D = true -> allowed s x ->
+  (match closer_than s with Some q => distance s x < q | None => True end%Q ->
+   within (limit_of s D) (payments (map (axis_of s D) (features s)) x) ->
+   forall l b, inside b (payments (map (axis_of s D) (features s)) x) -> closes l b = true -> False) ->
+  check_tree s (axes_of s D) (limit_of s D) closes p = true ->
+  match closer_than s with Some q => (q <= distance s x)%Q | None => False end.
+Proof.
+  unfold sound_statement. rewrite !andb_true_iff. intros ((S & G) & _) (A & Few & Obeyed & Outside) Closes C.
+  set (paid := payments (map (axis_of s D) (features s)) x) in *.
+  assert (match closer_than s with Some q => distance s x < q | None => True end%Q -> False) as K.
+  { intro Nearer. assert (within (limit_of s D) paid) as Near.
+    { unfold within, limit_of. destruct (closer_than s) as [q |]; simpl; auto.
+      pose proof (paid_below_distance s D x S G) as P. cbv zeta in P. fold paid in P.
+      pose proof (Qle_ceiling (inject_Z (Zpos D) * q)) as R.
+      rewrite Zlt_Qlt. eapply Qle_lt_trans; [exact P |]. eapply Qlt_le_trans; [| exact R].
+      rewrite !(Qmult_comm (inject_Z (Zpos D))). apply Qmult_lt_compat_r; auto. reflexivity. }
+    exact (node_sound s D x S A (limit_of s D) Near Few Obeyed Outside closes (Closes Nearer Near) p _
+      (inside_root s D x S A) C). }
+  destruct (closer_than s) as [q |]; [| exact (K Logic.I)].
+  destruct (Qlt_le_dec (distance s x) q) as [L | L]; [contradiction (K L) | exact L].
+Qed.

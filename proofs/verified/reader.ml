@@ -460,6 +460,7 @@ let statement data cuts =
   let raw = items (field "columns") "statement: columns" in
   need (Array.length raw <= 100_000) "statement: too many columns";
   let columns = Array.mapi (fun c x -> column features sides x (Printf.sprintf "statement: column %d" c)) raw in
+  if has (field "distance") "forms" then raise (Not_covered "forms of a distance");
   let distance = fields (field "distance") ["alpha"; "beta"; "gamma"] "statement: distance" in
   let mix name = rational ~low:0 (distance name) "statement: distance" in
   let claim = field "claim" in

@@ -59,8 +59,10 @@ def ask(built: Path, tmp_path: Path) -> Callable[[Any], Asked]:
 
 
 def covered(data: Json) -> bool:
-    """Whether the theory has a checker for this kind of model."""
+    """Whether the theory has a checker for this kind of model and of distance."""
     model = data["statement"]["model"]
+    if "forms" in data["statement"]["distance"]:
+        return False
     return model["kind"] == "ensemble" or (len(model["layers"]) == 1 and model["dtype"] == "float64")
 
 
@@ -166,6 +168,7 @@ def test_files_may_be_packed_and_what_is_not_covered_is_named(built: Path, tmp_p
     narrow = {**network, "dtype": "float32", "layers": [layer]}
     models = {"networks with hidden layers": network, "networks in float32": narrow}
     cases = {name: {**data, "statement": {**data["statement"], "model": model}} for name, model in models.items()}
+    cases["forms of a distance"] = {**data, "statement": {**data["statement"], "distance": {"forms": []}}}
     for name, other in {**cases, "sets": {"mace_set": 1}, "plans": {"mace_plan": 1}}.items():
         file.write_text(json.dumps({**other, "cuts": []}))
         done = subprocess.run([built, file], capture_output=True, text=True, check=False)

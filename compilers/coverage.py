@@ -33,8 +33,8 @@ _STEPS = """
 
 Followed exactly, in {parts}, nested as they come, with "passthrough" and
 "drop". Before trees a number may go through all of them: the tests become tests on the raw number. Before a linear
-model or a network, bins of a number are answered by the solvers, and `log1p`, `sqrt` and a clip that has an effect need
-an integer feature.
+model or a network, bins of a number are answered by the solvers, and `log1p`, `sqrt`, powers, quantiles and a clip that
+has an effect need an integer feature.
 
 `PCA` directly before a linear model or a network is one more layer of it; before trees it is refused.
 

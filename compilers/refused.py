@@ -10,6 +10,7 @@ import sys
 from typing import NamedTuple
 
 from mace.compilers import LIBRARIES
+from mace.compilers.pipeline.steps import UNREAD
 
 
 class Advice(NamedTuple):
@@ -132,6 +133,12 @@ to get there.
 | refused | of | why | instead |
 |---|---|---|---|
 """
+_STEPS = """
+## Steps of a pipeline
+
+| not followed | why | instead |
+|---|---|---|
+"""
 _CLASSES = """
 ## Classes and kinds of models
 
@@ -166,7 +173,8 @@ def page() -> str:
                for kind, what in one.unread.items()]  # fmt: skip
     unread += [(f"{library.name} {end}", what) for library in LIBRARIES for end, what in library.unread_files.items()]
     classes = [f"| `{name}` | {what} |" for name, what in sorted(unread)]
-    return _HEAD + "\n".join(rows) + "\n" + _CLASSES + "\n".join(classes) + "\n"
+    steps = [f"| `{path}` | {why} | {instead} |" for path, (why, instead) in sorted(UNREAD.items())]
+    return _HEAD + "\n".join(rows) + "\n" + _STEPS + "\n".join(steps) + "\n" + _CLASSES + "\n".join(classes) + "\n"
 
 
 if __name__ == "__main__":

@@ -218,6 +218,37 @@ def k_bins_discretizer(at: At) -> list[Traced]:
     return out
 
 
+def power_transformer(at: At) -> list[Traced]:
+    """The power of Yeo and Johnson, or of Box and Cox, then (x - mean) / scale."""
+    _dense(at)
+    powers = [(at.step.method, float(exponent)) for exponent in at.step.lambdas_]
+    made = replace(at, columns=at.each(lambda k: [("power", powers[k])]))
+    return standard_scaler(replace(made, step=at.step._scaler)) if at.step.standardize else list(made.columns)
+
+
+def quantile_transformer(at: At) -> list[Traced]:
+    """What part of the training rows lies below the number, as it is or looked up in the normal distribution."""
+    _dense(at)
+    references = tuple(map(float, at.step.references_))
+    normal = at.step.output_distribution == "normal"
+    columns = [tuple(map(float, column)) for column in at.step.quantiles_.T]
+    if not all(np.isfinite(column).all() for column in columns):
+        raise ModelError(f"{at}: a quantile is not a number")
+    return at.each(lambda k: [("quantile", (columns[k], references, normal))])
+
+
+def _dense(at: At) -> None:
+    if at.sparse:
+        raise ModelError(f"{at} over a sparse matrix is not supported", hint="Give it a dense one.")
+
+
+def target_encoder(at: At) -> list[Traced]:
+    """A number a category, or of several classes a number for each."""
+    _no_numbers(at)
+    count = len(at.step.classes_) if at.step.target_type_ == "multiclass" else 1
+    return [column for column in at.columns for _ in range(count)]
+
+
 def function_transformer(at: At) -> list[Traced]:
     """`log1p`, `sqrt` or the number itself."""
     if at.step.func is not None and at.step.kw_args:
@@ -266,11 +297,29 @@ STEPS: dict[str, Handler] = {
     "sklearn.preprocessing.OrdinalEncoder": ordinal_encoder,
     "sklearn.preprocessing.KBinsDiscretizer": k_bins_discretizer,
     "sklearn.preprocessing.FunctionTransformer": function_transformer,
+    "sklearn.preprocessing.PowerTransformer": power_transformer,
+    "sklearn.preprocessing.QuantileTransformer": quantile_transformer,
+    "sklearn.preprocessing.TargetEncoder": target_encoder,
     "sklearn.impute.SimpleImputer": simple_imputer,
     "sklearn.impute.MissingIndicator": missing_indicator,
     "sklearn.feature_selection.VarianceThreshold": selector,
     "sklearn.feature_selection.SelectKBest": selector,
     "sklearn.feature_selection.SelectFromModel": selector,
+}
+# What is asked for and not followed: why, and what to do instead.
+UNREAD: dict[str, tuple[str, str]] = {
+    "sklearn.preprocessing.PolynomialFeatures": (
+        "A product of columns is a function of several features.",
+        "Make the products that matter columns of the frame, and features of the space.",
+    ),
+    "sklearn.preprocessing.SplineTransformer": (
+        "A spline rises and falls, so that a test of it is no test of the number.",
+        "Use KBinsDiscretizer, or QuantileTransformer.",
+    ),
+    "sklearn.preprocessing.Normalizer": ("A row is divided by its own length.", "Scale columns: StandardScaler."),
+    "sklearn.preprocessing.KernelCenterer": ("It sees distances to stored rows.", "Use a linear model, or trees."),
+    "sklearn.impute.KNNImputer": ("What is filled in depends on other columns.", "Use SimpleImputer."),
+    "sklearn.impute.IterativeImputer": ("What is filled in depends on other columns.", "Use SimpleImputer."),
 }
 PARTS = ("sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer", "sklearn.pipeline.FeatureUnion")
 
@@ -288,7 +337,10 @@ def handler(step: object, name: str) -> Handler:
         if is_a(step, path):
             return found
     kind = type(step)
+    why, instead = next((advice for path, advice in UNREAD.items() if is_a(step, path)), ("", ""))
     raise UnreadableError(
         f"the step `{name}` of the pipeline, a {kind.__module__}.{kind.__qualname__}, is not supported",
-        hint="Supported are " + ", ".join([*STEPS, *PARTS]) + ', "passthrough" and "drop".',
+        hint=f"{why} {instead}"
+        if why
+        else "Supported are " + ", ".join([*STEPS, *PARTS]) + ', "passthrough" and "drop".',
     )

@@ -4,9 +4,10 @@ In:  an Ensemble whose columns are computed from features by chains of operation
 Out: an Ensemble that compares the features themselves, and its columns.
 Promise: for every float64 x in the range of its feature, the new tree sends x the way of the library's test of
 chain(x), cast included. Where the answer changes is found by bisection over all doubles, which is exact because every
-operation of a chain is monotone as it is rounded: IEEE 754 promises this for arithmetic and the square root; for the
-logarithm it is checked around every threshold. A chain that ends in bins, or in a sparse matrix whose zeros are
-missing, may let several ranges pass (`pieces.py`). A missing number stays NaN, and goes the way of what becomes of it.
+operation of a chain is monotone as it is rounded: IEEE 754 promises this for arithmetic and the square root; for
+logarithms, powers and quantiles it is checked around every threshold. A chain that ends in bins, or in a sparse matrix
+whose zeros are missing, may let several ranges pass (`pieces.py`). A missing number stays NaN, and goes the way of what
+becomes of it.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class _Cuts:
             return self.table.passes(self.before.of_many(numbers), thresholds, missing_left=True)
 
         found = last_passing(passes, len(thresholds), self.ends)
-        if any(step[0] == "log1p" for step in self.before.chain):
+        if any(step[0] in ("log1p", "power", "quantile") for step in self.before.chain):
             _check_order(self.before, passes, found, self.ends)
         return found
 
@@ -202,8 +203,8 @@ def _check_order(before: Column, passes: Callable[[Floats], Bools], found: Float
         known = inside & (numbers >= ends[0]) & (numbers <= ends[1])
         if (passes(numbers) != (offset <= 0))[known].any():
             raise ModelError(
-                f"column `{before.name}`: the logarithm of this machine's numpy is not monotone near a "
-                "threshold, so the tree's test is not one test of the number",
+                f"column `{before.name}`: the function before the trees, as this machine rounds it, is not monotone "
+                "near a threshold, so the tree's test is not one test of the number",
                 hint="Bin the number instead (KBinsDiscretizer), or train the trees on the number itself.",
             )
 

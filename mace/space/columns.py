@@ -22,12 +22,16 @@ from mace.space.axes import Axis, GridAxis, LevelAxis
 
 # "nonzero": 0 becomes NaN, as in a sparse matrix whose reader takes what is not stored for missing.
 # (edges, values): a number with k edges at or below it becomes values[k]; len(values) == len(edges) + 1.
+# "power": ("yeo-johnson" or "box-cox", its exponent). "quantile": quantiles, the references that they become, and
+# whether these are looked up in the normal distribution, as in scikit-learn's QuantileTransformer.
 Steps: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 Step: TypeAlias = (
     tuple[Literal["add", "sub", "mul", "div"], float]
     | tuple[Literal["log1p", "sqrt", "nonzero"], None]
     | tuple[Literal["clip"], tuple[float, float]]
     | tuple[Literal["steps"], Steps]
+    | tuple[Literal["power"], tuple[str, float]]
+    | tuple[Literal["quantile"], tuple[tuple[float, ...], tuple[float, ...], bool]]
 )
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -187,5 +191,34 @@ def apply(step: Step, numbers: Floats) -> Floats:
         return np.where(numbers == 0, np.nan, numbers)
     if step[0] == "clip":
         return np.clip(numbers, *step[1])
+    if step[0] == "power":
+        return _power(numbers, *step[1])
+    if step[0] == "quantile":
+        return _quantile(numbers, *step[1])
     edges, values = step[1]
     return np.asarray(values)[np.searchsorted(np.asarray(edges), numbers, side="right")]
+
+
+def _power(numbers: Floats, method: str, exponent: float) -> Floats:
+    """As sklearn.preprocessing.PowerTransformer, before it standardizes."""
+    from scipy import special, stats
+
+    made = special.boxcox(numbers, exponent) if method == "box-cox" else stats.yeojohnson(numbers, exponent)
+    return np.asarray(made, dtype=np.float64)
+
+
+_BOUNDS = 1e-7  # BOUNDS_THRESHOLD in sklearn/preprocessing/_data.py
+
+
+def _quantile(numbers: Floats, quantiles: Sequence[float], references: Sequence[float], normal: bool) -> Floats:
+    """As sklearn.preprocessing.QuantileTransformer: the mean of interpolations from both sides, cut off at the ends."""
+    x, y = np.asarray(quantiles), np.asarray(references)
+    found = 0.5 * (np.interp(numbers, x, y) - np.interp(-numbers, -x[::-1], -y[::-1]))
+    found[numbers + _BOUNDS > x[-1] if normal else numbers == x[-1]] = 1.0
+    found[numbers - _BOUNDS < x[0] if normal else numbers == x[0]] = 0.0
+    if not normal:
+        return np.asarray(found, dtype=np.float64)
+    from scipy import special
+
+    ends = special.ndtri(np.array([_BOUNDS - np.spacing(1), 1 - (_BOUNDS - np.spacing(1))]))
+    return np.asarray(np.clip(special.ndtri(found), *ends))

@@ -22,8 +22,11 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
+    TargetEncoder,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -130,6 +133,14 @@ PREPARATIONS: dict[str, Callable[[], Any]] = {
 }
 FUNCTIONS: dict[str, Callable[[], Any]] = {
     "logarithm, scale": lambda: columns(_impute(FunctionTransformer(np.log1p), StandardScaler()), OneHotEncoder()),
+    "power, standardized": lambda: columns(_impute(PowerTransformer()), TargetEncoder(random_state=0)),
+    "power of positive numbers": lambda: columns(
+        _impute(MinMaxScaler((1, 2)), PowerTransformer("box-cox", standardize=False)), OneHotEncoder()
+    ),
+    "quantiles": lambda: columns(_impute(QuantileTransformer(n_quantiles=40)), OneHotEncoder()),
+    "normal quantiles, scaled": lambda: columns(
+        _impute(QuantileTransformer(n_quantiles=40, output_distribution="normal"), StandardScaler()), OneHotEncoder()
+    ),
     "root": lambda: columns(_impute(FunctionTransformer(np.sqrt), FunctionTransformer()), OneHotEncoder()),
 }
 MODELS: dict[str, Callable[[], Any]] = {

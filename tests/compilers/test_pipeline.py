@@ -13,8 +13,18 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.base.exact import exact
@@ -258,3 +268,26 @@ def test_a_space_infers_and_keeps_what_may_be_missing(tmp_path: Any) -> None:
     assert Space.load(tmp_path / "space.toml") == space
     assert space.axes(frame.iloc[0])[0].name == "age"
     assert isinstance(pd.DataFrame(space.read(frame)[3:4]), pd.DataFrame)
+
+
+@pytest.mark.parametrize(
+    "step", [PowerTransformer(), QuantileTransformer(n_quantiles=20)], ids=lambda s: type(s).__name__
+)
+def test_curves_of_integers_before_a_linear_model_are_a_table(step: Any) -> None:
+    frame = pd.DataFrame([(a, b) for a in range(12) for b in range(-4, 6)], columns=["a", "b"])
+    space = Space([Feature("a", "integer", 0, 11), Feature("b", "integer", -4, 5)])
+    model = make_pipeline(step, LogisticRegression()).fit(frame, (2 * frame.a - frame.b**2 + frame.b % 3 > 6))
+    compiled = compile_pipeline(model, space)
+    decided, certain = table_decides(compiled, frame.to_dict("records"))
+    assert certain.all()
+    assert (decided == model.predict(frame)).all()
+    real = Space([Feature("a", "real", 0, 11, step="0.5"), space["b"]])
+    with pytest.raises(ModelError, match="of a real number before a network"):
+        compile_pipeline(model, real)
+
+
+def test_a_step_that_mixes_columns_says_what_to_do_instead() -> None:
+    frame = pd.DataFrame({"a": [0, 1, 2, 3], "b": [1, 0, 1, 0]})
+    model = make_pipeline(PolynomialFeatures(), LogisticRegression()).fit(frame, [0, 1, 1, 0])
+    with pytest.raises(ModelError, match=r"(?s)PolynomialFeatures, is not supported.*columns of the frame"):
+        compile_pipeline(model, Space([Feature("a", "integer", 0, 3), Feature("b", "binary")]))

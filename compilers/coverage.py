@@ -51,7 +51,7 @@ _FOOT = """
 Model files need no `--trust-pickle`: {files}.
 
 Those of XGBoost, LightGBM, CatBoost and ONNX are read without their libraries; with them, answers are confirmed by the
-library's own `predict`. A PyTorch `Sequential` is read through its ONNX export:
+library's own `predict`. A PyTorch module with a `forward` of its own may be read through its ONNX export:
 `torch.onnx.export(model, torch.zeros(1, columns), "model.onnx")`; the weights that it may write into a file beside the
 model are read from there and from nowhere else.
 

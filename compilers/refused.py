@@ -101,6 +101,20 @@ ADVICE: dict[str, Advice] = {
     ),
     "terms of a formula that are no columns or dummies (interactions, functions)": _OWN_COLUMN,
     "fields derived by functions, or of several fields": _OWN_COLUMN,
+    "modules with a forward of their own": Advice(
+        "What a forward does is Python, which is not followed.",
+        "Write the module as a Sequential; or export it as ONNX, which is read where it holds a chain of dense layers.",
+    ),
+    "hooks": Advice("They are Python, and may change any number.", "Remove them."),
+    "activations other than ReLU and LeakyReLU": Advice(
+        "They are not piecewise linear.", "Train with ReLU or LeakyReLU."
+    ),
+    "convolutions": Advice("Only dense layers are followed so far.", "Export the module as a chain of dense layers."),
+    "several scores behind a Sigmoid": _OUTPUTS,
+    "training mode": Advice("Dropout and norms then differ from call to call.", "Call model.eval() first."),
+    "parameters other than float32 or float64 throughout": Advice(
+        "The bounds of rounding are those of these two types.", "Use model.float() or model.double()."
+    ),
     "offsets": Advice("They differ from row to row, and are not in the frame.", "Make it a column."),
     "offsets, contrasts": Advice("They are not in the frame, or no dummies.", "Make them columns, or dummies."),
     "operations other than those of dense layers and tree ensembles": Advice(

@@ -29,11 +29,14 @@ from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.library import LIBRARY as SKLEARN
 from mace.compilers.sklearn.projections import mixes
 from mace.compilers.statsmodels.library import LIBRARY as STATSMODELS
+from mace.compilers.torch.library import LIBRARY as TORCH
 from mace.compilers.xgboost.library import LIBRARY as XGBOOST
 from mace.errors import ModelError
 from mace.space.space import Space
 
-LIBRARIES: tuple[Library, ...] = (SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, INTERPRET, STATSMODELS, ONNX, OPTBINNING, PMML)
+LIBRARIES: tuple[Library, ...] = (
+    SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, INTERPRET, STATSMODELS, TORCH, ONNX, OPTBINNING, PMML,
+)  # fmt: skip
 READERS: dict[str, Reader] = {path: reader for library in LIBRARIES for path, reader in library.readers.items()}
 FILE_TYPES: tuple[FileType, ...] = tuple(kind for library in LIBRARIES for kind in library.files)
 

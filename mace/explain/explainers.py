@@ -91,4 +91,7 @@ def _function(model: object) -> bool:
     """Whether a model is a function or a `BlackBox`, rather than an object with `predict`."""
     if isinstance(model, BlackBox):
         return True
-    return callable(model) and not isinstance(model, type) and not callable(getattr(model, "predict", None))
+    from mace.compilers.registry import registered
+
+    plain = callable(model) and not isinstance(model, type) and not callable(getattr(model, "predict", None))
+    return plain and registered(model) is None  # PyTorch's modules are called

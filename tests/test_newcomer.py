@@ -298,3 +298,14 @@ def test_long_lines_are_broken_between_words_and_go_on_to_the_right(monkeypatch)
     assert wrapped("short\n  " + "word " * 12) == f"short\n  {'word ' * 6}word\n      {'word ' * 4}word"
     shown = f"    3 | {'word ' * 12}\n      | {' ' * 50}^^^^"
     assert wrapped(shown) == shown
+
+
+def test_what_stands_beside_a_figure_keeps_together_where_it_is_narrow():
+    from mace.present.tables import as_text as written
+    from mace.present.tables import row, table
+
+    made = table("", "group", "share")
+    row(made, "everyone", "9.5% [8.2%, 11.0%] (9 of 95)")
+    assert "9.5% [8.2%, 11.0%] (9 of 95)" in written(made, 80)
+    narrow = [line.split("  ")[-1].strip() for line in written(made, 30).splitlines()]
+    assert narrow[-3:] == ["9.5%", "[8.2%, 11.0%]", "(9 of 95)"]

@@ -7,6 +7,7 @@ Promise: a value is shown as it is, never read as markup, each in one line; no n
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -56,8 +57,31 @@ def table(title: str, *columns: str, words: Collection[str] = WORDS) -> Any:
     return made
 
 
+class Figure:
+    """A number with what stands beside it, `9.5% [8.2%, 11.0%] (9 of 95)`: where it is narrow each has a line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.parts = re.split(r" (?=[\[(])", text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __rich_console__(self, _: Any, options: Any) -> Iterable[Any]:
+        from rich.text import Text
+
+        narrow = options.max_width < len(self.text) and options.max_width >= max(map(len, self.parts))
+        yield Text("\n".join(self.parts) if narrow else self.text)
+
+    def __rich_measure__(self, console: Any, options: Any) -> Any:
+        from rich.text import Text
+
+        return console.measure(Text(self.text), options=options)
+
+
 def row(made: Any, *cells: object) -> None:
     """Add a row; values are shown as they are, never read as markup, each in one line."""
     from rich.text import Text
 
-    made.add_row(*(Text(one_line(cell)) for cell in cells))
+    texts = map(one_line, cells)
+    made.add_row(*(Figure(text) if re.match(r"-?[\d.]+%? [\[(]", text) else Text(text) for text in texts))

@@ -70,18 +70,14 @@ def _notes(findings: Findings) -> Any:
 
 
 def _groups(findings: Findings) -> Any:
-    made = table(
-        "recourse by group (shares: 95 % Wilson; distances: 95 % bootstrap)",
-        "group",
-        "no recourse, proved",
-        "undecided",
-        "at most",
-        "median distance",
-        "mean distance",
-    )
+    title = "recourse by group (shares: 95 % Wilson; distances: 95 % bootstrap)"
+    known = not any(share.undecided for share in findings.no_recourse)
+    more = () if known else ("undecided", "at most")
+    made = table(title, "group", "no recourse, proved", *more, "median distance", "mean distance")
     for share, distance in zip(findings.no_recourse, findings.distances, strict=True):
         name = share.group if share.by == "everyone" else f"{share.by} = {share.group}"
-        row(made, name, share.proved, share.undecided, f"{share.at_most:.1%}", distance.median, distance.mean)
+        cells = () if known else (share.undecided, f"{share.at_most:.1%}")
+        row(made, name, share.proved, *cells, distance.median, distance.mean)
     return made
 
 

@@ -137,7 +137,7 @@ class Search:
         oracle, note = choose(question, self.oracle)
         gap = _gap(self.gap, self.rgap, oracle)
         best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
-        table = self.judge.table
+        table = question.model if question.goal.wanted is None else self.judge.table
         if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
             pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)

@@ -32,6 +32,7 @@ CLOSED = 2**62  # the key of a box without a point that has the goal
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
 RELIABLE = 3  # how often an axis was split, or tried, until no more trials are made
 TRIAL, ROUNDS, FIRST_ROUNDS = 20, 100, 2000  # of dual ascent: in such a trial, a node, the box of all allowed points
+GLANCE, PROMISING = 150, 0.9  # rounds, after which it must prove such a part of what is known already to go on
 STEP, FIRST_STEP = 0.3, 1.0  # how long its first steps are
 WALKS = 20_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
@@ -153,21 +154,29 @@ class Branching:
 
     # ------------------------------------------------------------------------------------------ bounds
 
-    def start(self) -> int:
-        """Solve the relaxation of all allowed points; the key that it proves."""
-        ground = self.grounded.ground
+    def start(self, known: int = 0) -> int:
+        """Solve the relaxation of all allowed points, or look at it, where that promises less than is known already.
+
+        known: a key that is proved. Returns the key that the relaxation proves.
+        """
+        ground, axes = self.grounded.ground, len(self.grounded.ground.grid)
         low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
         parts = []
         for relaxation in self.relaxations:
-            rows, axes = len(relaxation.sides.tree), len(ground.grid)
+            rows = len(relaxation.sides.tree)
             zero = Climbed(0.0, np.zeros(rows), np.zeros(len(relaxation.compares)), np.zeros(axes), np.zeros(0))
-            parts.append(self._part(relaxation, low, high, Part(0, relaxation.nothing(), zero), FIRST_ROUNDS))
-        self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
+            parts.append(Part(0, relaxation.nothing(), zero))
+        for rounds in (GLANCE, FIRST_ROUNDS):
+            parts = [self._part(*pair, low, high, rounds) for pair in zip(self.relaxations, parts, strict=True)]
+            self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
+            if self.root.key < PROMISING * known:
+                return self.root.key
+        assert self.root is not None
         self._push(self.root)
         self._round(self.root)
         return self.root.key
 
-    def _part(self, relaxation: Relaxation, low: Array, high: Array, parent: Part, rounds: int) -> Part:
+    def _part(self, relaxation: Relaxation, parent: Part, low: Array, high: Array, rounds: int) -> Part:
         """Better prices for a box than its parent's, and what they prove."""
         active = relaxation.open(low, high, self.host.limit)
         if active.empty:
@@ -186,7 +195,7 @@ class Branching:
 
     def _climb(self, relaxation: Relaxation, active: Active, parent: Part, rounds: int) -> Climbed:
         """Some rounds of dual ascent from a parent's multipliers."""
-        start, first = parent.climbed, rounds == FIRST_ROUNDS
+        start, first = parent.climbed, rounds in (GLANCE, FIRST_ROUNDS)
         target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * (1 + 1e-9)
         return ascend(
             relaxation.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
@@ -197,7 +206,7 @@ class Branching:
         near, parts = self.host.key_of(low, high), []
         for relaxation, part in zip(self.relaxations, parent.parts, strict=True):
             done = max(part.key, near) >= self.host.limit
-            parts.append(part if done else self._part(relaxation, low, high, part, ROUNDS))
+            parts.append(part if done else self._part(relaxation, part, low, high, ROUNDS))
         return Node(low, high, near, tuple(parts), waited=parent.waited + 1)
 
     # ------------------------------------------------------------------------------------------ the loop

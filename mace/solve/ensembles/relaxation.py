@@ -15,10 +15,10 @@ Source: Misic 2020, "Optimization of tree ensembles" (his rows are the splits of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,41 +78,36 @@ class Relaxation:
         # One less than what the sum of rounded gains needs: the checker rounds neither gains nor needs.
         self.need = [int(aim.need[c]) - 1 for c in self.compares]
         self.roots = grounded.forest.roots
-        numbers, self.tree, boxes = _leaves(self.ground, forest)
+        numbers, self.tree, low, high = _leaves(self.ground, forest)
         self.gain = np.ascontiguousarray(forest.gain[np.array(self.compares)][:, numbers])
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
         self.columns = _columns(self.ground, forest)
         self.largest = bool(self.ground.top.any() or self.ground.level_top.any())
-        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), boxes)
+        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high)
 
     @cached_property
     def framed(self) -> Frame:
         """The arrays for compiled code, made once."""
         return self.frame()
 
-    def _sides(self, entered: list[dict[Any, int]], boxes: list[dict[int, Any]]) -> tuple[Sides, Array, Array]:
-        """The rows of sides; and, in pairs, each leaf and each row on whose side it lies whole."""
-        rows: list[tuple[int, int, int, int, int]] = []
-        leaf_of: list[int] = []
-        row_of: list[int] = []
-        ends = [*self.first_leaf[1:].tolist(), len(self.tree)]
-        for t, (begin, end) in enumerate(zip(self.first_leaf.tolist(), ends, strict=True)):
-            for (axis, cut, side), node in entered[t].items():
-                held = self._holds(axis, cut, side)
-                inside = [i for i in range(begin, end) if axis in boxes[i] and held(boxes[i][axis])]
-                if inside:
-                    leaf_of += inside
-                    row_of += [len(rows)] * len(inside)
-                    rows.append((t, axis, cut, side, node))
-        table = np.array(rows, np.int64).reshape(-1, 5)
-        return Sides(*(table[:, k].copy() for k in range(5))), np.array(leaf_of, np.int64), np.array(row_of, np.int64)
-
-    def _holds(self, axis: int, cut: int, side: int) -> Callable[[tuple[int, int]], bool]:
-        """Whether an interval of cells, or a mask, lies on a side of a cut whole."""
-        if self.ground.grid[axis]:
-            return (lambda box: box[1] <= cut) if side == 0 else (lambda box: box[0] > cut)
-        mask = int(self.ground.at[self.ground.base[axis] + cut])
-        return (lambda box: not box[0] & ~mask) if side == 0 else (lambda box: not box[0] & mask)
+    def _sides(self, entered: Sides, low: Array, high: Array) -> tuple[Sides, Array, Array]:
+        """The rows of sides that hold some leaf; and, in pairs, each leaf and each row on whose side it lies whole."""
+        leaf_of, row_of = [], []
+        leaves, rows = ([*np.searchsorted(tree, np.arange(len(self.roots) + 1))] for tree in (self.tree, entered.tree))
+        for begin, end, first, last in zip(leaves, leaves[1:], rows, rows[1:], strict=False):
+            axis, cut, side = entered.axis[first:last], entered.cut[first:last], entered.side[first:last]
+            least, most = low[begin:end, axis].T, high[begin:end, axis].T  # of each row each leaf's
+            grid, below = self.ground.grid[axis, None], side[:, None] == 0
+            within = np.where(below, most <= cut[:, None], least > cut[:, None])
+            if not grid.all():
+                at = np.where(grid[:, 0], 0, self.ground.at[self.ground.base[axis] + np.maximum(cut, 0)])[:, None]
+                within = np.where(grid, within, least & np.where(below, ~at, at) == 0)
+            row, leaf = np.nonzero(within)
+            row_of.append(first + row)
+            leaf_of.append(begin + leaf)
+        none = np.zeros(0, np.int64)
+        used, row = np.unique(np.concatenate([none, *row_of]), return_inverse=True)
+        return Sides(*(column[used] for column in entered)), np.concatenate([none, *leaf_of]), row
 
     def frame(self) -> Frame:
         """The arrays for compiled code, with costs in units of 2^-bits of a distance of 1."""
@@ -122,7 +117,10 @@ class Relaxation:
         sides, grid = self.sides, self.ground.grid
         mask = self.ground.at[self.ground.base[sides.axis] + sides.cut]
         cut = np.where(grid[sides.axis], sides.cut, mask) if len(mask) else sides.cut
-        place = [int(np.searchsorted(columns[j].items, k)) for j, k in zip(sides.axis, sides.cut, strict=True)]
+        place = np.zeros(len(cut), np.int64)
+        for one in columns:
+            here = sides.axis == one.axis
+            place[here] = np.searchsorted(one.items, sides.cut[here])
         pieces = [self._pieces(one) for one in columns]
         costs = [self._costs(one) for one in columns]
         begin = np.cumsum([0, *(len(first) for first, _ in pieces)])
@@ -135,7 +133,7 @@ class Relaxation:
             sides.axis,
             cut,
             sides.side,
-            np.array(place, np.int64),
+            place,
             grid,
             begin,
             np.concatenate([first for first, _ in pieces]),
@@ -227,30 +225,27 @@ class Relaxation:
 # ---------------------------------------------------------------------------------------------- the forest's arrays
 
 
-def _leaves(ground: Ground, forest: Forest) -> tuple[Array, Array, list[dict[int, tuple[int, int]]]]:
-    """The leaves of each tree in order, their trees, and for each axis on their way an interval of cells, or a mask."""
-    test = forest.test.tolist()
-    numbers: list[int] = []
-    trees: list[int] = []
-    boxes: list[dict[int, tuple[int, int]]] = []
-    for t, root in enumerate(forest.roots.tolist()):
-        todo: list[tuple[int, dict[int, tuple[int, int]]]] = [(root, {})]
-        while todo:
-            node, box = todo.pop()
-            axis, cut, left, right = test[node]
-            if axis < 0:
-                numbers.append(node)
-                trees.append(t)
-                boxes.append(box)
-            elif ground.grid[axis]:
-                low, high = box.get(axis, (int(ground.low[axis]), int(ground.high[axis])))
-                todo.append((right, {**box, axis: (max(low, cut + 1), high)}))
-                todo.append((left, {**box, axis: (low, min(high, cut))}))
-            else:
-                mask, (inside, _) = int(ground.at[ground.base[axis] + cut]), box.get(axis, (int(ground.low[axis]), 0))
-                todo.append((right, {**box, axis: (inside & ~mask, 0)}))
-                todo.append((left, {**box, axis: (inside & mask, 0)}))
-    return np.array(numbers, np.int64), np.array(trees, np.int64), boxes
+def _leaves(ground: Ground, forest: Forest) -> tuple[Array, Array, Array, Array]:
+    """The leaves of each tree in order, their trees, and the box of each on its way: cells, or in `low` a mask."""
+    size, axes = len(forest.test), len(ground.grid)
+    low, high = np.empty((size, axes), np.int64), np.empty((size, axes), np.int64)
+    row = forest.roots
+    low[row], high[row] = ground.low, ground.high
+    while len(row := row[forest.test[row, 0] >= 0]):
+        axis, cut, left, right = (forest.test[row, k].astype(np.int64) for k in range(4))
+        grid = ground.grid[axis]
+        mask = ground.at[ground.base[axis] + cut] if len(ground.at) else cut
+        for child in (left, right):
+            low[child], high[child] = low[row], high[row]
+        high[left[grid], axis[grid]] = np.minimum(high[row, axis], cut)[grid]
+        low[right[grid], axis[grid]] = np.maximum(low[row, axis], cut + 1)[grid]
+        levels = ~grid
+        low[left[levels], axis[levels]] = (low[row, axis] & mask)[levels]
+        low[right[levels], axis[levels]] = (low[row, axis] & ~mask)[levels]
+        row = np.concatenate([left, right])
+    numbers = np.flatnonzero(forest.test[:, 0] < 0)
+    tree = np.searchsorted(forest.roots, numbers, side="right") - 1
+    return numbers, tree, low[numbers], high[numbers]
 
 
 def _columns(ground: Ground, forest: Forest) -> list[Columns]:
@@ -269,18 +264,13 @@ def _items(ground: Ground, axis: int, cuts: Sequence[int]) -> Array:
     return np.array([level for level in range(mask.bit_length()) if mask >> level & 1], np.int64)
 
 
-def _entered(grounded: Grounded, forest: Forest) -> list[dict[Any, int]]:
-    """For each tree, each (axis, cut, side) that it tests, with a node of the whole forest to which that test leads."""
-    whole = grounded.forest.test
-    ends = [*forest.roots[1:].tolist(), len(forest.test)]
-    found = []
-    for begin, end in zip(forest.roots.tolist(), ends, strict=True):
-        entered: dict[Any, int] = {}
-        for axis, cut, number in zip(
-            forest.test[begin:end, 0], forest.test[begin:end, 1], forest.leaf[begin:end], strict=True
-        ):
-            if axis >= 0:
-                for side in (0, 1):
-                    entered.setdefault((int(axis), int(cut), side), int(whole[number, 2 + side]))
-        found.append(entered)
-    return found
+def _entered(grounded: Grounded, forest: Forest) -> Sides:
+    """For each tree both sides of each cut that it tests, with a node of the whole forest to which that test leads."""
+    inner = np.flatnonzero(forest.test[:, 0] >= 0)
+    tree = np.searchsorted(forest.roots, inner, side="right") - 1
+    tests = np.stack([tree, forest.test[inner, 0], forest.test[inner, 1]]).astype(np.int64)
+    found, first = np.unique(tests, axis=1, return_index=True)
+    number = forest.leaf[inner[first]]
+    node = grounded.forest.test[number, 2:].astype(np.int64).ravel()
+    tree, axis, cut = (np.repeat(column, 2) for column in found)
+    return Sides(tree, axis, cut, np.tile([0, 1], len(number)), node)

@@ -6,6 +6,7 @@ Promise: points and bounds found here are those of the plain search, and count o
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -39,7 +40,8 @@ class Stalled:
     def reply(self) -> Reply | None:
         """Search to the end, a limit or the gap; None where the root's bound is not above what is proved."""
         plain, branching = self.plain, self.branching
-        if branching.start() <= plain.lower() * plain.grounded.scale:
+        known = math.floor(plain.lower() * plain.grounded.scale)
+        if branching.start(known) <= known:
             return None
         finished = branching.run()
         plain.why = (

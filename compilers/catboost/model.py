@@ -41,6 +41,9 @@ _CTR = (
 )
 
 
+_BINARY = b"CBM1"  # what a .cbm begins with
+
+
 class Number(NamedTuple):
     """A column of numbers: its place in the matrix, its borders (float32, rising), and what NaN counts as."""
 
@@ -98,14 +101,20 @@ class Content(NamedTuple):
 
 
 def is_model(data: bytes) -> bool:
-    """Whether the bytes of a JSON file are a model of CatBoost, and of no other library."""
-    return b'"features_info"' in data and b'"learner"' not in data
+    """Whether the bytes of a file named JSON are a model of CatBoost, and of no other library."""
+    return data.startswith(_BINARY) or b'"features_info"' in data and b'"learner"' not in data
 
 
 def load(path: Path) -> Content:
     """The checked content of a .json file; raises FileError for what is no such document, ModelError."""
+    data = read_bytes(path, LARGEST_FILE)
+    if data.startswith(_BINARY):
+        raise FileError(
+            f"{path} is CatBoost's binary format under the name of JSON",
+            hint='The name alone does not choose it: model.save_model("model.json", format="json").',
+        )
     try:
-        document = json.loads(read_bytes(path, LARGEST_FILE))
+        document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise FileError(f"{path} is no JSON: {error}", hint="It may be cut off: save the model again.") from None
     return checked(document)

@@ -23,6 +23,7 @@ from operator import mul
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.base.exact import (
     LARGEST_32,
@@ -191,14 +192,15 @@ def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     """Errors of the sums of both sides, of the division, and of nothing else: comparing floats is exact."""
     sides = [side for side in (compare.plus, compare.minus) if side is not None]
     start = table.start[sides]
-    leaves = [tree.value[tree.column < 0][:, sides] for tree in table.trees]
+    leaves = _leaves_of(table)
+    leaves = leaves._replace(values=leaves.values[:, sides])
     unit, terms = _UNIT[table.dtype], len(table.trees) + (1 if any(start) else 0)
     # |fl(sum) - sum| <= g(n - 1) times the sum of magnitudes, in any order; both sides come from the same leaves.
     size = _exact_sum(np.abs(start)) + _largest_rows(leaves)
     if size * (1 + gamma(terms + 1, unit)) > _LARGEST[table.dtype]:
         raise ModelError(f"the sums of {table.name} may overflow {table.dtype}; its leaf values are not usable")
 
-    grain = _grain(start, leaves)
+    grain = _grain(start, leaves.values)
     if table.dtype == "float32" and not _all_float32(table):
         terms += 1  # Every leaf is rounded to float32 once before it is added.
         summing = gamma(terms - 1, unit) * size + terms * SMALLEST["float32"]
@@ -222,17 +224,35 @@ def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     return Slack(summing + loosened, summing + tightened)
 
 
-def _largest_rows(leaves: Sequence[Floats]) -> Fraction:
-    """The largest sums of magnitudes of one row, of each array of shape (rows, sides), added and rounded up."""
-    largest = np.array([np.abs(leaf).sum(axis=1).max(initial=0.0) for leaf in leaves], dtype=np.float64)
-    sides = max((leaf.shape[1] for leaf in leaves), default=1)
-    found = _exact_sum(largest)
+class _Leaves(NamedTuple):
+    """What the leaves of all trees add, shape (leaves, outputs), and where those of each tree begin."""
+
+    values: Floats
+    begins: NDArray[np.intp]
+
+
+@lru_cache(maxsize=8)  # every comparison asks; tables are compared by identity
+def _leaves_of(table: Ensemble) -> _Leaves:
+    values = [tree.value[tree.column < 0] for tree in table.trees]
+    counts = np.array([len(one) for one in values], dtype=np.intp)
+    return _Leaves(np.concatenate([np.zeros((0, len(table.start))), *values]), np.cumsum(counts) - counts)
+
+
+def _largest_rows(leaves: _Leaves) -> Fraction:
+    """The largest sum of magnitudes of one leaf, of each tree, added and rounded up."""
+    if not len(leaves.begins):
+        return Fraction(0)
+    with np.errstate(over="ignore"):
+        sums, sides = np.abs(leaves.values).sum(axis=1), leaves.values.shape[1]
+    if not np.isfinite(sums).all():
+        return 2 * _LARGEST["float64"]
+    found = _exact_sum(np.maximum.reduceat(sums, leaves.begins))
     return found * (1 + gamma(sides)) if sides > 1 else found
 
 
-def _grain(start: Floats, leaves: Sequence[Floats]) -> Fraction:
+def _grain(start: Floats, leaves: Floats) -> Fraction:
     """The largest power of two that divides every value: all sums are multiples of it; 0 where all values are 0."""
-    values = np.concatenate([start, *(leaf.ravel() for leaf in leaves)])
+    values = np.concatenate([start, leaves.ravel()])
     mantissa, exponent = np.frexp(values[values != 0])
     if not mantissa.size:
         return Fraction(0)

@@ -186,6 +186,9 @@ def test_a_model_that_is_not_fitted_and_a_binary_file_say_what_to_do(tmp_path: P
     model.save_model(str(tmp_path / "model.cbm"))
     with pytest.raises(ModelError, match='format="json"'):
         load_model(tmp_path / "model.cbm")
+    (tmp_path / "model.cbm").rename(tmp_path / "model.json")
+    with pytest.raises(FileError, match="binary format under the name of JSON"):
+        load_model(tmp_path / "model.json")
 
 
 def _moved_split(content: Any) -> None:

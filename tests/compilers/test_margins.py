@@ -92,6 +92,8 @@ def test_sums_that_may_round_have_a_small_slack() -> None:
 def test_sums_that_may_overflow_are_refused() -> None:
     with pytest.raises(ModelError, match="may overflow float64"):
         compare_slack(ensemble(*[[[1e308, 0.0], [0.0, 0.0]]] * 2), Compare(0, 1))
+    with pytest.raises(ModelError, match="may overflow float64"):  # of both sides of one leaf
+        compare_slack(ensemble([[1.5e308, 1.5e308], [0.0, 0.0]]), Compare(1, 0))
 
 
 def a_network(seed: int, widths: list[int], kind: str = "any") -> Network:

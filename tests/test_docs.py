@@ -89,3 +89,21 @@ def test_the_site_builds_without_a_warning(tmp_path):
 def test_every_page_is_in_the_table_of_contents():
     listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert all(f": {page.name}" in listed for page in PAGES)
+
+
+def test_links_between_the_texts_lead_somewhere():
+    texts = [path for folder in (".", "docs", "proofs", "compilers") for path in sorted((ROOT / folder).glob("*.md"))]
+    checked = 0
+    for path in texts:
+        prose = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+            file, _, anchor = link.partition("#")
+            if ":" in link:  # elsewhere
+                continue
+            target = path.parent / file if file else path
+            assert target.exists(), f"{path.name}: {link}"
+            heads = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), flags=re.MULTILINE) if anchor else []
+            names = {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
+            assert not anchor or anchor in names, f"{path.name}: {link}"
+            checked += 1
+    assert checked >= 30

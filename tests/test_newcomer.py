@@ -280,6 +280,8 @@ def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_ta
     frame, space = given.read_table()
     assert space.names == ["Age", "Income"] and list(frame.columns) == list(table.columns)
     assert given.read_model() is given.read_model()
+    Path("card.mace").write_text("input Age: int in [18, 100]\nreturn 1 if Age >= 30 else 0\n", encoding="utf-8")
+    assert Given(model=Path("card.mace"), data="t.csv").read_table()[1].names == ["Age"]
 
 
 def test_without_solvers_only_what_needs_one_says_what_to_install(tree, table, monkeypatch):

@@ -8,11 +8,15 @@ everything that was taken for granted stands in `space.notes`, and in short in t
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.escape import one_line
+from mace.base.files import read_text
 from mace.base.meant import meant
-from mace.errors import ModelError
+from mace.errors import ModelError, ProgramError
+from mace.language import parse_program
+from mace.language.syntax import MAX_BYTES
 from mace.space.infer import as_frame
 from mace.space.space import Space
 
@@ -57,9 +61,20 @@ def inferred(model: object, given: Any) -> Inferred:
 
 
 def columns_of(model: object) -> list[str]:
-    """The names of the columns that a model was fitted on; none where it does not say."""
+    """The names of the columns that a model was fitted on, or a program (.mace) takes; none where it does not say."""
+    if isinstance(model, Path):
+        return _inputs(model) if model.suffix == ".mace" else []
     for name in ("feature_names_in_", "feature_name_"):
         found = getattr(model, name, None)
         if found is not None:
             return [str(column) for column in found]
     return []
+
+
+def _inputs(path: Path) -> list[str]:
+    """The inputs that a program declares."""
+    try:
+        program = parse_program(read_text(path, "Give the path of a .mace program.", MAX_BYTES), str(path))
+    except ProgramError:  # it reads what only a space declares, or is wrong, which is said when it is read as a model
+        return []
+    return [declared.name for declared in program.inputs]

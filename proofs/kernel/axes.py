@@ -30,7 +30,8 @@ def meet(one: Span, other: Span) -> Span:
     """The indices in both."""
     if type(one) is int:
         return one & other
-    return (one[0] if one[0] > other[0] else other[0], one[1] if one[1] < other[1] else other[1])
+    (low, high), (first, last) = one, other
+    return (low if low > first else first, high if high < last else last)
 
 
 def empty(span: Span) -> bool:
@@ -148,6 +149,11 @@ class Axis:
         if found is None:
             found = self.costs[span] = self.between(self.nearest(span), self.start)
         return found
+
+    def narrowed(self, total: int, largest: int, span: Span, inside: Span) -> Cost:
+        """The two parts of the least distance of a box, once its span of this axis is a smaller one."""
+        old, new = self.cost(span), self.cost(inside)
+        return total + new[0] - old[0], max(largest, new[1])
 
 
 def farthest(axes: Sequence[Axis], one: Sequence[Span], other: Sequence[Span]) -> int:

@@ -265,22 +265,20 @@ class Reach:
                 if inside == span:
                     todo.append((child, sides, total, largest))
                 elif not empty(inside):
-                    old, new = axis.cost(span), axis.cost(inside)
-                    todo.append((child, {**sides, j: inside}, total + new[0] - old[0], max(largest, new[1])))
+                    todo.append((child, {**sides, j: inside}, *axis.narrowed(total, largest, span, inside)))
         return found
 
     def unreached(self, state: Any, sides: Sides) -> bool:
         """Whether no point of a state's box, nearer than the claim, lies in these sides."""
-        total, largest, box, axes = state.total, state.largest, state.box, self.statement.axes
+        box, limit, total, largest = state.box, self.statement.limit, state.total, state.largest
         for j, side in sides.items():
-            span = box[j]
-            inside = meet(span, side)
-            if inside != span:
-                if empty(inside):
-                    return True
-                old, new = axes[j].cost(span), axes[j].cost(inside)
-                total, largest = total + new[0] - old[0], max(largest, new[1])
-        return self.statement.limit is not None and total + largest >= self.statement.limit
+            if empty(meet(box[j], side)):
+                return True
+        if limit is None:
+            return False
+        for j, side in sides.items():
+            total, largest = self.statement.axes[j].narrowed(total, largest, box[j], meet(box[j], side))
+        return bool(total + largest >= limit)
 
     def top(self, k: int, t: int, alive: int) -> int:
         """The best margin of a tree's leaves for a comparison."""

@@ -78,15 +78,14 @@ class Check:
 
     def narrowed(self, state: State, j: int, span: Span) -> State:
         """A state whose box has this span on an axis, a part of the old one."""
-        child, axis = state.child(), self.statement.axes[j]
+        child = state.child()
         child.box = [*state.box]
         child.box[j] = span
         if empty(span):
             child.empty = True
         else:
-            old, new = axis.cost(state.box[j]), axis.cost(span)
-            child.total += new[0] - old[0]
-            child.largest = max(child.largest, new[1])
+            axis = self.statement.axes[j]
+            child.total, child.largest = axis.narrowed(state.total, state.largest, state.box[j], span)
         return child
 
     def split(self, state: State, j: Any, at: Any) -> list[State]:

@@ -38,7 +38,8 @@ func (c *checker) certificate(value any, folder string) {
 		giveUp("a certificate is a JSON object")
 	}
 	if _, there := fields["mace_plan"]; there {
-		giveUp("a certificate of plans, which this checker does not read")
+		c.plan(value, folder)
+		return
 	}
 	if _, there := fields["mace_set"]; there {
 		c.set(value, folder)
@@ -98,6 +99,9 @@ func (c *checker) goalOf(value any, scores int) {
 }
 
 func (c *checker) says() string {
+	if c.plans != nil {
+		return c.saysOfPlans()
+	}
 	if c.setCount > 0 {
 		return c.saysOfSet()
 	}

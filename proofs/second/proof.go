@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/big"
+	"strings"
 )
 
 // FORMAT 6: the proof, a tree of nodes in preorder.
@@ -17,8 +18,10 @@ type checker struct {
 	root  *state
 	where string
 
-	setCount int // of a certificate of a set, once it is accepted
-	rowCount int // of one of rows
+	setCount int    // of a certificate of a set, once it is accepted
+	rowCount int    // of one of rows
+	plans    *plans // of a certificate of plans
+	lines    int    // of actions that were run
 }
 
 // rule of a proof: apply returns the children of a state that is not empty, or refuses.
@@ -61,15 +64,23 @@ var proofRules = map[string]rule{
 // proof refuses unless every open state is closed by the last node, and none before.
 func (c *checker) proof(value any) {
 	c.where = "the proof"
-	nodes := list(value)
+	c.closes(c.rootState(), list(value))
+}
+
+// closes refuses unless nodes are a proof that no point of a state is against the claim.
+func (c *checker) closes(root *state, nodes []any) {
 	if len(nodes) > maxNodes {
 		giveUp("too large: a proof of more than %d nodes", maxNodes)
 	}
-	c.root = c.rootState()
+	c.root = root
+	within := strings.TrimSuffix(c.where, "the proof")
+	if within != "" {
+		within += ": "
+	}
 	stack := []*state{c.root}
 	open := c.root.size()
 	for k, node := range nodes {
-		c.where = fmt.Sprintf("node %d", k)
+		c.where = fmt.Sprintf("%snode %d", within, k)
 		require(len(stack) > 0, "no state is open")
 		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -83,7 +94,7 @@ func (c *checker) proof(value any) {
 			giveUp("too large: open states keep too much")
 		}
 	}
-	c.where = "the end of the proof"
+	c.where = within + "the end of the proof"
 	require(len(stack) == 0, "%d states are open", len(stack))
 }
 
@@ -112,10 +123,16 @@ func (c *checker) node(s *state, node []any) []*state {
 
 // rootState holds all allowed indices, all leaves that are reached, and nothing of hidden units.
 func (c *checker) rootState() *state {
-	s := &state{box: []*span{}}
+	box := []*span{}
 	for _, a := range c.axes {
-		s.box = append(s.box, a.all())
+		box = append(box, a.all())
 	}
+	return c.stateOf(box)
+}
+
+// stateOf is the root of a proof about the points of a box.
+func (c *checker) stateOf(box []*span) *state {
+	s := &state{box: box}
 	if c.trees != nil {
 		for _, t := range c.trees.trees {
 			set := &leafSet{c.trees.reached(c.world, t, s.box), map[*comparison]*big.Int{}}

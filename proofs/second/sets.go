@@ -140,14 +140,7 @@ func (c *checker) setWitness(value any, base map[string]any, asked *setAsked, fo
 		require(item != nil, "a witness is an object")
 		sub.witness(item)
 		f := object(item, "point", "distance")
-		var box []*span
-		for j, i := range c.readPoint(f["point"]) {
-			if c.axes[j].levels {
-				box = append(box, &span{mask: new(big.Int).Lsh(one, uint(i.Int64()))})
-			} else {
-				box = append(box, &span{lo: i, hi: i})
-			}
-		}
+		box := c.pointBox(c.readPoint(f["point"]))
 		for _, other := range boxes {
 			require(c.together(asked, box, other), "two that clash")
 		}

@@ -12,19 +12,20 @@ func (c *checker) witness(value any) {
 	require(!c.anywhere, "a witness against the claim that there is none")
 	f := object(value, "point", "distance")
 	point := c.readPoint(f["point"])
-	box := make([]*span, len(point))
-	for j, i := range point {
-		a := c.axes[j]
-		box[j] = &span{lo: i, hi: i}
-		if a.levels {
-			box[j] = &span{mask: new(big.Int).Lsh(one, uint(i.Int64()))}
-		}
-		require(box[j].within(a.all()), "feature %d is not allowed to be so", j)
-	}
+	box := c.pointBox(point)
 	stated := rational(f["distance"])
 	distance := add(new(big.Rat).SetFrac(c.leastDistance(box), c.common), c.size(point))
 	require(distance.Cmp(stated) == 0, "its distance is another")
 	require(distance.Cmp(c.claim) >= 0, "it is nearer than the claim")
+	c.obeys(point)
+}
+
+// obeys refuses unless a point is allowed and certainly has the goal.
+func (c *checker) obeys(point []*big.Int) {
+	box := c.pointBox(point)
+	for j, a := range c.axes {
+		require(box[j].within(a.all()), "feature %d is not allowed to be so", j)
+	}
 	require(big.NewInt(int64(c.changed(box))).Cmp(c.mostChanges) <= 0, "it changes too many features")
 	for k, r := range c.rules {
 		canFalse, _ := r.truthOn(c.world, box)

@@ -193,3 +193,15 @@ func (w *world) readPoint(value any) []*big.Int {
 	}
 	return point
 }
+
+// pointBox is the box of one point.
+func (w *world) pointBox(point []*big.Int) []*span {
+	box := make([]*span, len(point))
+	for j, i := range point {
+		box[j] = &span{lo: i, hi: i}
+		if w.axes[j].levels {
+			box[j] = &span{mask: new(big.Int).Lsh(one, uint(i.Int64()))}
+		}
+	}
+	return box
+}

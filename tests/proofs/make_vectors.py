@@ -82,6 +82,11 @@ class Vector(NamedTuple):
         return f"{self.about}-{hashlib.sha256(self.raw).hexdigest()[:8]}.json"
 
 
+def with_tree(**parts: Any) -> Any:
+    """About a tree with other lists of nodes."""
+    return two({**AT_3, "trees": [{**AT_3["trees"][0], **parts}]}, GOAL, None, LEFT, [3], rules=UP_TO_3)
+
+
 HAIR = "4000000001/1000000000"
 FAR_Y = [["split", 1, 1], ["split", 0, 3], ["trees", [0, 2]], ["rule", 0], ["trees", [0, 2]]]
 NOT_BOTH = {"rules": [["or", ["<=", ["x", 0], ["c", "3"]], ["<=", ["c", "2"], ["x", 1]]]]}
@@ -132,6 +137,11 @@ BY_HAND: dict[str, dict[str, Any]] = {
             [["split", 0, 4], ["prune", [0, 2]], ["trees"], ["rule", 0]], rules=UP_TO_4
         ),
         "a leaf that is at the distance of the claim": two(AT_3, GOAL, "6", FAR_Y, [3], **TWO, **NOT_BOTH),
+        "a leaf whose largest change is the distance of the claim": two(
+            AT_3, GOAL, "6", [["split", 1, 5], *FAR_Y[1:]], [3], **TWO,
+            rules=[["or", UP_TO_3[0], ["<=", ["c", "6"], ["x", 1]]]],
+            distance={"alpha": "0", "beta": "0", "gamma": "1"},
+        ),
         "a leaf that is nearer than the claim by a hair": two(
             AT_3, GOAL, "6000000001/1000000000", FAR_Y, [3], **TWO, **NOT_BOTH
         ),
@@ -249,6 +259,15 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "a goal without parts": two(AT_3, [], None, [["trees"]], [3]),
         "a part without comparisons": two(AT_3, [[]], "4", [["trees"]], [3]),
         "a float beyond the doubles": two(forest([[0.0], [1.0]], at=[3.0], error="0x1p+1024"), GOAL, "4", LEFT, [3]),
+        "true for a right child": with_tree(right=[True, 0, 0], left=[2, 0, 0]),
+        "a node that is its own right child, where no other leads": with_tree(
+            column=[-1, 0, -1], threshold=[0, number(3.0), 0], left=[0, 2, 0], right=[0, 1, 0],
+            value=[[number(0.0)], None, [number(0.0)]],
+        ),
+        "a leaf with a value too many": with_tree(value=[None, [number(0.0)] * 2, [number(1.0)]]),
+        "a leaf with an object for its values": with_tree(value=[None, {number(0.0): 0}, [number(1.0)]]),
+        "a leaf with a decimal for its value": with_tree(value=[None, ["0.0"], [number(1.0)]]),
+        "categories as text": with_tree(threshold=[["3"], 0, 0]),
         "a start that overflows": two(
             forest([[0.0], [1.0]], at=[3.0], dtype="float32", start=[number(2.0**128)]), GOAL, "4", LEFT, [3]
         ),

@@ -16,8 +16,10 @@ import pytest
 
 import mace.proofs
 from mace.proofs.reader import MAX_BYTES
+from tests.proofs import plan_cases, plan_edges
 from tests.proofs.by_hand import AT_LEAST_0, certificate, dual, network, number
 from tests.proofs.test_check import certificates, places, with_edit
+from tests.proofs.test_plans_checked import edited
 
 PROOFS = Path(mace.proofs.__file__).resolve().parent
 INDEX: list[dict[str, str]] = json.loads((PROOFS / "vectors" / "index.json").read_text(encoding="utf-8"))
@@ -44,8 +46,8 @@ def verdicts(command: list[str], folder: Path) -> dict[str, str]:
 
 def test_each_vector_has_the_verdict_of_the_index(second: Path) -> None:
     said = verdicts([str(second)], PROOFS / "vectors")
-    # A certificate of format 1 is elaborated by the first checker, one of plans is read by it alone.
-    unread = {e["file"] for e in INDEX if e["shows"] == "format 1" or e["about"] == "plans"}
+    # A certificate of format 1 is elaborated by the first checker.
+    unread = {e["file"] for e in INDEX if e["shows"] == "format 1"}
     expected = {e["file"]: "unusable" if e["file"] in unread else e["verdict"] for e in INDEX}
     wrong = [
         f"{e['file']} ({e['about']}: {e['shows']}) is to be {expected[e['file']]}, and is {said.get(e['file'])}"
@@ -57,11 +59,7 @@ def test_each_vector_has_the_verdict_of_the_index(second: Path) -> None:
 
 @pytest.mark.parametrize("kind", sorted(CODES))
 def test_the_verdict_is_one_line_and_an_exit_code(second: Path, kind: str) -> None:
-    file = (
-        PROOFS
-        / "vectors"
-        / next(e["file"] for e in INDEX if e["verdict"] == kind and e["shows"] != "format 1" and e["about"] != "plans")
-    )
+    file = PROOFS / "vectors" / next(e["file"] for e in INDEX if e["verdict"] == kind and e["shows"] != "format 1")
     done = subprocess.run([second, file], capture_output=True, text=True, check=False)
     assert done.returncode == CODES[kind]
     assert done.stdout.startswith(kind)
@@ -99,6 +97,18 @@ def test_a_bound_that_needs_an_interval_without_end_bounds_nothing(second: Path,
         (tmp_path / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
     assert verdicts([str(second)], tmp_path) == {"early.json": "accepted", "never.json": "refused"}
     assert verdicts(FIRST, tmp_path) == {"early.json": "accepted", "never.json": "refused"}
+
+
+@pytest.mark.slow
+def test_both_checkers_agree_on_edited_certificates_of_plans(second: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    plans = [*plan_cases.TRUE.values(), *plan_edges.TRUE.values(), *plan_edges.FALSE.values()]
+    for place in range(600):
+        data = edited(plans[rng.integers(len(plans))], rng)
+        (tmp_path / f"{place:05d}.json").write_text(json.dumps(data), encoding="utf-8")
+    first = verdicts(FIRST, tmp_path)
+    assert verdicts([str(second)], tmp_path) == first
+    assert Counter(first.values())["accepted"] > 50
 
 
 @pytest.mark.slow

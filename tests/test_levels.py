@@ -197,6 +197,7 @@ def test_plausibility_is_the_distance_to_the_nearest_row_with_the_goal(forest: R
     first = mace.explain(forest, SPACE, row, goal=1, objectives=["plausibility", "l1"], background=rows)
     assert first.levels[0].value == 0  # some row itself may be reached
     assert first.levels[0].certificate.check().accepted
+    assert not any("certificate" in note for note in first.notes)
     with pytest.raises(MaceError, match="no background row has the goal"):
         mace.explain(forest, SPACE, row, goal=1, objectives=["plausibility"], background=rows.drop(index=there.index))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mace.certify.writer import certifiable
+from mace.certify.rows import unwritable
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.judge import Judge
 from mace.explain.proved import LONG_PROOF
@@ -79,7 +79,7 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
         ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
         notes.append(f"{len(points)} of {count} answers found ({ending})")
     notes += dict.fromkeys(one.note for one in found if one.note)
-    if found[0].bracket.proof is not None and (reason := certifiable(found[0].question)) is not None:
+    if found[0].bracket.proof is not None and (reason := unwritable(found[0].question)) is not None:
         notes.append(f"no certificate: {reason}")
     elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
         notes.append("the certificate is written when it is asked for, which the time limit does not count")

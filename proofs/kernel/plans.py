@@ -142,10 +142,10 @@ class Plans:
 
 RULES = {
     "step": Rule(None, 0, None, Plans.step),
-    "split": Rule(2, 3, None, Plans.split),
-    "dear": Rule(0, 0, None, Plans.dear),
-    "never": Rule(0, 0, None, Plans.never),
-    "end": Rule(0, None, None, Plans.end),
+    "split": Rule(None, 3, None, Plans.split),
+    "dear": Rule(None, 0, None, Plans.dear),
+    "never": Rule(None, 0, None, Plans.never),
+    "end": Rule(None, None, None, Plans.end),
 }
 
 

@@ -212,3 +212,17 @@ def test_neighbouring_doubles_are_neighbouring_indices():
     axis = Feature("x", "real", -1.0, 1.0).axis(0.1)
     for k in itertools.chain(range(-3, 4)):
         assert float(axis.value(axis.start + k + 1)) == np.nextafter(float(axis.value(axis.start + k)), 2)
+
+
+def test_a_row_of_a_frame_is_read_as_a_dict_of_its_cells() -> None:
+    space = Space(
+        [Feature("a", "real", 0, 1), Feature("b", "integer", 0, 9), Feature("c", "categorical", levels=["u"])]
+    )
+    frame = pd.DataFrame({"c": ["u"], "b": [np.int32(3)], "a": [np.float32(0.1)], "more": [None]})
+    row = frame.iloc[0]
+    assert space.row(row) == {"a": float(np.float32(0.1)), "b": 3, "c": "u"}
+    assert [type(value) for value in space.row(row).values()] == [float, int, str]
+    assert space.axes(row) == space.axes(row.to_dict()) == space.axes(frame)
+    with pytest.raises(RowError, match="no column `b`"):
+        space.row(row.drop("b"))
+    assert space.axes({"a": 0.5, "b": 1, "c": "u"})[1] != space.axes({"a": 0.5, "b": 2, "c": "u"})[1]

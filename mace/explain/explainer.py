@@ -193,7 +193,7 @@ class Explainer:
         """A question with its goal."""
         spec = wanted(goal, self.table.classes, decision, self.space.decisions)
         asked, table = _LOWERED.get(self.table, (spec, repr(spec)), lambda: lower(spec, self.table))
-        return replace(draft, goal=asked, model=table)
+        return draft.aimed(asked, table)
 
     @overload
     def explain(self, x: pd.DataFrame, **settings: Unpack[Settings]) -> list[Answer]: ...  # type: ignore[overload-overlap]

@@ -104,8 +104,12 @@ class Around:
                 return all(holds(side, index) for side, index in zip(box, point, strict=True))
 
     def values(self, point: Point) -> dict[str, Any]:
-        """A point in the features' own types and units."""
-        return self.space.show(self.axes, point)
+        """A point in the features' own types and units; a dict of the caller's own."""
+        return dict(self._shown.get(point, lambda: self.space.show(self.axes, point)))
+
+    @cached_property
+    def _shown(self) -> Recent[dict[str, Any]]:
+        return Recent()
 
 
 @dataclass(frozen=True, eq=False)

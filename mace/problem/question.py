@@ -93,6 +93,13 @@ class Question(Around):
         """The same question with one more exclusion."""
         return replace(self, avoid=(*self.avoid, avoid))
 
+    def aimed(self, goal: Goal, model: Table) -> Question:
+        """The same question with another goal, over the scores of `model`; what is known of points alone stays."""
+        made = replace(self, goal=goal, model=model)
+        shared = ("columns", "start", "_rows", "_shown", "_distances", "_obeyed")
+        made.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
+        return made
+
     def row(self, point: Point) -> NDArray[np.float64]:
         """The model's float64 input, shape (columns,); not to be changed."""
         return self._rows.get(point, lambda: self._row(point))

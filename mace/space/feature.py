@@ -18,6 +18,7 @@ import numpy as np
 
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, nearest
+from mace.base.kept import Recent
 from mace.base.values import plain
 from mace.errors import NumberError, RowError, SpaceError
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
@@ -268,6 +269,15 @@ class Feature:
 
     def axis(self, value: object) -> Axis:
         """The values this feature may take when it starts from `value`; raises RowError as `read`."""
+        if type(value) in (str, int, bool):  # of which there are few
+            return self._axes.get((type(value), value), lambda: self._axis(value))
+        return self._axis(value)
+
+    @cached_property
+    def _axes(self) -> Recent[Axis]:
+        return Recent()
+
+    def _axis(self, value: object) -> Axis:
         start = self.read(value)
         if not self.numeric:
             assert start is not None

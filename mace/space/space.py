@@ -130,6 +130,8 @@ class Space:
             if len(x) != 1:  # type: ignore[arg-type]
                 raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")  # type: ignore[arg-type]
             x = x.iloc[0]
+        if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1 and x.index.is_unique:  # type: ignore[attr-defined]
+            x = dict(zip(x.index, x.tolist(), strict=True))  # type: ignore[attr-defined]
         if isinstance(x, (np.ndarray, list, tuple)):
             if len(x) != len(self.features):
                 raise RowError(f"expected {len(self.features)} values, one per feature; got {len(x)}")

@@ -8,6 +8,7 @@ tests, the same sums in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from mace.base.kept import Kept
 from mace.tables.table import Bools, Ensemble, Floats, Ints, Tree
 
 MOST_NODES = 2_000_000  # of trees that are walked together
+FEW_TREES = 128  # are walked one by one for a single row: arrays have more to do for each step
 
 
 def scores(table: Ensemble, rows: Floats) -> Floats:
@@ -48,11 +50,16 @@ def one(table: Ensemble, row: Floats) -> Floats:
 
 def values_of(table: Ensemble, row: Floats) -> Floats | None:
     """What the leaves that a row reaches add, shape (trees, outputs); None for a model too large to be flattened."""
-    if sum(tree.nodes for tree in table.trees) > MOST_NODES:
+    walk = WALKS.get(table, None, lambda: _walk_of(table))
+    if walk is None:
         return None
-    walk = WALKS.get(table, None, lambda: Walk(table, table.trees))
-    reached = walk.leaves(table.seen(np.asarray(row, dtype=np.float64))[None, :])
-    return np.asarray(walk.value[reached[0]])
+    seen = table.seen(np.asarray(row, dtype=np.float64))
+    reached = walk.leaves_of_one(seen.tolist()) if len(table.trees) <= FEW_TREES else None
+    return np.asarray(walk.value[walk.leaves(seen[None, :])[0] if reached is None else reached])
+
+
+def _walk_of(table: Ensemble) -> Walk | None:
+    return None if sum(tree.nodes for tree in table.trees) > MOST_NODES else Walk(table, table.trees)
 
 
 def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
@@ -107,6 +114,25 @@ class Walk:
             open_ = open_[self.column[node[open_]] >= 0]
         return node.reshape(len(seen), trees)
 
+    @cached_property
+    def _lists(self) -> tuple[list[int], list[float], list[int], list[int]]:
+        """Columns, thresholds and children as lists, of which single entries are taken faster."""
+        return self.column.tolist(), self.threshold.tolist(), self.left.tolist(), self.right.tolist()
+
+    def leaves_of_one(self, seen: Sequence[float]) -> list[int] | None:
+        """The leaf that one row reaches in every tree, one tree after the other; None where a walk is not so simple."""
+        if len(self.low) or any(number != number for number in seen):
+            return None
+        columns, thresholds, left, right = self._lists
+        strict, found = self.table.test == "<", []
+        for root in self.roots.tolist():
+            node = root
+            while (column := columns[node]) >= 0:
+                number, threshold = seen[column], thresholds[node]
+                node = left[node] if number < threshold or number == threshold and not strict else right[node]
+            found.append(node)
+        return found
+
     def _passes(self, node: Ints, seen: Floats) -> Bools:
         threshold = self.threshold[node]
         passed = seen <= threshold if self.table.test == "<=" else seen < threshold
@@ -117,7 +143,7 @@ class Walk:
         return np.asarray(np.where(np.isnan(seen), self.missing[node], passed), dtype=np.bool_)
 
 
-WALKS: Kept[Walk] = Kept(1)
+WALKS: Kept[Walk | None] = Kept(1)
 
 
 def _missing(tree: Tree) -> Bools:

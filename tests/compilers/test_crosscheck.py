@@ -202,7 +202,9 @@ def test_scores_of_many_rows_are_those_of_each(family: Family) -> None:
     table = read(family.fit(X, y))
     assert isinstance(table, Ensemble)
     rows = asked(family, table, X, random=150, near=150)
-    assert leaves.scores(table, rows).tolist() == [table.scores(row).tolist() for row in rows]
+    each = [table.scores(row).tolist() for row in rows]
+    assert leaves.scores(table, rows).tolist() == each
+    assert [leaves.one(table, row).tolist() for row in rows[::4]] == each[::4]
 
 
 def test_the_levels_and_ranges_of_a_space_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:

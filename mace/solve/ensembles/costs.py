@@ -100,6 +100,8 @@ def charges_of(norm: Norm, scale: int) -> tuple[Charge, ...]:
 
 def costs_of(axis: Axis, charge: Charge, indices: Array) -> Costs:
     """The costs of indices of one axis, shape (n,), rounded down."""
+    if not len(indices):
+        return Costs(indices.astype(np.int64), indices.astype(np.int64))
     if isinstance(axis, LevelAxis):
         every = _level_costs(axis, charge)
         return Costs(every.part[indices], every.top[indices])

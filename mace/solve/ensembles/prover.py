@@ -23,6 +23,7 @@ from fractions import Fraction
 import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
+from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.proof import Proof
@@ -34,6 +35,7 @@ from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unkn
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
 
+_REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
 _MEMORY = 3 * 2**30
 PATIENCE = 250_000  # walks through trees, a sixth of a second: searches that end soon after are faster than ascent
 FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
@@ -47,7 +49,7 @@ class EnsembleOracle(Witnessing):
     optimises = True
 
     def __init__(self, question: Question) -> None:
-        if (reason := refusal(question)) is not None:
+        if (reason := self.accepts(question)) is not None:
             raise ModelError(
                 f"the prover for tree ensembles does not take this question: {reason}", hint='Use oracle="smt".'
             )
@@ -58,7 +60,7 @@ class EnsembleOracle(Witnessing):
     @staticmethod
     def accepts(question: Question) -> str | None:
         """Why this prover does not take a question; None if it does."""
-        return refusal(question)
+        return _REFUSALS.get(question, None, lambda: refusal(question))
 
     def ask(
         self,

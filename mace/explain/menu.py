@@ -166,6 +166,7 @@ class _Menus:
     def __init__(self, asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str]) -> None:
         self.asked, self.priorities, self.assumed = asked, priorities, assumed
         question = asked.question
+        self.decided = asked.asking.decision(question, question.start)
         # A value that the row lacks and must be given always changes; it is in no set.
         self.free = [j for j, axis in enumerate(question.axes) if not axis.fixed and axis.allows(axis.start)]
         self.names = [axis.name for axis in question.axes]
@@ -176,7 +177,6 @@ class _Menus:
     def made(self, *, safe: bool) -> Menu:
         """The sets, then the nearest change of each that suffices, then how far its values may move."""
         question, whole = self.asked.question, self.asked.limits
-        decided = self.asked.asking.decision(question, question.start)
         limits = replace(whole, deadline=whole.deadline.share(FOR_SETS))
         sets = all_subsets(len(self.free), lambda mask: self._suffices(mask, limits))
         limits = replace(whole, deadline=whole.deadline.share(FOR_WAYS))
@@ -189,7 +189,7 @@ class _Menus:
         cannot = [Cannot(self._called(mask), self._answer(self.refuted[mask])) for mask in sets.maximal]
         return Menu(
             start=question.values(question.start),
-            decision=decided,
+            decision=self.decided,
             wanted=ways[0].answer.wanted if ways else cannot[0].answer.wanted if cannot else question.goal.text,
             ways=ways,
             cannot=sorted(cannot, key=lambda one: (-len(one.features), one.features)),
@@ -244,9 +244,7 @@ class _Menus:
         return Way(self._called(mask), replace(answer, seconds=now() - began))
 
     def _answer(self, found: Searched) -> Answer:
-        question, asking = self.asked.question, self.asked.asking
-        decided = asking.decision(question, question.start)
-        return answer_of(question, decided, [found], 1, self.asked.search.judge)
+        return answer_of(self.asked.question, self.decided, [found], 1, self.asked.search.judge)
 
     def _with_boxes(self, way: Way, limits: Limits, notes: list[str]) -> Way:
         point = way.answer.witness

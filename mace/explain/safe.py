@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from mace.base.exact import farthest_holding
@@ -29,6 +30,7 @@ from mace.problem.goals import Between, Classes, Probability, Value, Wanted
 from mace.problem.question import Question
 from mace.solve.protocol import Limits
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
+from mace.tables.table import Label
 
 Range = tuple[Any, Any] | tuple[Any, ...]
 
@@ -103,6 +105,11 @@ class Around:
                 replace(question, axes=self.axes, goal=goal, model=moved, rules=(), avoid=(), most_changes=None)
             )
 
+    @cached_property
+    def decided(self) -> Label:
+        """What the deployed model says of the point: the same for all boxes."""
+        return self.search.judge.decide(self.questions[0], self.point)
+
     def box(self, features: Sequence[int]) -> Safe | None:
         """The box over these features; None if not even its proof ended in time."""
         sides: dict[int, Axis] = {j: _alone(self.axes[j], self.point[j]) for j in features}
@@ -117,7 +124,7 @@ class Around:
         proved = [self._ask(question, sides, "l1") for question in self.questions]
         if any(one.bracket.status != "infeasible" for one in proved):
             return None
-        answers = [self._answer(question, one) for question, one in zip(self.questions, proved, strict=True)]
+        answers = [self._answer(one) for one in proved]
         return Safe({self.features[j].name: self._values(j, side) for j, side in sides.items()}, largest, answers)
 
     def _cube(self, sides: dict[int, Axis]) -> dict[int, Axis]:
@@ -183,9 +190,8 @@ class Around:
         asked = replace(question, axes=axes, distance=shape)
         return self.search.one(asked, Asking(self.search.judge), self.limits)
 
-    def _answer(self, question: Question, found: Searched) -> Answer:
-        decided = self.search.judge.decide(question, self.point)
-        return answer_of(found.question, decided, [found], 1, self.search.judge)
+    def _answer(self, found: Searched) -> Answer:
+        return answer_of(found.question, self.decided, [found], 1, self.search.judge)
 
     def _values(self, j: int, side: Axis) -> Range:
         feature = self.features[j]

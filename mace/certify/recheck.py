@@ -1,12 +1,12 @@
-"""The checker reads the proof of a network before the answer is returned.
+"""The checker reads the proof of a network, or of a distance of forms, before the answer is returned.
 
 In:  a bracket with a proof, and the question as the prover answered it.
 Out: the bracket as it was, or without the bound and the proof, and with the reason.
 Promise: no answer is returned whose certificate the checker was seen to refuse, and none whose proof rests on floats
 that no checker has read.
 Why: the prover verifies each leaf in exact arithmetic, but with its own bounds of hidden units, which are a little
-wider than a checker's; and that a box is empty it may have from floats alone. A proof about trees holds no floats, nor
-does one about a linear model, which has no hidden units.
+wider than a checker's; and that a box is empty it may have from floats alone. The bounds of forms are doubles, too. Any
+other proof about trees holds no floats, nor does one about a linear model, which has no hidden units.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.base.files import write_whole
 from mace.certify.writer import Certificate, canonical, certifiable, certificate, holdable
 from mace.errors import CertificateError
+from mace.problem.distance import Norm
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Question
@@ -44,8 +45,8 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     if proof is None:
         return
     by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
-    model = question.model
-    if not by_floats and not (isinstance(model, Network) and len(model.layers) > 1):
+    model, formed = question.model, not isinstance(question.distance, Norm)
+    if not by_floats and not formed and not (isinstance(model, Network) and len(model.layers) > 1):
         return
     never = rule_of("false", question.space)
     kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)

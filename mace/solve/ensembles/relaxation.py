@@ -100,7 +100,9 @@ class Relaxation:
             grid, below = self.ground.grid[axis, None], side[:, None] == 0
             within = np.where(below, most <= cut[:, None], least > cut[:, None])
             if not grid.all():
-                at = np.where(grid[:, 0], 0, self.ground.at[self.ground.base[axis] + np.maximum(cut, 0)])[:, None]
+                at = np.zeros((len(axis), 1), np.int64)
+                by = ~grid[:, 0]  # cuts of grids may lie outside
+                at[by, 0] = self.ground.at[self.ground.base[axis[by]] + cut[by]]
                 within = np.where(grid, within, least & np.where(below, ~at, at) == 0)
             row, leaf = np.nonzero(within)
             row_of.append(first + row)
@@ -234,7 +236,8 @@ def _leaves(ground: Ground, forest: Forest) -> tuple[Array, Array, Array, Array]
     while len(row := row[forest.test[row, 0] >= 0]):
         axis, cut, left, right = (forest.test[row, k].astype(np.int64) for k in range(4))
         grid = ground.grid[axis]
-        mask = ground.at[ground.base[axis] + cut] if len(ground.at) else cut
+        mask = cut.copy()  # of a forest that was not cut down, cuts of grids may lie outside
+        mask[~grid] = ground.at[ground.base[axis[~grid]] + cut[~grid]]
         for child in (left, right):
             low[child], high[child] = low[row], high[row]
         high[left[grid], axis[grid]] = np.minimum(high[row, axis], cut)[grid]

@@ -97,6 +97,8 @@ views.register(
         "menu as sentences": "mace.present.menu_views:sentences",
         "menu as text": "mace.present.menu_views:as_text",
         "space as HTML": "mace.present.words:space_html",
+        "front of plans as text": "mace.report.plans:front_as_text",
+        "audit of plans as text": "mace.report.plans:audit_as_text",
         "plan as HTML": "mace.report.plans:as_html",
         "plan as a plot": "mace.report.plans:PlanDisplay.from_plan",
         "plan as text": "mace.report.plans:as_text",

@@ -18,6 +18,7 @@ import mace
 from mace.base.formats import VERSIONS, schema_of
 from mace.cli import app
 from mace.cli.schemas import all_schemas, schema
+from mace.plans import audit_plans
 from mace.verify.output import as_json
 from mace.verify.suite import of_texts, run_suite
 from mace.verify.vnnlib.run import Answer
@@ -88,7 +89,9 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ],
         "menu": [explainer.menu(row, goal=1)],
         "front": [mace.front(tree, space, row, goal=1, objectives=["l1", "changes"])],
-        "plan": [mace.plan(small, loans.space, loans.X.iloc[3], "loans", goal=1, horizon=1)],
+        "plan": [mace.plan(small, loans.space, loans.X.iloc[3], "loans", goal=1, horizon=1, objectives="steps")],
+        "plan-front": [mace.Planner(small, loans.space, "loans").front(loans.X.iloc[3], goal=1, horizon=1)],
+        "plan-audit": [audit_plans(small, loans.space, loans.X.head(9), "loans", goal=1, limit=2, horizon=1)],
         "verdicts": [json.loads(as_json(suite, run_suite(tree, space, suite)))],
         "vnnlib": [Answer("sat", "", (Fraction(1, 3),), (Fraction(2),), 5), Answer("unsat", "")],
         "audit": [made.audit()],

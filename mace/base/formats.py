@@ -7,7 +7,8 @@ are: `mace schema`, and docs/mace.schema.json.
 from __future__ import annotations
 
 VERSIONS = {
-    "answer": 1, "menu": 1, "front": 1, "plan": 1, "verdict": 1, "verdicts": 1, "vnnlib": 1, "audit": 1, "check": 1,
+    "answer": 1, "menu": 1, "front": 1, "plan": 1, "plan-front": 1, "plan-audit": 1,
+    "verdict": 1, "verdicts": 1, "vnnlib": 1, "audit": 1, "check": 1,
     "checks": 1, "inspection": 1, "reproduction": 1, "reproductions": 1, "demo": 1, "doctor": 1,
 }  # fmt: skip
 

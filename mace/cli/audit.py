@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import typer
 from mace.cli.alive import alive
 from mace.cli.faults import StoppedError
 from mace.cli.options import (
+    UNDECIDED,
     Format,
     FormatOption,
     Given,
@@ -22,11 +24,13 @@ from mace.cli.options import (
     Measured,
     OracleOption,
     names_of,
+    planned_of,
     print_json,
     say,
     terminal,
 )
 from mace.cli.progress import Lines
+from mace.errors import MaceError
 
 NARROWEST = 80  # columns of a terminal in which the tables fit
 
@@ -88,12 +92,18 @@ def audit(
     certificates: Annotated[
         Path | None, typer.Option("--certificates", help="A folder for a checked certificate of each row.")
     ] = None,
+    world: Annotated[
+        str | None, typer.Option("--world", help="Plans of this world instead: who has none at all, proved.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option("--horizon", help="With --world: the most actions of a plan.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write .parquet, .csv, .jsonl or .json.")] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Explain every rejected row in parallel, and say by group who has no way out, who a longer one, and why."""
     from mace.audit.command import run_audit
 
+    if world is not None:
+        _audit_plans(given, population, limits, world, horizon, out, format)
     common = limits.settings | work.settings
     with _stoppable(work.checkpoint):
         frame, space = given.read_table()
@@ -106,6 +116,32 @@ def audit(
         shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
     _print(shown, shown.to_dict(), format)
     raise typer.Exit(code)
+
+
+def _audit_plans(
+    given: Given, population: Population, limits: Limits, world: str, horizon: int | None, out: Path | None,
+    format: Format,
+) -> None:  # fmt: skip
+    """Plan for every row that lacks the goal, print the shares, and end."""
+    from mace.base.files import write_whole
+    from mace.plans import audit_plans
+
+    asked = planned_of(given, world, population.goal)
+    if out is not None and out.suffix not in (".csv", ".json"):
+        raise MaceError(f"{out}: plans are written as .csv or .json", hint="Name the file so.")
+    alive.doing = "searching plans"
+    done = audit_plans(
+        asked.model, asked.space, asked.frame, asked.world, goal=asked.goal, groups=names_of(population.groups),
+        limit=population.limit, horizon=horizon, timeout=limits.timeout or None,
+    )  # fmt: skip
+    if out is not None:
+        text = done.to_frame().to_csv() if out.suffix == ".csv" else json.dumps(done.to_dict(), indent=1)
+        write_whole(out, text.encode())
+    if format is Format.json:
+        print_json(done.to_dict())
+    else:
+        say(done)
+    raise typer.Exit(0 if done.settled else UNDECIDED)
 
 
 def _print(shown: Any, plain: Any, format: Format) -> None:

@@ -371,17 +371,23 @@ def read_space(name: str) -> Space:
 
 
 class Planned(NamedTuple):
-    """What a plan is asked for."""
+    """What plans are asked for."""
 
     model: object
     space: Space
     world: World | str | Path
-    row: pd.Series[Any]
+    frame: pd.DataFrame
     goal: object
 
+    def row(self, number: int) -> pd.Series[Any]:
+        """A row of the data, by its number."""
+        if not 0 <= number < len(self.frame):
+            raise RowError(f"--row {number}: the data has the rows 0..{len(self.frame) - 1}")
+        return self.frame.iloc[number]
 
-def planned_of(given: Given, world: str | None, row: int, goal: object) -> Planned:
-    """The model, the space, the world and the row that a plan is asked for; of a benchmark what is not given."""
+
+def planned_of(given: Given, world: str | None, goal: object) -> Planned:
+    """The model, the space, the world and the data that plans are asked for; of a benchmark what is not given."""
     from mace import datasets
 
     if given.data in datasets.PERSONS:
@@ -396,9 +402,7 @@ def planned_of(given: Given, world: str | None, row: int, goal: object) -> Plann
         goal = given.favourable if goal is None else goal
     if world is None:
         raise MaceError("no world given", hint="--world actions.mace, or the name of one that comes with mace: loans.")
-    if not 0 <= row < len(frame):
-        raise RowError(f"--row {row}: the data has the rows 0..{len(frame) - 1}")
-    return Planned(model, space, world, frame.iloc[row], goal)
+    return Planned(model, space, world, frame, goal)
 
 
 def space_of(given: Given) -> Space:

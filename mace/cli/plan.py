@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from mace.cli.options import (
     Format,
     FormatOption,
     Given,
+    names_of,
     planned_of,
     print_json,
     say,
@@ -22,6 +23,7 @@ from mace.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from mace.plans.plan_front import PlanFront
     from mace.plans.result import Plan
 
 WorldOption = Annotated[
@@ -41,6 +43,12 @@ def plan(
     discount: Annotated[
         bool, typer.Option("--discount/--no-discount", help="Whether consequences make later actions cheaper.")
     ] = True,
+    objectives: Annotated[
+        str | None, typer.Option("--objectives", help="What is least first: steps,cost or 'touching Age,cost'.")
+    ] = None,
+    avoid: Annotated[str | None, typer.Option("--avoid", help="Features that no action may touch: Age,Job.")] = None,
+    count: Annotated[int, typer.Option("--count", help="How many plans, each of another set of actions.")] = 1,
+    front: Annotated[str | None, typer.Option("--front", help="What fewer cost: steps, or 'touching Age'.")] = None,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="A condition that the end must obey.")] = None,
     gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
     rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
@@ -67,11 +75,16 @@ def plan(
     for path in (plot, certificate):
         if path is not None:
             check_folder(path)
-    asked = planned_of(given, world, row, goal)
+    asked = planned_of(given, world, goal)
     alive.doing = "searching plans"
-    made = Planner(asked.model, asked.space, asked.world, rules=rule or []).plan(
-        asked.row, goal=asked.goal, horizon=horizon, discount=discount, gap=gap, rgap=rgap, timeout=timeout or None
-    )
+    planner = Planner(asked.model, asked.space, asked.world, rules=rule or [])
+    common: dict[str, Any] = {
+        "goal": asked.goal, "horizon": horizon, "discount": discount, "avoid": names_of(avoid),
+        "gap": gap, "rgap": rgap, "timeout": timeout or None,
+    }  # fmt: skip
+    if front is not None:
+        _show_front(planner.front(asked.row(row), front, **common), format)
+    made = planner.plan(asked.row(row), objectives=names_of(objectives) or None, count=count, **common)
     if plot is not None and made.steps:
         made.plot().figure_.savefig(plot)
         say(f"plot written to {plot}", err=True)
@@ -85,6 +98,16 @@ def plan(
     if made.status in ("unknown", "bounded"):
         raise typer.Exit(UNDECIDED)
     raise typer.Exit(NOT_FOUND if must_exist and made.status == "infeasible" else DONE)
+
+
+def _show_front(made: PlanFront, format: Format) -> None:
+    """Print a front, and end."""
+    if format is Format.json:
+        print_json(made.to_dict())
+    else:
+        say(made)
+    open_ends = any(point.plan.status in ("unknown", "bounded") for point in made.points)
+    raise typer.Exit(UNDECIDED if open_ends else DONE)
 
 
 def _save(made: Plan, path: Path, timeout: float | None) -> str:

@@ -119,9 +119,18 @@ STEP = _object(
 PLAN = _kind(
     "plan",
     {
-        "status": STATUS, "meaning": TEXT, "why": TEXT, "goal": TEXT, "decision": VALUE, "world": TEXT,
-        "horizon": WHOLE, "cost": _maybe(NUMBER), "lower_bound": _maybe(NUMBER), "exact_cost": EXACT,
-        "exact_lower_bound": EXACT, "seconds": NUMBER, "start": ROW, "steps": _list(STEP), "notes": _list(TEXT),
+        "status": STATUS, "meaning": TEXT, "why": TEXT, "goal": TEXT, "wanted": TEXT, "decision": VALUE,
+        "world": TEXT, "horizon": WHOLE, "counts": _map(WHOLE), "others": _list({"type": "object"}),
+        "cost": _maybe(NUMBER), "lower_bound": _maybe(NUMBER), "exact_cost": EXACT, "exact_lower_bound": EXACT,
+        "seconds": NUMBER, "start": ROW, "steps": _list(STEP), "notes": _list(TEXT),
+    },
+)  # fmt: skip
+PLAN_FRONT = _kind("plan-front", {"by": TEXT, "points": _list(_object({"at_most": WHOLE, "plan": PLAN}))})
+PLAN_AUDIT = _kind(
+    "plan-audit",
+    {
+        "wanted": TEXT, "world": TEXT, "horizon": WHOLE, "table": _map(_map(_maybe(NUMBER))),
+        "plans": _list(_object({"row": VALUE, **PLAN["properties"]})),
     },
 )  # fmt: skip
 VIOLATION = _maybe(_object({"inputs": _list(ROW), "decisions": _list(VALUE), "changes": CHANGES}))
@@ -290,7 +299,8 @@ def _of(hint: Any) -> Schema:
 def schema(kind: str) -> Schema:
     """The schema of a kind, as a document of its own."""
     known: dict[str, Schema] = {
-        "answer": ANSWER, "menu": MENU, "front": FRONT, "plan": PLAN, "verdict": VERDICT, "verdicts": VERDICTS,
+        "answer": ANSWER, "menu": MENU, "front": FRONT, "plan": PLAN, "plan-front": PLAN_FRONT,
+        "plan-audit": PLAN_AUDIT, "verdict": VERDICT, "verdicts": VERDICTS,
         "vnnlib": VNNLIB, "audit": _audit(), "check": CHECK, "checks": CHECKS, "inspection": INSPECTION,
         "reproduction": REPRODUCTION, "reproductions": REPRODUCTIONS, "demo": DEMO, "doctor": DOCTOR,
     }  # fmt: skip

@@ -6,7 +6,9 @@ costs less than the lower bound. The bound is that of a search whose arithmetic 
 Source: Naumann and Ntoutsi 2021; the search is ours.
 """
 
+from mace.plans.plan_front import PlanFront
+from mace.plans.population import PlanAudit, audit_plans
 from mace.plans.result import Plan, PlanStep
 from mace.plans.run import Planner, plan
 
-__all__ = ["Plan", "PlanStep", "Planner", "plan"]
+__all__ = ["Plan", "PlanAudit", "PlanFront", "PlanStep", "Planner", "audit_plans", "plan"]

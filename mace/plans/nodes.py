@@ -24,10 +24,6 @@ class Node(NamedTuple):
     rest: frozenset[int]
     box: Mapping[str, tuple[int, int]]
 
-    def ranges(self) -> Ranges:
-        """The box, for forms."""
-        return self.box
-
 
 class Cut(NamedTuple):
     """A place where a test turns: the variable, and the largest index of the lower side."""
@@ -63,6 +59,18 @@ class Reach:
     limits: list[Limit] = field(default_factory=list)
     loose: Fraction = ZERO
     lean: dict[str, Fraction] = field(default_factory=dict)
+
+    def add(self, part: Reach) -> None:
+        """Add what is known of further actions: all but the end, and what depends on their order."""
+        self.cost, self.floor, self.loose = self.cost + part.cost, self.floor + part.floor, self.loose + part.loose
+        for variable, moved in part.lean.items():
+            self.lean[variable] = self.lean.get(variable, ZERO) + moved
+        self.settled &= part.settled
+        self.exact &= part.exact
+        self.cuts += part.cuts
+        self.shares += part.shares
+        self.turns += part.turns
+        self.limits += part.limits
 
 
 def contracted(node: Node, limits: list[Limit]) -> Node | None:

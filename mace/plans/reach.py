@@ -10,6 +10,8 @@ and discounts are enclosed over all states that some of them, in any order, can 
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
@@ -17,7 +19,7 @@ from typing import NamedTuple
 from mace.language import Program
 from mace.language.interval import NO, YES
 from mace.plans.changes import Changes
-from mace.plans.nodes import Forms, Node, Reach, cuts_of
+from mace.plans.nodes import Forms, Node, Reach, contracted, cuts_of
 from mace.plans.rest import all_of, anywhere
 from mace.plans.task import Task, Variant
 from mace.problem.programs import Rule, Side
@@ -27,6 +29,7 @@ from mace.worlds.forms import Enclosing, Limit, UnboundedError
 from mace.worlds.parts import Consequence
 
 ONE = Fraction(1)
+MOST_KEPT = 20_000  # actions from states
 
 
 class Factor(NamedTuple):
@@ -45,12 +48,22 @@ class Reacher:
         self.task = task
         self.changes = Changes(task)
         self._factors: dict[tuple[object, ...], Factor] = {}
+        self._taken: dict[tuple[object, ...], tuple[Reach, dict[str, Form]] | None] = {}
+        self._reads = [self._reading(variant) for variant in task.variants]
+        self._tests = [
+            {
+                declared.name.removeprefix("before_")
+                for program in (*variant.action.before, *variant.action.after)
+                for declared in program.inputs
+            }
+            for variant in task.variants
+        ]
 
     # --- nodes ---
 
     def reach(self, node: Node) -> Reach | None:
         """What a node can reach; None if nothing."""
-        ranges = node.ranges()
+        ranges = node.box
         found = Reach(dict(self.changes.start))
         for number in node.prefix:
             after = self.take(found, self.task.variants[number], found.end, ranges, found.end)
@@ -61,7 +74,7 @@ class Reacher:
             return None
         return found if self.obeys(found.end, ranges) else None
 
-    def _rest(self, found: Reach, rest: list[Variant], ranges: Ranges) -> bool:
+    def _rest(self, found: Reach, rest: list[Variant], ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Enclose what the rest does in any order; False if one of it can never be taken."""
         if len(rest) == 1:
             after = self.take(found, rest[0], found.end, ranges, found.end)
@@ -72,35 +85,106 @@ class Reacher:
         for variant in rest:
             if self.take(part, variant, within, ranges, found.end) is None:
                 return False
+        for pair in self._pairs(rest):
+            orders = self._orders(found.end, within, rest, pair, ranges)
+            if not orders:
+                return False
+            if len(orders) == 1:
+                part.limits += orders[0]
         end = all_of(self.changes, found.end, rest, ranges)
         simple = len(end) == len({name for v in rest for name in v.action.affects})
         found.end |= {name: form for name, form in within.items() if name not in end} | end
         found.simple = simple
         found.order = not (simple and part.settled and part.exact and not part.loose)
-        found.cost, found.floor, found.loose = (
-            found.cost + part.cost, found.floor + part.floor, found.loose + part.loose
-        )  # fmt: skip
-        for variable, moved in part.lean.items():
-            found.lean[variable] = found.lean.get(variable, ZERO) + moved
-        found.settled &= part.settled
-        found.exact &= part.exact and simple
-        found.cuts += part.cuts
-        found.shares += part.shares
-        found.turns += part.turns
-        found.limits += part.limits
+        found.add(part)
+        found.exact &= simple
         return True
+
+    def _pairs(self, rest: list[Variant]) -> list[tuple[Variant, Variant]]:
+        """Pairs each of which changes what conditions of the other read: perhaps neither can follow the other."""
+        return [
+            (a, b)
+            for a, b in itertools.combinations(rest, 2)
+            if not self._tests[a.number].isdisjoint(b.action.affects)
+            and not self._tests[b.number].isdisjoint(a.action.affects)
+        ]
+
+    def _orders(
+        self, state: Forms, within: Forms, rest: list[Variant], pair: tuple[Variant, Variant],
+        ranges: Mapping[str, tuple[int, int]],
+    ) -> list[list[Limit]]:  # fmt: skip
+        """For each order in which two actions of the rest can be taken, what has to hold for that.
+
+        Until both are taken, what they alone change is as it was; after the first, as the first made it.
+        """
+        counts = Counter(name for variant in rest for name in variant.action.affects)
+        mine = Counter(name for variant in pair for name in variant.action.affects)
+        before = {**within, **{name: state[name] for name, count in mine.items() if counts[name] == count}}
+        found = []
+        for first, second in (pair, pair[::-1]):
+            part = Reach({})
+            made = self.take(part, first, before, ranges, state)
+            if made is None:
+                continue
+            changed = {name: made[name] for name in first.action.affects if counts[name] == 1}
+            mixed = {name: within[name] for name in first.action.affects if counts[name] > 1}
+            if self.take(part, second, {**before, **changed, **mixed}, ranges, state) is None:
+                continue
+            if contracted(Node((), frozenset(), ranges), part.limits) is not None:
+                found.append(part.limits)
+        return found
 
     # --- steps ---
 
     def take(self, found: Reach, variant: Variant, state: Forms, ranges: Ranges, here: Forms) -> dict[str, Form] | None:
-        """Enclose one action from a state: adds its cost to what was found; None if it cannot be taken."""
+        """Enclose one action from a state: adds its cost to what was found; None if it cannot be taken.
+
+        here: forms of what discounts read, whose slopes say what moves them.
+        """
+        key = self._key(variant, state, ranges, here)
+        if key not in self._taken:
+            if len(self._taken) >= MOST_KEPT:
+                self._taken.clear()
+            part = Reach({})
+            changed = self._enclosed(part, variant, state, ranges, here)
+            self._taken[key] = None if changed is None else (part, changed)
+        made = self._taken[key]
+        if made is None:
+            return None
+        found.add(made[0])
+        return {**state, **made[1]}
+
+    def _key(self, variant: Variant, state: Forms, ranges: Ranges, here: Forms) -> tuple[object, ...]:
+        """Everything that what is known of an action depends on."""
+        key: list[object] = [variant.number]
+        moving = set(variant.variables)
+        for name in self._reads[variant.number]:
+            for form in (state[name],) if here is state else (state[name], here[name]):
+                key += (form.least, form.most, form.den, *form.tops.items())
+                moving.update(form.tops)
+        key += [ranges[variable] for variable in sorted(moving)]
+        return tuple(key)
+
+    def _reading(self, variant: Variant) -> list[str]:
+        """The features on which conditions, changes, cost and discount of an action depend."""
+        action = variant.action
+        edges = [edge for name in action.affects for edge in self.task.world.into.get(name, ())]
+        programs = [*action.before, action.change, *action.after, action.cost, *(edge.factor for edge in edges)]
+        read = {declared.name for program in programs for declared in program.inputs}
+        plain = {name.removeprefix(prefix) for name in read for prefix in ("before_", "start_", "")}
+        return sorted((plain | set(action.affects)) & self.changes.start.keys())
+
+    def _enclosed(
+        self, found: Reach, variant: Variant, state: Forms, ranges: Ranges, here: Forms
+    ) -> dict[str, Form] | None:
+        """What an action makes of the features that it affects, and in `found` what else is known of it."""
         walk, tests = Enclosing(ranges), Enclosing(ranges)
         names = self.changes.names(variant, state, state)
         held = self._holds(found, tests, variant.action.before, names)
         if held == NO:
             return None
         changed = self.changes.changed(variant, state, walk)
-        after = dict(state)
+        made: dict[str, Form] = {}
         for name in variant.action.affects:
             low, high = changed[name].span(ranges)
             first, last = self.changes.ends(name)
@@ -111,8 +195,8 @@ class Reacher:
                 tests.undecided += [changed[name].wider(-end, -end) for end in (first, last)]
                 found.limits.append(Limit(changed[name].wider(-last, -last), strict=False))
                 found.limits.append(Limit(changed[name].wider(-first, -first).times(-1), strict=False))
-            after[name] = self.changes.inside(name, changed[name])
-        names = self.changes.names(variant, state, after)
+            made[name] = self.changes.inside(name, changed[name])
+        names = self.changes.names(variant, state, {**state, **made})
         then = self._holds(found, tests, variant.action.after, names)
         if then == NO:
             return None
@@ -121,7 +205,7 @@ class Reacher:
         found.exact &= not walk.curved and not walk.undecided
         found.cuts += [cut for form in walk.undecided for cut in cuts_of(form, ZERO, ranges)]
         found.turns += [cut for form in tests.undecided for cut in cuts_of(form, ZERO, ranges)]
-        return after
+        return made
 
     def _charge(
         self, found: Reach, variant: Variant, names: Forms, state: Forms, walk: Enclosing, here: Forms

@@ -77,6 +77,9 @@ class Plan:
     horizon: the most actions that a plan may have; each is taken at most once.
     searched: how many sets of actions with boxes of parameters were bounded.
     prover:  writes the certificate; see `certify`.
+    wanted:  the goal, with the names that people have for classes.
+    counts:  what was made least before the cost, each with the count that no plan goes below ("steps", "touching Age").
+    others:  the next cheapest plans, each of another set of actions than all before it.
     """
 
     status: Status
@@ -94,6 +97,9 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     searched: int = 0
     prover: Callable[[Deadline], Certificate] | None = field(default=None, repr=False, compare=False)
+    wanted: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    others: list[Plan] = field(default_factory=list)
 
     @property
     def meaning(self) -> str:
@@ -141,6 +147,7 @@ class Plan:
             "meaning": self.meaning,
             "why": self.why,
             "goal": self.goal,
+            "wanted": self.wanted,
             "decision": for_json(self.decision),
             "world": self.world,
             "horizon": self.horizon,
@@ -151,6 +158,8 @@ class Plan:
             "seconds": self.seconds,
             "start": {name: for_json(value) for name, value in self.start.items()},
             "steps": [step.to_dict() for step in self.steps],
+            "counts": dict(self.counts),
+            "others": [other.to_dict() for other in self.others],
             "notes": self.notes,
         }
 

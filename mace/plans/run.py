@@ -8,6 +8,7 @@ Promise: as `mace.plans`; what cannot be read raises a MaceError, a limit that i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,15 @@ from mace.base.escape import short
 from mace.base.exact import as_written
 from mace.errors import MaceError, NumberError
 from mace.explain.explainer import Explainer
+from mace.plans.aims import STEPS, Aimed, cheapest, count_of, counts_of, front, touched
 from mace.plans.attempts import Found
 from mace.plans.bounders import warm
 from mace.plans.certificate import plan_certificate, uncertifiable
+from mace.plans.plan_front import PlanFront, Point
 from mace.plans.result import Plan, PlanStep
-from mace.plans.search import Search
-from mace.plans.task import Replayed, Task, movable, task_of
+from mace.plans.task import EVERYTHING, Allowed, Replayed, Task, movable, task_of
+from mace.problem.goals import Classes
+from mace.problem.question import Question
 from mace.solve.driver import Status
 from mace.solve.protocol import Gap
 from mace.space.space import Space
@@ -48,20 +52,52 @@ class Planner:
 
     def plan(
         self, x: object, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
+        objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
         gap: object = None, rgap: object = None, timeout: float | Deadline | None = 60.0,
     ) -> Plan:  # fmt: skip
         """The cheapest plan for a row; arguments as for `mace.plan`."""
-        warm(self.explainer.table)
         deadline, began = Deadline.asked(timeout), now()
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
+        task, close = self._task(x, goal, horizon, discount, avoid), _gap(gap, rgap)
+        counts, made = counts_of(task, objectives), list[Plan]()
+        while len(made) < count:
+            aimed = cheapest(task, counts, close, deadline)
+            made.append(_plan(aimed, close, now() - began))
+            if aimed.found.plan is None or aimed.found.why:
+                break
+            actions = frozenset(step.action for step in aimed.found.plan.steps)
+            task = replace(task, allowed=task.allowed._replace(without=task.allowed.without | {actions}))
+        return replace(made[0], others=made[1:])
+
+    def front(
+        self, x: object, by: str = STEPS, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
+        avoid: Sequence[str] = (), gap: object = None, rgap: object = None, timeout: float | Deadline | None = 60.0,
+    ) -> PlanFront:  # fmt: skip
+        """What fewer actions cost, or fewer that touch a feature: the cheapest plan for each count, fewest first.
+
+        by:      `steps`, or `touching` and the name of a feature.
+        timeout: for the whole front.
+        The other arguments are those of `mace.plan`.
+        """
+        deadline, close = Deadline.asked(timeout), _gap(gap, rgap)
+        task = self._task(x, goal, horizon, discount, avoid)
+        points, began = [], now()
+        for most, aimed in front(task, count_of(task, by), close, deadline):
+            points.append(Point(most, _plan(aimed, close, now() - began)))
+            began = now()
+        return PlanFront(by, points[::-1])
+
+    def _task(self, x: object, goal: Any, horizon: int | None, discount: bool, avoid: Sequence[str]) -> Task:
+        warm(self.explainer.table)
         task = task_of(self.explainer, self.world, x, goal, horizon, discount)
-        close = Gap(_number(gap, GAP, "gap"), _number(rgap, RGAP, "rgap"))
-        found = Search(task, close, deadline).run()
-        return _plan(task, found, close, now() - began)
+        return replace(task, allowed=Allowed(dict.fromkeys(touched(task, avoid), 0)))
 
 
 def plan(
     model: object, space: Space, x: object, world: World | str | Path, *,
     goal: Any = None, horizon: int | None = None, discount: bool = True,
+    objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
     gap: object = None, rgap: object = None, rules: Sequence[str | Path] = (), timeout: float | None = 60.0,
 ) -> Plan:  # fmt: skip
     """The cheapest sequence of actions after which the model decides as wanted, with a proved lower bound of its cost.
@@ -73,6 +109,10 @@ def plan(
     goal:     as for `mace.explain`. None: any class but the present one.
     horizon:  the most actions; each is taken at most once. None: all of them.
     discount: whether consequences make later actions cheaper.
+    objectives: what is made least, the most important first: `steps`, `touching` and the name of a feature (how many
+              actions assign it), and last the `cost`. Default: the cost alone.
+    avoid:    features that no action of the plan may touch.
+    count:    how many plans, each the cheapest of those with another set of actions than all before; see `Plan.others`.
     gap, rgap: stop when upper - lower <= gap, or <= rgap * upper. Default: 1e-6, and 0.001 of the cost.
     rules:    conditions that the end must obey, beside those of the space.
     timeout:  seconds (None: no limit).
@@ -80,8 +120,13 @@ def plan(
     Source: Naumann and Ntoutsi 2021, section 3.
     """
     return Planner(model, space, world, rules=rules).plan(
-        x, goal=goal, horizon=horizon, discount=discount, gap=gap, rgap=rgap, timeout=timeout
-    )
+        x, goal=goal, horizon=horizon, discount=discount, objectives=objectives, avoid=avoid, count=count,
+        gap=gap, rgap=rgap, timeout=timeout,
+    )  # fmt: skip
+
+
+def _gap(gap: object, rgap: object) -> Gap:
+    return Gap(_number(gap, GAP, "gap"), _number(rgap, RGAP, "rgap"))
 
 
 def _number(value: object, default: Fraction, what: str) -> Fraction:
@@ -96,8 +141,9 @@ def _number(value: object, default: Fraction, what: str) -> Fraction:
     return number
 
 
-def _plan(task: Task, found: Found, gap: Gap, seconds: float) -> Plan:
+def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
     """What was found, as people see it."""
+    found, task = aimed.found, aimed.task
     question = task.question
     reason = uncertifiable(task)
     notes = [CERTIFIABLE if reason is None else f"the bound is that of the search; it has no certificate: {reason}"]
@@ -108,6 +154,12 @@ def _plan(task: Task, found: Found, gap: Gap, seconds: float) -> Plan:
         )
     if isinstance(question.model, Formula):
         notes.append("nothing bounds a program over boxes: plans are tried one by one")
+    notes += [
+        f"no plan has fewer {'steps' if name == STEPS else f'actions {name}'}: the least is {least}"
+        for name, least in aimed.counts
+    ]
+    if task.allowed != EVERYTHING:
+        notes.append(_asked(task.allowed))
     return Plan(
         status=_status(found, gap),
         steps=_steps(task, found.plan) if found.plan else [],
@@ -124,7 +176,28 @@ def _plan(task: Task, found: Found, gap: Gap, seconds: float) -> Plan:
         notes=notes,
         searched=found.nodes,
         prover=lambda deadline: plan_certificate(task, found.lower, found.plan, deadline),
+        wanted=_wanted(question),
+        counts=dict(aimed.counts),
     )
+
+
+def _wanted(question: Question) -> str:
+    """The goal, with the names that people have for classes."""
+    wanted = question.goal.wanted
+    if not isinstance(wanted, Classes):
+        return question.goal.text
+    return " or ".join(sorted(question.space.called(label) for label in wanted.labels))
+
+
+def _asked(allowed: Allowed) -> str:
+    """Of which plans the bound speaks, where it does not speak of all."""
+    parts = [
+        f"no action of which touches {name}" if not most else f"at most {most} of whose actions touch {name}"
+        for name, most in allowed.touching.items()
+    ]
+    if allowed.without:
+        parts.append(f"of other sets of actions than the {len(allowed.without)} above")
+    return f"the bound is about plans {', '.join(parts)}"
 
 
 def _status(found: Found, gap: Gap) -> Status:

@@ -158,7 +158,7 @@ class Search:
         floor = sum(self.least[v] for v in chosen)
         for number in self.task.later(chosen):
             least = self.least[number]
-            if least < float("inf"):
+            if least < float("inf") and not self.task.exceeds(chosen | {number}):
                 box = {**entry.node.box, **self._box(number)}
                 # A sum of a few doubles, each rounded down: one part in 2^40 less covers its own rounding.
                 self._push(Node((), chosen | {number}, box), max(0.0, (floor + least) * (1 - 2.0**-40)), fresh=True)
@@ -166,6 +166,8 @@ class Search:
     def _expand(self, entry: Entry) -> None:
         """Bound a node; drop it, put it back with a better bound, or divide it."""
         node, known, said, cost = entry.node, entry.known, False, entry.bound
+        if not node.prefix and self.task.left_out(node.rest):
+            return
         if len(node.rest) <= FEW_ORDERS and _volume(node) == 1:
             self.attempts.every_order(node)
             return
@@ -224,7 +226,7 @@ class Search:
         """The node, perhaps with a smaller box, and its reach; None if it has none."""
         if known is not None and (known.stale < OLD or known.reach.exact and not known.reach.loose):
             # Forms of a larger box enclose less tightly, unless they are exact and no discount is open.
-            ends = node.ranges() if self.task.question.rules else {}
+            ends = node.box if self.task.question.rules else {}
             return (node, known) if self.reacher.obeys(known.reach.end, ends) else None
         for _ in range(MOST_ROUNDS):
             reach = self.reacher.reach(node)
@@ -235,7 +237,7 @@ class Search:
             if same or reach.exact and not reach.loose and not reach.order:
                 break  # the forms are the same on every smaller box
         assert reach is not None
-        return node, Known(reach, self.bounder.prepare(reach.end, variables, node.ranges()))
+        return node, Known(reach, self.bounder.prepare(reach.end, variables, node.box))
 
 
 def _volume(node: Node) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.errors import MaceError
@@ -51,6 +52,20 @@ class Replayed(NamedTuple):
     end: Point
 
 
+class Allowed(NamedTuple):
+    """Which sets of actions plans may consist of.
+
+    touching: feature -> the most actions that may touch it (that assign it).
+    without:  sets of actions that are not asked for; larger ones are.
+    """
+
+    touching: Mapping[str, int] = MappingProxyType({})
+    without: frozenset[frozenset[str]] = frozenset()
+
+
+EVERYTHING = Allowed()
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """See the module. `decision`: what the model says of the row now."""
@@ -61,6 +76,7 @@ class Task:
     decision: Label
     horizon: int
     discount: bool
+    allowed: Allowed = EVERYTHING
 
     @cached_property
     def start(self) -> State:
@@ -84,6 +100,18 @@ class Task:
         order = {action.name: at for at, action in enumerate(self.world.actions)}
         last = max((order[self.variants[v].action.name] for v in chosen), default=-1)
         return (v.number for v in self.variants if order[v.action.name] > last)
+
+    def exceeds(self, chosen: frozenset[int]) -> bool:
+        """Whether a set of variants, and so every larger one, touches some feature too often."""
+        return any(
+            sum(feature in self.variants[v].action.affects for v in chosen) > most
+            for feature, most in self.allowed.touching.items()
+        )
+
+    def left_out(self, chosen: frozenset[int]) -> bool:
+        """Whether plans of exactly these variants are not asked for."""
+        without = self.allowed.without
+        return bool(without) and frozenset(self.variants[v].action.name for v in chosen) in without
 
     def step(self, state: State, variant: Variant, indices: Indices) -> Step | Refused:
         """Take one action, by the interpreter."""

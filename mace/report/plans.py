@@ -5,6 +5,7 @@ Every name and value is escaped; costs are shown to six digits, bounds as they w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
+    from mace.plans.plan_front import PlanFront
+    from mace.plans.population import PlanAudit
     from mace.plans.result import Plan, PlanStep
 
+SHARES = ("no plan", "no plan at most", "undecided")
 HEAD = ("step", "action", "changes", "effort", "discount", "cost")
 
 
@@ -67,9 +71,9 @@ def bounds(plan: Plan) -> str:
     )
 
 
-def _first(plan: Plan) -> str:
-    wanted = one_line(plan.space.called(plan.goal))
-    return f"wanted: {wanted}; at most {plan.horizon} actions of the world {one_line(plan.world)}"
+def _first(of: Plan | PlanAudit) -> str:
+    actions = "action" if of.horizon == 1 else "actions"
+    return f"wanted: {one_line(of.wanted)}; at most {of.horizon} {actions} of the world {one_line(of.world)}"
 
 
 def as_text(plan: Plan) -> str:
@@ -77,11 +81,42 @@ def as_text(plan: Plan) -> str:
     lines = [_first(plan)]
     rows = [HEAD, *_rows(plan)]
     if plan.steps:
-        widths = [max(len(row[k]) for row in rows) for k in range(len(HEAD))]
-        lines += ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines += _aligned(rows)
     elif plan.exact_cost == 0:
         lines.append("nothing to do: the row has the goal already")
-    return "\n".join([*lines, bounds(plan), *(f"note: {one_line(note)}" for note in plan.notes)])
+    lines += [bounds(plan), *(f"note: {one_line(note)}" for note in plan.notes)]
+    return "\n\n".join(["\n".join(lines), *(as_text(other) for other in plan.others)])
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def front_as_text(front: PlanFront) -> str:
+    """A line for each point of a front."""
+    counted = "actions" if front.by == "steps" else f"actions {one_line(front.by)}"
+    rows = [("at most", "cost", "at least", "status", "actions in order")]
+    for most, plan in front.points:
+        cost = "·" if plan.cost is None else f"{plan.cost:.6g}"
+        least = "·" if plan.status == "infeasible" else f"{plan.lower_bound:.6g}"
+        rows.append((str(most), cost, least, plan.status, ", ".join(one_line(s.action) for s in plan.steps) or "·"))
+    return "\n".join([f"wanted: {one_line(front.points[0].plan.wanted)}; by the number of {counted}", *_aligned(rows)])
+
+
+def audit_as_text(audit: PlanAudit) -> str:
+    """The shares of an audit of plans, of all rows and by group."""
+    rows = [("", *map(str, audit.table.columns))]
+    for name, figures in audit.table.to_dict("index").items():
+        rows.append((one_line(str(name)), *(_figure(str(key), value) for key, value in figures.items())))
+    return "\n".join([_first(audit), *_aligned(rows)])
+
+
+def _figure(name: str, value: float) -> str:
+    """A figure of the table of an audit: shares in per cent, whole numbers as they are."""
+    if value != value:
+        return "·"
+    return f"{value:.1%}" if name in SHARES else f"{value:.6g}"
 
 
 def as_rich(plan: Plan) -> RenderableType:
@@ -102,14 +137,15 @@ def as_rich(plan: Plan) -> RenderableType:
     parts.append(Text(bounds(plan), style=color))
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in plan.notes]
     parts.append(Text(f"{plan.searched} boxes, {plan.seconds:.3f} s", style="dim"))
-    return Group(*parts)
+    return Group(*parts, *(as_rich(other) for other in plan.others))
 
 
 def as_html(plan: Plan) -> str:
     """For a notebook; every value is escaped."""
     table = grid(HEAD, _rows(plan))
     notes = "".join(f"<br>note: {escape(one_line(note))}" for note in plan.notes)
-    return f"<div><p>{escape(_first(plan))}</p>{table}<p>{escape(bounds(plan))}{notes}</p></div>"
+    others = "".join(as_html(other) for other in plan.others)
+    return f"<div><p>{escape(_first(plan))}</p>{table}<p>{escape(bounds(plan))}{notes}</p></div>{others}"
 
 
 class PlanDisplay:

@@ -113,7 +113,7 @@ def test_lines_through_a_network_bound_its_margins() -> None:
         if reach is None:
             continue
         names = sorted(box)
-        found = bounds.bound(bounds.prepare(reach.end, names, node.ranges()), names, box)
+        found = bounds.bound(bounds.prepare(reach.end, names, node.box), names, box)
         for _ in range(10):
             indices = {name: int(rng.integers(low, high + 1)) for name, (low, high) in box.items()}
             plan = task.replay(chosen, indices)

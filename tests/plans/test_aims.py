@@ -1,0 +1,162 @@
+"""Counts before costs, fronts, further plans and audits, beside enumeration of all plans."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import mace
+from mace.cli import app
+from mace.errors import MaceError
+from mace.plans import audit_plans
+from mace.worlds.steps import point_of
+from tests.plans.small_worlds import frame_of, plans
+from tests.plans.test_search import planner_of
+
+EXACT = {"gap": 0, "rgap": 0, "timeout": None}
+
+
+def cheapest_of_sets(planner: mace.Planner, x: object) -> dict[frozenset[str], Fraction]:
+    """Each set of actions that some plan to the goal takes, and the least cost of one."""
+    question, _ = planner.explainer.question(x, 1)
+    found = []
+    for state, cost, steps in plans(planner.world, question.axes, len(planner.world.actions)):
+        point = point_of(question.axes, state)
+        if question.obeys(point):
+            found.append((point, frozenset(step.action for step in steps), cost))
+    said = planner.explainer.decisions(pd.DataFrame([question.values(point) for point, _, _ in found]))
+    least: dict[frozenset[str], Fraction] = {}
+    for (_, actions, cost), label in zip(found, said, strict=True):
+        if label == 1:
+            least[actions] = min(cost, least.get(actions, cost))
+    return least
+
+
+def agrees(seed: int) -> int:
+    """How many kinds of plans a random world has."""
+    planner = planner_of(seed)
+    rows = frame_of(planner.space, np.random.default_rng(seed + 1000), 12)
+    rows = rows[rows.a + rows.b <= 18]
+    refused = rows[planner.explainer.decisions(rows) != 1]
+    if refused.empty:
+        return 0
+    x, feature = refused.iloc[0], planner.world.actions[0].affects[0]
+    least = cheapest_of_sets(planner, x)
+
+    def touching(actions: frozenset[str]) -> int:
+        return sum(feature in planner.world[name].affects for name in actions)
+
+    avoided = planner.plan(x, goal=1, avoid=[feature], **EXACT)
+    assert avoided.exact_cost == min((c for s, c in least.items() if not touching(s)), default=None)
+    for name, count in (("steps", len), (f"touching {feature}", touching)):
+        few = planner.plan(x, goal=1, objectives=[name, "cost"], **EXACT)
+        wanted = min(((count(actions), cost) for actions, cost in least.items()), default=None)
+        assert (few.counts.get(name), few.exact_cost) == (wanted or (None, None))
+        costs: dict[int, Fraction] = {}
+        for most in range(len(planner.world.actions) + 1):
+            allowed = [cost for actions, cost in least.items() if count(actions) <= most]
+            if allowed and min(allowed) not in costs.values():
+                costs[most] = min(allowed)
+        points = planner.front(x, name, goal=1, **EXACT).points
+        assert [point.plan.exact_cost for point in points if point.plan.steps] == list(costs.values())
+        assert all(point.plan.status in ("optimal", "infeasible") for point in points)
+    several = planner.plan(x, goal=1, count=3, **EXACT)
+    costs_found = [plan.exact_cost for plan in (several, *several.others) if plan.steps]
+    assert costs_found == sorted(least.values())[:3]
+    return len(least)
+
+
+def test_counts_fronts_and_further_plans_are_those_of_enumeration() -> None:
+    assert sum(agrees(seed) > 1 for seed in (2, 17, 20, 33, 38)) == 5
+
+
+@pytest.mark.slow
+def test_counts_fronts_and_further_plans_in_many_worlds() -> None:
+    assert sum(agrees(seed) > 1 for seed in (19, 29, 34, 44, 45, 48, 14, 30)) == 6
+
+
+WORLD = """
+action save:
+    parameter months: int in [1, 12]
+    Savings = Savings + 300 * months
+    cost months
+action repay:
+    before Debts > 0
+    Debts = 0
+    cost 20
+"""
+RICH = "return 1 if Savings >= 1500 and Debts <= 1500 else 0\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder: Path = tmp_path_factory.mktemp("plans")
+    (folder / "saving.mace").write_text(WORLD)
+    (folder / "rich.mace").write_text(RICH)
+    typed = ["--data", "loans", "--model", str(folder / "rich.mace"), "--world", str(folder / "saving.mace")]
+    return [*typed, "--goal", "1", "--format", "json"]
+
+
+def test_an_audit_of_plans_counts_who_has_none(files: list[str]) -> None:
+    loans = mace.datasets.load("loans")
+    frame = loans.X.head(40)
+    found = audit_plans(files[3], loans.space, frame, files[5], goal=1, groups=["Job"], horizon=1)
+    lacking = frame[(frame.Savings < 1500) | (frame.Debts > 1500)]
+    none = lacking[(lacking.Savings < 1500) & (lacking.Debts > 1500)]
+    short = lacking[(lacking.Savings + 3600 < 1500)]
+    assert found.rows == list(lacking.index)
+    assert set(found.without) == set(none.index) | set(short.index)
+    assert found.settled
+    assert found.table.loc["all rows", "no plan"] == len(found.without) / len(lacking)
+    assert found.table.loc[[name for name in found.table.index if name != "all rows"], "rows"].sum() == len(lacking)
+    assert found.to_frame().status.tolist().count("infeasible") == len(found.without)
+    assert f"{len(lacking)}" in str(found)
+    with pytest.raises(MaceError, match="no column 'Jobs'"):
+        audit_plans(files[3], loans.space, frame, files[5], goal=1, groups=["Jobs"])
+    with pytest.raises(MaceError, match="needs a goal"):
+        audit_plans(files[3], loans.space, frame, files[5])
+    with pytest.raises(MaceError, match="every row has the goal"):
+        audit_plans(files[3], loans.space, frame.drop(lacking.index), files[5], goal=1)
+
+
+def test_fronts_and_audits_of_plans_on_the_command_line(files: list[str], tmp_path: Path) -> None:
+    run = CliRunner()
+    done = run.invoke(app, ["plan", *files, "--row", "0", "--front", "steps"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["points"]
+    done = run.invoke(app, ["plan", *files, "--row", "0", "--objectives", "steps,cost", "--count", "2"])
+    told = json.loads(done.stdout)
+    assert told["wanted"] == "approved"
+    out = tmp_path / "plans.csv"
+    done = run.invoke(app, ["audit", *files, "--limit", "3", "--horizon", "1", "--out", str(out)])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["table"]["all rows"]["rows"] == 3
+    assert len(pd.read_csv(out)) == 3
+    done = run.invoke(app, ["audit", *files, "--out", str(tmp_path / "plans.parquet")])
+    assert done.exit_code != 0
+
+
+def test_what_cannot_be_counted_is_refused(files: list[str]) -> None:
+    loans = mace.datasets.load("loans")
+    planner = mace.Planner(files[3], loans.space, files[5])
+    x = loans.X.iloc[0]
+    for settings, said in (
+        ({"objectives": ["cost", "steps"]}, "the cost last"),
+        ({"objectives": []}, "the cost last"),
+        ({"objectives": ["steps", "steps"]}, "each once"),
+        ({"objectives": 3}, "the cost last"),
+        ({"objectives": ["stepz"]}, "counts nothing"),
+        ({"objectives": ["touching Income"]}, "no action of the world `saving` touches 'Income'"),
+        ({"avoid": ["Income"]}, "no action of the world `saving` touches 'Income'"),
+        ({"count": 0}, "count must be a whole number >= 1"),
+    ):
+        with pytest.raises(MaceError, match=said):
+            planner.plan(x, goal=1, **settings)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="counts nothing"):
+        planner.front(x, "cost", goal=1)

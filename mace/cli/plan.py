@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +35,21 @@ WorldOption = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Aims:
+    """Which plans are wanted, beside the cheapest."""
+
+    objectives: Annotated[
+        str | None, typer.Option("--objectives", help="What is least first: steps,cost or 'touching Age,cost'.")
+    ] = None
+    avoid: Annotated[str | None, typer.Option("--avoid", help="Features that no action may touch: Age,Job.")] = None
+    count: Annotated[int, typer.Option("--count", help="How many plans, each of another set of actions.")] = 1
+    front: Annotated[str | None, typer.Option("--front", help="What fewer cost: steps, or 'touching Age'.")] = None
+
+
 def plan(
     given: Given,
+    aims: Aims,
     world: WorldOption = None,
     row: Annotated[int, typer.Option("--row", help="Which row of the data to plan for, from 0.")] = 0,
     goal: Annotated[str | None, typer.Option("--goal", help="As for mace explain.")] = None,
@@ -43,12 +57,6 @@ def plan(
     discount: Annotated[
         bool, typer.Option("--discount/--no-discount", help="Whether consequences make later actions cheaper.")
     ] = True,
-    objectives: Annotated[
-        str | None, typer.Option("--objectives", help="What is least first: steps,cost or 'touching Age,cost'.")
-    ] = None,
-    avoid: Annotated[str | None, typer.Option("--avoid", help="Features that no action may touch: Age,Job.")] = None,
-    count: Annotated[int, typer.Option("--count", help="How many plans, each of another set of actions.")] = 1,
-    front: Annotated[str | None, typer.Option("--front", help="What fewer cost: steps, or 'touching Age'.")] = None,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="A condition that the end must obey.")] = None,
     gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
     rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
@@ -79,12 +87,12 @@ def plan(
     alive.doing = "searching plans"
     planner = Planner(asked.model, asked.space, asked.world, rules=rule or [])
     common: dict[str, Any] = {
-        "goal": asked.goal, "horizon": horizon, "discount": discount, "avoid": names_of(avoid),
+        "goal": asked.goal, "horizon": horizon, "discount": discount, "avoid": names_of(aims.avoid),
         "gap": gap, "rgap": rgap, "timeout": timeout or None,
     }  # fmt: skip
-    if front is not None:
-        _show_front(planner.front(asked.row(row), front, **common), format)
-    made = planner.plan(asked.row(row), objectives=names_of(objectives) or None, count=count, **common)
+    if aims.front is not None:
+        _show_front(planner.front(asked.row(row), aims.front, **common), format)
+    made = planner.plan(asked.row(row), objectives=names_of(aims.objectives) or None, count=aims.count, **common)
     if plot is not None and made.steps:
         made.plot().figure_.savefig(plot)
         say(f"plot written to {plot}", err=True)

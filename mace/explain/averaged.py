@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.deadline import TimeOverError
 from mace.errors import NowhereError
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goals import Classes, Probability
@@ -35,7 +36,6 @@ from mace.tables.table import Ensemble, Floats, Link, Network
 MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
 TIME = 0.5  # of the time allowed, for the pieces
-NO_CERTIFICATE = "no certificate: it rests on one proof for each of {} pieces of the goal"
 _TIGHT = 1e-7  # lines that are no farther above a member are not brought nearer
 _INNER = 1e-6  # by how much more than asked a point of a network shall have, so that its pieces need not end in it
 
@@ -44,20 +44,36 @@ class Refined(NamedTuple):
     """The question with its pieces, the best point known, and the distance below which every piece was refuted.
 
     pieces: how many there are.
+    why:    which limit ended the search for them; "" for none.
     """
 
     question: Question
     best: Point | None
     lower: Fraction
     pieces: int
+    why: str = ""
+
+    @property
+    def note(self) -> str:
+        """What an answer says that rests on the pieces alone."""
+        return f"no certificate: it rests on one proof for each of {self.pieces} pieces of the goal"
 
     def bracket(self, gap: Gap) -> Bracket | None:
-        """What the pieces prove by themselves, where there are too many for one proof and they leave nothing open."""
+        """What the pieces prove by themselves, where there are too many for one proof."""
         if self.best is None or self.pieces <= MOST_TOGETHER:
             return None
-        found = Bracket(self.lower, self.question.distance_of(self.best), self.best)
+        found = Bracket(self.lower, self.question.distance_of(self.best), self.best, why=self.why)
         conclude(found, gap)
         return found
+
+    def raises(self, bracket: Bracket, gap: Gap) -> bool:
+        """Raise the bound of a bracket that one proof of all pieces left open, if theirs is higher; whether it is."""
+        if bracket.status not in ("bounded", "unknown") or self.lower <= bracket.lower:
+            return False
+        bracket.lower = self.lower if bracket.upper is None else min(self.lower, bracket.upper)
+        bracket.proof = None
+        conclude(bracket, gap)
+        return True
 
 
 class Asks(NamedTuple):
@@ -85,7 +101,8 @@ def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Poi
     except NowhereError:  # nothing nearer than the best point has the goal, which lies at the very end of a piece
         return Refined(question, search.best, search.lower, 1)
     goal = replace(question.goal, decision=decision)
-    return Refined(replace(question, goal=goal, model=wide), search.best, search.lower, len(decision))
+    found = replace(question, goal=goal, model=wide)
+    return Refined(found, search.best, search.lower, len(decision), search.why)
 
 
 class _Pieces:
@@ -110,9 +127,11 @@ class _Pieces:
             self.best = pull_back(question, best, self._surely, self.limits.deadline)
             if not asks.confirm(self.best):
                 self.best = best
+        self.ball = whole_of(table)
         self.ball = self._ball()
         self.open: list[tuple[Fraction, int, Piece]] = [(Fraction(0), 0, self.ball)]
         self.closed: list[Piece] = []
+        self.why = ""
         self.least: Fraction | None = None  # distance of points that were refused where no line could come nearer
 
     @property
@@ -132,15 +151,19 @@ class _Pieces:
         """Split pieces until none is nearer than the best point, or there are too many."""
         made = 1
         # Invariant: no point with the goal whose scores lie in an open piece is nearer than its bound.
-        while self.open and made < MOST_PIECES and not self.limits.deadline.over:
+        while self.open:
             bound, _, piece = self.open[0]
             if self.best is not None and bound >= self.question.distance_of(self.best):
+                return
+            if made >= MOST_PIECES or self.limits.deadline.over:
+                self.why = self.limits.deadline.why if self.limits.deadline.over else f"{made} pieces of the goal"
                 return
             heapq.heappop(self.open)
             inside = self._inside(piece)
             found = None if inside is None else self._nearest(inside)
             if found is not None and found.why:  # a limit was reached
                 heapq.heappush(self.open, (max(bound, found.lower), 0, piece))
+                self.why = found.why
                 return
             if found is None or found.point is None or self._taken(found.point):
                 self.closed.append(piece)
@@ -155,14 +178,17 @@ class _Pieces:
 
     def _ball(self) -> Piece:
         """The scores that the model can have nearer than the best point known."""
-        whole = whole_of(self.table)
+        whole = self.ball
         if isinstance(self.table, Network):
             low, high = _reached(self.question, self.table)
         elif self.best is None:
             return whole
         else:
             radius = self.question.distance_of(self.best)
-            low, high = sums_within(self.question, radius, self.limits.deadline)
+            try:
+                low, high = sums_within(self.question, radius, self.limits.deadline)
+            except TimeOverError:  # what is known of a larger ball, or of all points, holds as well
+                return whole
             low, high = low[: self.table.outputs], high[: self.table.outputs]
         far = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
         return whole.within(low - far, high + far)

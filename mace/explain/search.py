@@ -17,8 +17,7 @@ from mace.base.exact import as_written
 from mace.certify.recheck import recheck
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
-from mace.explain.averaged import NO_CERTIFICATE as NO_CERTIFICATE_OF_PIECES
-from mace.explain.averaged import Asks, refined
+from mace.explain.averaged import Asks, Refined, refined
 from mace.explain.beside import Beside, Nearest
 from mace.explain.judge import Judge
 from mace.explain.level import Level
@@ -138,12 +137,13 @@ class Search:
         gap = _gap(self.gap, self.rgap, oracle)
         best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
         table = question.model if question.goal.wanted is None else self.judge.table
+        pieces: Refined | None = None
         if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
             pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)
             question, best = pieces.question, pieces.best
             if (known := pieces.bracket(gap)) is not None:
-                return Searched(known, question, oracle.name, NO_CERTIFICATE_OF_PIECES.format(pieces.pieces), gap=gap)
+                return Searched(known, question, oracle.name, pieces.note, gap=gap)
             oracle, note = choose(question, self.oracle)
         beside = nullcontext() if self.beside is None else self.beside.begun(question, nearest, limits)
         try:
@@ -166,6 +166,8 @@ class Search:
         for avoid in bracket.refused:
             answered = answered.away(avoid)
         recheck(bracket, answered, limits.deadline)
+        if pieces is not None and pieces.raises(bracket, gap):
+            note = pieces.note
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 
     def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:

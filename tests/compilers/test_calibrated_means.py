@@ -22,10 +22,13 @@ from sklearn.preprocessing import StandardScaler
 import mace
 from mace.compilers import read
 from mace.errors import GoalError, ModelError
-from mace.explain.averaged import MOST_TOGETHER
+from mace.explain.averaged import MOST_TOGETHER, Refined
 from mace.problem.goal_decision import lower
 from mace.problem.goal_means import conditions_of, covered, line_above, whole_of
 from mace.problem.goals import Between, Classes, Margin, Probability
+from mace.problem.proof import Leaf
+from mace.solve.driver import Bracket
+from mace.solve.protocol import Gap
 from mace.tables import leaves
 from mace.tables.decide import class_of, decides
 from mace.tables.means import around, probability
@@ -183,3 +186,13 @@ def test_a_probability_that_every_input_has_is_no_goal() -> None:
     assert conditions_of(Probability("good", Between(0.2, 0.8)), ("bad", "good")) == ((1.0, 0.2), (-1.0, -0.8))
     with pytest.raises(GoalError, match="every input"):
         conditions_of(Probability("good", Between(0.0, 1.0)), ("bad", "good"))
+
+
+def test_pieces_raise_the_bound_of_what_one_proof_left_open() -> None:
+    question: Any = None  # nothing is asked of it
+    pieces = Refined(question, None, Fraction(1, 2), 3)
+    bracket = Bracket(Fraction(1, 4), Fraction(1, 2), (0,), "bounded", proof=[Leaf("distance")])
+    assert pieces.raises(bracket, Gap())
+    assert (bracket.status, bracket.lower, bracket.proof) == ("optimal", Fraction(1, 2), None)
+    assert not pieces.raises(bracket, Gap())
+    assert "3 pieces" in pieces.note

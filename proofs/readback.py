@@ -5,8 +5,8 @@ Out: one line of JSON without spaces: the statement, the witness and the proof a
 Why: the acceptance of `verified/check` is a theorem about what its reader made of the file. This is a second reader,
      which shares nothing with the first: where both lines are equal, the theorem is about this file.
 Rationals are reduced; a float is [mantissa, exponent] with an odd mantissa; trees and the proof are lists of their
-nodes in preorder. Words for people are left out, and what the theory has no use for: `most_changes` beyond the number
-of features is that number, a rule of the model is the units of rounding within which it squashes scores.
+nodes in preorder. Words for people and prices are left out, and what the theory has no use for: `most_changes` beyond
+the number of features is that number, a rule of the model is the units of rounding within which it squashes scores.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _proof(nodes: list[Any], features: list[Json]) -> list[Any]:
                 said.append(["split", j, span[1] if on_grid else span])
             after.append(follows)
         else:
-            said += [[name] if name in ("trees", "cell") else [name, *rest], *follows]
+            said += [[name] if name in ("trees", "cell", "prices") else [name, *rest], *follows]
     return said
 
 

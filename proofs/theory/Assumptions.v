@@ -2,7 +2,7 @@
 
     `make` prints this file's output and fails unless it is "Closed under the global context" for each of them. *)
 
-From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Nodes Forest Witness
+From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Nodes Prices Forest Witness
   Sums Linear Least Comparisons Dual.
 
 Print Assumptions formula_characterises.
@@ -46,6 +46,7 @@ Print Assumptions rule_is_broken.
 Print Assumptions region_holds.
 Print Assumptions well_formed_finite.
 Print Assumptions check_tree_sound.
+Print Assumptions prices_sound.
 Print Assumptions check_sound.
 Print Assumptions witness_sound.
 Print Assumptions certificate_sound.

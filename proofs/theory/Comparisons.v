@@ -23,7 +23,7 @@ Definition bounds_fast (f : feature) (c : column) : Q * Q :=
   match c, domain_of f with
   | Number _ l _, Between lower upper =>
       let x := Qmax (Qabs (value f lower)) (Qabs (value f upper)) in
-      fold_left after_fast l (x, match kind_of f with Step _ _ _ => x * half_unit + of_units 1 | _ => 0 end)%Q
+      fold_left after_fast l (x, given_error (kind_of f) x)
   | _, _ => column_bounds f c
   end.
 

@@ -73,6 +73,17 @@ Fixpoint set {A} (j : nat) (r : A) (b : list A) : list A :=
   | _, [] => []
   end.
 
+(** One more at place j of lists. *)
+Fixpoint push {A} (j : nat) (a : A) (g : list (list A)) : list (list A) :=
+  match j, g with
+  | O, l :: g => (a :: l) :: g
+  | S j, l :: g => l :: push j a g
+  | _, [] => []
+  end.
+
+Lemma push_length {A} j (a : A) g : length (push j a g) = length g.
+Proof. revert g. induction j; intros [| l g]; simpl; auto. Qed.
+
 (** The price list of an axis of levels. *)
 Definition price := (Z * (Z * Z))%type.
 
@@ -135,34 +146,35 @@ Definition higher (a b : option Z) : option Z :=
 Definition beyond (limit : option Z) (cost : Z) : bool :=
   match limit with Some q => q <=? cost | None => false end.
 
-(** The best leaf of a tree that can be reached inside the box at a cost below the limit. *)
-Fixpoint best (limit : option Z) (t : cut_tree Z) (b : list range) (sum big : Z) : option Z :=
+(** The best leaf of a tree that can be reached inside the box at a cost below the limit; what a leaf is worth may depend
+    on the part of the box from which it is reached. *)
+Fixpoint best_by {A} (score : A -> list range -> Z) (limit : option Z) (t : cut_tree A) (b : list range) (sum big : Z) : option Z :=
   match t with
-  | CutLeaf v => Some v
+  | CutLeaf v => Some (score v b)
   | Cut j c left_is_far s m l r =>
       match nth_error b j with
       | Some (Interval lower upper s0 m0) =>
-          if upper <=? c then best limit l b sum big
-          else if c <? lower then best limit r b sum big
+          if upper <=? c then best_by score limit l b sum big
+          else if c <? lower then best_by score limit r b sum big
           else
             let s1 := Z.max s0 s in
             let m1 := Z.max m0 m in
             let sum1 := sum - s0 + s1 in
             let big1 := Z.max big m1 in
             if left_is_far then
-              let near := best limit r (set j (Interval (c + 1) upper s0 m0) b) sum big in
+              let near := best_by score limit r (set j (Interval (c + 1) upper s0 m0) b) sum big in
               if beyond limit (sum1 + big1) then near
-              else higher near (best limit l (set j (Interval lower c s1 m1) b) sum1 big1)
+              else higher near (best_by score limit l (set j (Interval lower c s1 m1) b) sum1 big1)
             else
-              let near := best limit l (set j (Interval lower c s0 m0) b) sum big in
+              let near := best_by score limit l (set j (Interval lower c s0 m0) b) sum big in
               if beyond limit (sum1 + big1) then near
-              else higher near (best limit r (set j (Interval (c + 1) upper s1 m1) b) sum1 big1)
-      | _ => higher (best limit l b sum big) (best limit r b sum big)
+              else higher near (best_by score limit r (set j (Interval (c + 1) upper s1 m1) b) sum1 big1)
+      | _ => higher (best_by score limit l b sum big) (best_by score limit r b sum big)
       end
   | Sort j mask prices l r =>
       match nth_error b j with
       | Some (Levels known s0 m0) =>
-          let side (t : option Z -> cut_tree Z -> list range -> Z -> Z -> option Z) child part :=
+          let side (t : option Z -> cut_tree A -> list range -> Z -> Z -> option Z) child part :=
             if part =? 0 then None
             else if part =? known then t limit child b sum big
             else
@@ -176,10 +188,12 @@ Fixpoint best (limit : option Z) (t : cut_tree Z) (b : list range) (sum big : Z)
                   if beyond limit (sum1 + big1) then None
                   else t limit child (set j (Levels part s1 m1) b) sum1 big1
               end in
-          higher (side (fun q c => best q l) l (Z.land known mask)) (side (fun q c => best q r) r (Z.ldiff known mask))
-      | _ => higher (best limit l b sum big) (best limit r b sum big)
+          higher (side (fun q c => best_by score q l) l (Z.land known mask)) (side (fun q c => best_by score q r) r (Z.ldiff known mask))
+      | _ => higher (best_by score limit l b sum big) (best_by score limit r b sum big)
       end
   end.
+
+Definition best : option Z -> cut_tree Z -> list range -> Z -> Z -> option Z := best_by (fun v _ => v).
 
 (** The only leaf of a tree that can be reached inside the box. *)
 Fixpoint only {A} (t : cut_tree A) (b : list range) : option A :=
@@ -291,12 +305,13 @@ Definition within (limit : option Z) (x : list payment) : Prop :=
 Lemma not_beyond limit x cost : within limit x -> cost <= sum_paid x + largest_paid x -> beyond limit cost = false.
 Proof. destruct limit; simpl; auto. intros. apply Z.leb_gt. lia. Qed.
 
-Lemma best_sound limit x t : within limit x -> fair x t -> forall b sum big,
+Lemma best_by_sound {A} (score : A -> list range -> Z) (worth : A -> Z) limit x t :
+  (forall a b, inside b x -> worth a <= score a b) -> within limit x -> fair x t -> forall b sum big,
   inside b x -> sum = sum_of b -> big <= largest_paid x ->
-  exists w, best limit t b sum big = Some w /\ lands x t <= w.
+  exists w, best_by score limit t b sum big = Some w /\ worth (lands x t) <= w.
 Proof.
-  intro W. induction t as [v | j c far s m l IHl r IHr | j mask prices l IHl r IHr]; simpl; intros F b sum big I E B.
-  - eexists. split; eauto. lia.
+  intros V W. induction t as [v | j c far s m l IHl r IHr | j mask prices l IHl r IHr]; simpl; intros F b sum big I E B.
+  - eexists. split; eauto.
   - destruct F as (Fl & Fr & P). unfold index_at.
     destruct (nth_error b j) as [[lower upper s0 m0 |] |] eqn:N.
     + destruct (inside_nth _ _ _ _ I N) as (p & Np & C). pose proof C as (Ci & Cs & Cm). specialize (P p Np).
@@ -338,18 +353,18 @@ Proof.
         [apply higher_left, IHl | apply higher_right, IHr]; auto.
     + destruct (inside_nth _ _ _ _ I N) as (p & Np & C). pose proof C as (Ci & Cs & Cm). specialize (P p Np).
       rewrite Np. pose proof (largest_nth _ _ _ Np) as Lp.
-      assert (forall (u : cut_tree Z) part,
+      assert (forall (u : cut_tree A) part,
         (forall b sum big, inside b x -> sum = sum_of b -> big <= largest_paid x ->
-          exists w, best limit u b sum big = Some w /\ lands x u <= w) ->
+          exists w, best_by score limit u b sum big = Some w /\ worth (lands x u) <= w) ->
         Z.testbit part (fst p) = true ->
-        exists w, (if part =? 0 then None else if part =? known then best limit u b sum big
+        exists w, (if part =? 0 then None else if part =? known then best_by score limit u b sum big
           else match least_price part prices with
                | None => None
                | Some (s, m) =>
                    if beyond limit (sum - s0 + Z.max s0 s + Z.max big (Z.max m0 m)) then None
-                   else best limit u (set j (Levels part (Z.max s0 s) (Z.max m0 m)) b) (sum - s0 + Z.max s0 s)
+                   else best_by score limit u (set j (Levels part (Z.max s0 s) (Z.max m0 m)) b) (sum - s0 + Z.max s0 s)
                           (Z.max big (Z.max m0 m))
-               end) = Some w /\ lands x u <= w) as Side.
+               end) = Some w /\ worth (lands x u) <= w) as Side.
       { intros u part IH T. destruct (Z.eqb_spec part 0) as [-> | _]; [rewrite Z.bits_0 in T; discriminate |].
         destruct (part =? known); [apply IH; auto |].
         destruct (least_price_sound part prices p P T) as (s & m & -> & Ls & Lm).
@@ -366,6 +381,11 @@ Proof.
     + destruct (Z.testbit mask (match nth_error x j with Some p => fst p | None => 0 end));
         [apply higher_left, IHl | apply higher_right, IHr]; auto.
 Qed.
+
+Lemma best_sound limit x t : within limit x -> fair x t -> forall b sum big,
+  inside b x -> sum = sum_of b -> big <= largest_paid x ->
+  exists w, best limit t b sum big = Some w /\ lands x t <= w.
+Proof. apply (best_by_sound (fun v _ => v) (fun v => v)). intros; lia. Qed.
 
 Lemma only_sound {A} x (t : cut_tree A) : forall b v, inside b x -> only t b = Some v -> lands x t = v.
 Proof.

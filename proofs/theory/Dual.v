@@ -19,13 +19,6 @@ Open Scope Z_scope.
 
 Definition times_grain (q : Q) : Z := Qfloor (q * inject_Z (Zpos grain)).
 
-Fixpoint push {A} (j : nat) (a : A) (g : list (list A)) : list (list A) :=
-  match j, g with
-  | O, l :: g => (a :: l) :: g
-  | S j, l :: g => l :: push j a g
-  | _, [] => []
-  end.
-
 (** Weights and meanings of the columns, by feature; what is not multiplied is left out. *)
 Fixpoint gathered (n : nat) (vs : list Z) (columns : list (nat * meaning)) : list (list (Z * meaning)) :=
   match vs, columns with
@@ -144,9 +137,6 @@ Open Scope Q_scope.
 
 Fixpoint total_reads (gs : list (list (Z * meaning))) (fs : list feature) (x : point) : Q :=
   match gs, fs, x with g :: gs, f :: fs, i :: x => reads g f i + total_reads gs fs x | _, _, _ => 0 end.
-
-Lemma push_length {A} j (a : A) g : length (push j a g) = length g.
-Proof. revert g. induction j; intros [| l g]; simpl; auto. Qed.
 
 Lemma push_total v m : forall j gs fs x f, nth_error fs j = Some f -> length gs = length fs -> length x = length fs ->
   total_reads (push j (v, m) gs) fs x == inject_Z v * means m f (nth j x 0%Z) + total_reads gs fs x.

@@ -12,7 +12,7 @@
     Main theorems: [check_sound], [witness_sound]. *)
 
 From Coq Require Import ZArith QArith List Bool Permutation Lia.
-From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Margins.
+From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Margins Prices.
 From Mace Require Export Nodes.
 Import ListNotations.
 Open Scope Z_scope.
@@ -81,11 +81,26 @@ Fixpoint best_sum (limit : option Z) (ts : list (cut_tree Z)) (b : list range) (
 Definition cannot_hold (limit : option Z) (b : list range) (o : Z * list (cut_tree Z)) : bool :=
   match best_sum limit (snd o) b (sum_of b) (largest_of b) with None => true | Some v => v <? fst o end.
 
+(** For the comparisons of a part what they need, and the margin of a leaf. *)
+Definition needs_of (part : list comparison) (needed : list (Z * list (cut_tree Z))) : list (Z * (list Z -> Z)) :=
+  map (fun co => (fst (snd co), margin (fst co))) (combine part needed).
+
 Section Check.
 Variable s : statement.
+Variable D : positive.
+Variable axes : list (axis * list price).
 Variable limit : option Z.
 Variable shapes : list (cut_tree (list Z)).
 Variable opponents : list (list (Z * list (cut_tree Z))).
+
+Fixpoint all_priced (b : list range) (goal : list (list comparison)) (needed : list (list (Z * list (cut_tree Z))))
+    (parts : list pricing) : bool :=
+  match goal, needed, parts with
+  | part :: goal, n :: needed, p :: parts =>
+      prices_close D axes limit shapes b (needs_of (map (may s) part) n) p && all_priced b goal needed parts
+  | [], [], [] => true
+  | _, _, _ => false
+  end.
 
 (** The leaves that an ensemble adds to the tree of boxes. *)
 Definition closes (p : proof) (b : list range) : bool :=
@@ -97,6 +112,8 @@ Definition closes (p : proof) (b : list range) : bool :=
       | Some leaves => repeatable s && negb (decides round_fast s leaves)
       | None => false
       end
+  | Prices parts =>
+      beyond limit (sum_of b + largest_of b) || (fits (features s) b && all_priced b (goal s) opponents parts)
   | _ => false
   end.
 End Check.
@@ -117,7 +134,7 @@ Definition check (s : statement) (c : certificate) : bool :=
   match all (map (cut_tree_of s axes) (trees s)) with
   | None => false
   | Some shapes =>
-      check_tree s axes limit (closes s limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)))
+      check_tree s axes limit (closes s (cost_unit c) axes limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)))
         (proof_of c)
   end.
 
@@ -255,16 +272,23 @@ Proof.
     destruct IH as (w & -> & M). exists (v + w). split; auto. rewrite lands_map in L. simpl. lia.
 Qed.
 
+(** What a comparison that holds says of the leaves. *)
+Lemma needed_reached c : holds round s leaves c = true ->
+  fst (opponent s shapes c) <= sum (map (fun u => margin c (lands paid u)) shapes).
+Proof.
+  intro H. destruct leaves_of as [L F]. unfold opponent. cbn [fst].
+  destruct (Permutation_Forall2 arranged (sizes_of_leaves s x c)) as (sizes & Ps & S').
+  pose proof (held_margin s _ _ c exact_units S' H) as M.
+  destruct (sizes_permuted _ _ Ps) as [Es El]. unfold least_margin, bounds in M |- *. rewrite <- Es, <- El in M.
+  rewrite <- (sum_permuted _ _ _ arranged), <- L, map_map in M. lia.
+Qed.
+
 Lemma opponent_sound c b : inside b paid -> cannot_hold limit b (opponent s shapes c) = true ->
   holds round s leaves c = false.
 Proof.
-  intros I C. destruct leaves_of as [L F]. unfold cannot_hold, opponent in C. simpl in C.
-  destruct (best_sum_sound (margin c) shapes b F I) as (v & E & V). rewrite E in C. apply Z.ltb_lt in C.
-  destruct (holds round s _ c) eqn:H; auto. exfalso.
-  destruct (Permutation_Forall2 arranged (sizes_of_leaves s x c)) as (sizes & Ps & S').
-  pose proof (held_margin s _ _ c exact_units S' H) as M.
-  destruct (sizes_permuted _ _ Ps) as [Es El]. unfold least_margin, bounds in M, C. rewrite <- Es, <- El in M.
-  rewrite <- (sum_permuted _ _ _ arranged), <- L, map_map in M. lia.
+  intros I C. destruct leaves_of as [L F]. destruct (holds round s _ c) eqn:H; auto. exfalso.
+  pose proof (needed_reached c H) as N. unfold cannot_hold in C. cbn [snd opponent] in C.
+  destruct (best_sum_sound (margin c) shapes b F I) as (v & E & V). rewrite E in C. apply Z.ltb_lt in C. lia.
 Qed.
 
 Lemma only_all b reached : inside b paid -> all (map (fun t => only t b) shapes) = Some reached ->
@@ -280,7 +304,7 @@ Let opponents := map (map (fun c => opponent s shapes (may s c))) (goal s).
 Lemma near_box b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
 Proof. exact (near_enough s D x limit near b). Qed.
 
-Theorem closes_sound p b : inside b paid -> closes s limit shapes opponents p b = true -> decides round s leaves = false.
+Theorem closes_sound p b : inside b paid -> closes s D priced_axes limit shapes opponents p b = true -> decides round s leaves = false.
 Proof.
   intros I C. unfold closes in C. destruct p; try discriminate; rewrite (near_box b I) in C; cbn [orb] in C.
   - unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
@@ -292,6 +316,18 @@ Proof.
   - destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
     apply andb_true_iff in C as [O C]. rewrite (only_all b reached I E), decides_fast, <- (in_order O) in C.
     apply negb_true_iff, C.
+  - apply andb_true_iff in C as [T C]. unfold opponents in C. unfold decides. clear opponents. revert parts C.
+    induction (goal s) as [| part goal IH]; intros [| p parts] C; cbn [map all_priced existsb] in *; try discriminate; auto.
+    apply andb_true_iff in C as [C1 C2]. rewrite (IH parts C2), orb_false_r.
+    destruct (forallb _ part) eqn:Held; [exfalso | reflexivity]. rewrite forallb_forall in Held.
+    refine (prices_sound s D x sound allows_x _ limit near shapes (proj2 leaves_of) _ _ b p T I C1).
+    unfold needs_of. apply Forall_map. rewrite <- map_map with (g := opponent s shapes). apply Forall_forall. intros [c o] Ico.
+    cbn [fst snd]. assert (In c (map (may s) part) /\ o = opponent s shapes c) as [Ic ->].
+    { clear - Ico. induction (map (may s) part) as [| d l IHl]; [contradiction |]. cbn [map combine In] in *.
+      destruct Ico as [E | Ico]; [injection E as <- <-; auto |]. destruct (IHl Ico). auto. }
+    apply in_map_iff in Ic as (d & <- & Id). pose proof (needed_reached (may s d) (Held d Id)) as R.
+    eapply Z.le_trans; [exact R |]. unfold total_of. fold axes. fold paid. apply Z.eq_le_incl.
+    clear. induction shapes; cbn [map sum fold_right]; [reflexivity |]. unfold sum in IHl. rewrite <- IHl. reflexivity.
 Qed.
 End Sound.
 

@@ -180,13 +180,20 @@ Definition meant_at (f : feature) (c : column) (i : Z) : Q :=
 
 Definition largest_of (values : list float) : Q := fold_right (fun v m => Qmax (Qabs (of_units (units v))) m) 0 values.
 
+(** How far the float64 nearest to a value is from it, for values up to [x]: whole numbers up to 2^53 are floats. *)
+Definition given_error (k : kind) (x : Q) : Q :=
+  match k with
+  | Step _ d _ => if Pos.eqb d 1 && Qle_bool x (inject_Z (2 ^ 53)) then 0 else x * half_unit + of_units 1
+  | _ => 0
+  end.
+
 (** A bound on that over all allowed indices, and on how far the float that is given is from it. *)
 Definition column_bounds (f : feature) (c : column) : Q * Q :=
   match c, domain_of f with
   | Table _ values, _ => (largest_of values, 0)
   | Number _ l _, Between lower upper =>
       let x := Qmax (Qabs (value f lower)) (Qabs (value f upper)) in
-      fold_left after l (x, match kind_of f with Step _ _ _ => x * half_unit + of_units 1 | _ => 0 end)
+      fold_left after l (x, given_error (kind_of f) x)
   | _, _ => (0, 0)
   end.
 
@@ -213,13 +220,45 @@ Proof.
   - apply Qle_trans with (Qabs a); [| apply Q.le_max_l]. rewrite <- Qabs_opp. eapply Qle_trans; [| apply Qle_Qabs]. lra.
 Qed.
 
-Lemma given_near f i b : grid_kind (kind_of f) = true -> Qabs (value f i) <= b ->
-  tracks (b, match kind_of f with Step _ _ _ => b * half_unit + of_units 1 | _ => 0 end)
-    (Ensemble.given (kind_of f) i) (value f i).
+(** A whole number up to 2^53 is its own rounding. *)
+Lemma whole_number_is_float z : (Z.abs z <= 2 ^ 53)%Z -> round 0 53 (z * whole) 1 = (z * whole)%Z.
 Proof.
-  intros G B. split; [exact B |]. cbn [snd]. unfold value in *.
+  assert (forall n, (0 <= n <= 2 ^ 53)%Z -> round_positive 0 53 (n * whole) 1 = (n * whole)%Z) as H.
+  { intros n N. unfold round_positive. set (e := spacing 0 53 (n * whole) 1).
+    pose proof whole_positive as W. assert (0 <= e)%Z as E0 by apply spacing_low.
+    assert (exists c, (n * whole = c * (1 * 2 ^ e))%Z) as [c ->]; [| rewrite half_even_multiple by
+      (rewrite Z.mul_1_l; apply Z.pow_pos_nonneg; lia); ring].
+    destruct (Z.eq_dec n 0) as [-> | N0]; [exists 0%Z; ring |].
+    assert (Z.log2 (n * whole) = Z.log2 n + 1074)%Z as L by (unfold whole; rewrite Z.log2_mul_pow2; lia).
+    assert (e = Z.max 0 (Z.log2 n + 1074 + 1 - 53)) as Ee by (unfold e, spacing; rewrite Z.div_1_r, L; reflexivity).
+    clearbody e. pose proof (Z.log2_nonneg n).
+    destruct (Z.eq_dec n (2 ^ 53)) as [-> | N1].
+    - rewrite Z.log2_pow2 in Ee by lia. exists (2 ^ 52)%Z. rewrite Ee. unfold whole. rewrite Z.mul_1_l, <- !Z.pow_add_r by lia.
+      reflexivity.
+    - assert (Z.log2 n < 53)%Z by (apply Z.log2_lt_pow2; lia).
+      exists (n * 2 ^ (1074 - e))%Z. unfold whole. rewrite Z.mul_1_l, <- Z.mul_assoc, <- Z.pow_add_r by lia.
+      do 2 f_equal. lia. }
+  intro Z0. unfold round. pose proof whole_positive. destruct (Z.ltb_spec (z * whole) 0).
+  - replace (- (z * whole))%Z with (- z * whole)%Z by ring. rewrite H by nia. ring.
+  - apply H. nia.
+Qed.
+
+Lemma given_near f i b : grid_kind (kind_of f) = true -> Qabs (value f i) <= b ->
+  tracks (b, given_error (kind_of f) b) (Ensemble.given (kind_of f) i) (value f i).
+Proof.
+  intros G B. split; [exact B |]. cbn [snd]. unfold value, given_error in *.
   destruct (kind_of f) as [step d extra | | | |] eqn:K; try discriminate.
-  - eapply Qle_trans; [apply round_near with (t := place (Step step d extra) 0 i # d) |].
+  - destruct (Pos.eqb d 1 && Qle_bool b (inject_Z (2 ^ 53))) eqn:Whole.
+    { apply andb_true_iff in Whole as [D1 Top]. apply Pos.eqb_eq in D1. subst d. apply Qle_bool_iff in Top.
+      set (p := place (Step step 1 extra) 0 i) in *.
+      assert (Z.abs p <= 2 ^ 53)%Z as P.
+      { pose proof (Qle_trans _ _ _ B Top) as T. change (Z.to_pos (2 ^ shift (Step step 1 extra)) * denominator (Step step 1 extra))%positive with 1%positive in T.
+        unfold Qle, Qabs, inject_Z in T. cbn [Qnum Qden] in T. lia. }
+      change (Ensemble.given (Step step 1 extra) i) with (round 0 53 (Z.shiftl p 1074) 1).
+      rewrite Z.shiftl_mul_pow2 by lia. fold whole. rewrite (whole_number_is_float p P), whole_units.
+      change (Z.to_pos (2 ^ shift (Step step 1 extra)) * denominator (Step step 1 extra))%positive with 1%positive.
+      setoid_replace (inject_Z p - (p # 1)) with 0 by (unfold inject_Z; ring). discriminate. }
+    eapply Qle_trans; [apply round_near with (t := place (Step step d extra) 0 i # d) |].
     + lia.
     + rewrite Z.shiftl_mul_pow2 by lia. fold whole. rewrite whole_units.
       unfold Qeq, Qmult, inject_Z. cbn [Qnum Qden]. rewrite !Pos.mul_1_r. ring.

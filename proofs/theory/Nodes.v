@@ -1,7 +1,7 @@
 (** * The tree of boxes, whatever the model
 
     A proof tree over boxes of indices: split, empty, distance, changes, avoid and rule of FORMAT.md, which know nothing of
-    the model. What a model adds are the leaves that it closes itself (trees, cell, dual): a function from a leaf and a box
+    the model. What a model adds are the leaves that it closes itself (trees, cell, prices, dual): a function from a leaf and a box
     to a verdict. [node_sound] needs of it only that it never closes a box that holds a point against the claim.
 
     Main theorem: [check_tree_sound]. *)
@@ -15,6 +15,16 @@ Open Scope Z_scope.
     share); rationals that are not negative. *)
 Record multipliers := Multipliers { factors : list Q; shares : list (nat * Q) }.
 
+(** A toll: a price for lying on a side of an axis, set for one tree (Prices.v). *)
+Inductive side_of_axis := Under (k : Z) | Over (k : Z) | Within (mask : Z).
+
+Record toll := Toll { axis_of_toll : nat; side : side_of_axis; price_of : Z }.
+
+(** Prices for one part of the goal; everything counts in parts of [scale]. [multiply]: for each comparison. [top_shares]: for
+    each axis, of the largest change. [tolls]: for each tree. [pieces]: for each axis where its cells end, a hint. *)
+Record pricing := Pricing {
+  scale : Z; multiply : list Z; top_shares : list Z; tolls : list (list toll); pieces : list (list Z) }.
+
 Inductive proof :=
 | Split (j : nat) (at_most : Z) (first second : proof)
 | Empty
@@ -24,7 +34,8 @@ Inductive proof :=
 | Rule (k : nat)
 | Trees
 | Cell
-| Dual (parts : list multipliers).
+| Dual (parts : list multipliers)
+| Prices (parts : list pricing).
 
 (** [cost_unit]: distances are counted in its parts; any value is sound, a common denominator loses nothing. *)
 Record certificate := Certificate { cost_unit : positive; proof_of : proof }.
@@ -74,7 +85,7 @@ Definition check_leaf (p : proof) (b : list range) : bool :=
       | Some c => fits (features s) b && negb (snd (possible (features s) b c))
       | None => false
       end
-  | Trees | Cell | Dual _ => closes p b
+  | Trees | Cell | Dual _ | Prices _ => closes p b
   end.
 
 Fixpoint check_node (p : proof) (b : list range) : bool :=
@@ -196,8 +207,8 @@ Qed.
 Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit closes p b = true -> False.
 Proof.
   intros I C. unfold check_leaf in C. rewrite (no_index_false b _ I) in C. cbn [orb] in C.
-  destruct p as [j at_most p q | | | | k | k | | | parts]; try discriminate; [.. | exact (closes_sound _ b I C) |
-    exact (closes_sound _ b I C) | exact (closes_sound _ b I C)].
+  destruct p as [j at_most p q | | | | k | k | | | parts | parts]; try discriminate; [.. | exact (closes_sound _ b I C) |
+    exact (closes_sound _ b I C) | exact (closes_sound _ b I C) | exact (closes_sound _ b I C)].
   - rewrite (near_enough b I) in C. discriminate.
   - destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
     unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
@@ -213,10 +224,10 @@ Qed.
 
 Theorem node_sound p : forall b, inside b paid -> check_node s priced_axes limit closes p b = true -> False.
 Proof.
-  induction p as [j at_most p IHp q IHq | | | | k | k | | | parts]; intros b I C;
+  induction p as [j at_most p IHp q IHq | | | | k | k | | | parts | parts]; intros b I C;
     [| exact (leaf_sound Empty b I C) | exact (leaf_sound Distance b I C) | exact (leaf_sound Changes b I C)
      | exact (leaf_sound (Avoided k) b I C) | exact (leaf_sound (Rule k) b I C) | exact (leaf_sound Trees b I C)
-     | exact (leaf_sound Cell b I C) | exact (leaf_sound (Dual parts) b I C)].
+     | exact (leaf_sound Cell b I C) | exact (leaf_sound (Dual parts) b I C) | exact (leaf_sound (Prices parts) b I C)].
   simpl in C.
   destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
   destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].

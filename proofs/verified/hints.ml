@@ -90,7 +90,7 @@ let ends s proof =
 
 (* A common denominator of what the axes cost at every end of a range. *)
 let cost_unit s proof =
-  let unit = ref (match s.C.closer_than with Some q -> q.C.qden | None -> Z.one) in
+  let unit = ref Z.one in
   let times a b = C.qred (C.qmult a b) in
   let add q = unit := Z.lcm !unit (C.qred q).C.qden in
   let one f ends =

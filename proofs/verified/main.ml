@@ -71,7 +71,7 @@ let main () =
   try
     let (s, model, c, w) as read = Reader.certificate (load path) in
     let accepted = match model with
-      | Reader.Trees -> Accepts.accepts s c w
+      | Reader.Trees _ -> Accepts.accepts s c w
       | Reader.Linear outputs -> Accepts.linear_accepts s outputs c w in
     let status = if accepted then say 0 "accepted" else say 10 "refused: the theory's checker says no" in
     if print then print_endline (Printer.all read);

@@ -1,6 +1,6 @@
 (* What was read, in canonical form: the records of the theory, written as JSON without spaces. Rationals are reduced,
-   floats are [mantissa, exponent] with an odd mantissa, trees and the proof are lists of nodes in preorder. Hints, the
-   unit of distances and words for people are left out. ../readback.py writes the same from the file. *)
+   floats are [mantissa, exponent] with an odd mantissa, trees and the proof are lists of nodes in preorder. Hints,
+   prices, the unit of distances and words for people are left out. ../readback.py writes the same from the file. *)
 
 module C = Accepts
 
@@ -120,7 +120,7 @@ let comparison b (c : C.comparison0) =
     [(fun b -> option nat b c.plus); (fun b -> option nat b c.minus); (fun b -> float b c.than); fun b -> truth b c.strict]
 
 let model_of (s : C.statement) = function
-  | Reader.Trees ->
+  | Reader.Trees _ ->
       ["cast_to_float32", (fun b -> truth b s.cast_to_float32); "test_is_strict", (fun b -> truth b s.test_is_strict);
        "sums_in_float32", (fun b -> truth b s.sums_in_float32); "ordered", (fun b -> truth b s.ordered);
        "error", (fun b -> float b s.error); "squash", (fun b -> z b s.squash); "divide", (fun b -> z b s.divide);
@@ -152,6 +152,7 @@ let proof b p =
     | C.Rule k -> tagged b "rule" [fun b -> nat b k]
     | C.Trees -> tagged b "trees" []
     | C.Cell -> tagged b "cell" []
+    | C.Prices _ -> tagged b "prices" []
     | C.Dual parts -> tagged b "dual" (List.map (fun part b -> multipliers b part) parts) in
   let rec flat found = function
     | [] -> List.rev found

@@ -394,7 +394,8 @@ let given_cuts columns trees cuts search =
 
 (* ---------------------------------------------------------------- linear models *)
 
-type model = Trees | Linear of C.outputs
+(* [Trees sides]: for a tree, by number, each node but the root with the axis and side of the test that leads there. *)
+type model = Trees of (int -> (int, C.nat * C.side_of_axis) Hashtbl.t) * int | Linear of C.outputs
 
 (* For each score the weights of the columns and the bias. *)
 let outputs columns data where =
@@ -418,8 +419,36 @@ let linear columns data cuts where =
 
 (* ---------------------------------------------------------------- the statement *)
 
+(* Where the tests of a tree lead: a hint, because any side may have a price. *)
+let sides_of s features sides columns hint data =
+  let field name = match data with Object tree -> items (List.assoc name tree) name | _ -> [||] in
+  let column = field "column" and threshold = field "threshold" and left = field "left" and right = field "right" in
+  let found = Hashtbl.create 64 in
+  let halves c question =
+    let j = Nats.count (C.feature_of columns.(c)) in
+    match sides.(j) with
+    | Grid _ ->
+        let k = hint c question in
+        if C.falls columns.(c) then (j, C.Over k, C.Under k) else (j, C.Under k, C.Over k)
+    | Rank count ->
+        let passes level = C.passes_fast s question (C.column_fast features.(j) columns.(c) (Z.of_int level)) in
+        let mask = List.fold_left (fun m k -> if passes k then Z.logor m (two k) else m) Z.zero (List.init count Fun.id) in
+        (j, C.Within mask, C.Within (Z.logxor mask (Z.pred (two count)))) in
+  Array.iteri
+    (fun n c ->
+      match c with
+      | Whole c when Z.sign c >= 0 ->
+          let c = Z.to_int c in
+          let j, one, other = halves c (test columns c threshold.(n) "statement: model") in
+          let add child side = match child with Whole k -> Hashtbl.replace found (Z.to_int k) (nat j, side) | _ -> () in
+          add left.(n) one;
+          add right.(n) other
+      | _ -> ())
+    column;
+  found
+
 (* The trees of an ensemble and what else is said of it, put into a statement that has neither. *)
-let with_trees empty features columns data cuts where =
+let with_trees empty features sides columns data cuts where =
   let names = ["kind"; "rule"; "cast"; "test"; "dtype"; "ordered"; "error"; "divide"; "start"; "trees"] in
   let model = fields data names where in
   let single name = word (model name) ["float64"; "float32"] (where ^ ": " ^ name) = "float32" in
@@ -447,7 +476,10 @@ let with_trees empty features columns data cuts where =
     room := !room - size;
     need (!room >= 0) "%s: too many nodes" where;
     made in
-  (outputs, { empty with C.trees = Array.to_list (Array.mapi read_tree (items (model "trees") where)) })
+  let raw = items (model "trees") where in
+  let made = { empty with C.trees = Array.to_list (Array.mapi read_tree raw) } in
+  let leading = Array.map (fun data -> lazy (sides_of empty features sides columns hint data)) raw in
+  (outputs, (fun t -> Lazy.force leading.(t)), made)
 
 let statement data cuts =
   let where = "statement" in
@@ -486,8 +518,8 @@ let statement data cuts =
         let rule, outputs = linear (Array.length columns) data cuts where in
         (Linear outputs, List.length outputs, { empty with C.squash = Z.of_int (List.assoc rule squashed) })
     | Some (Text "ensemble") ->
-        let scores, made = with_trees empty features columns data cuts where in
-        (Trees, scores, made)
+        let scores, leading, made = with_trees empty features sides columns data cuts where in
+        (Trees (leading, List.length made.C.trees), scores, made)
     | _ -> refused "statement: model: kind" in
   let goal = list_of (list_of (compare_of scores)) (field "goal") "statement: goal" in
   ({ made with C.goal }, model, features, sides)
@@ -514,15 +546,54 @@ let multipliers features data where =
     (nat (int_of pair.(0) 0 (Array.length features - 1) where), rational ~low:0 pair.(1) where) in
   { C.factors = list_of (rational ~low:0) (field "goal") where; shares = list_of share (field "largest") where }
 
+(* Prices for one part of the goal. They may be any numbers that are not negative, so that how they are read is no matter
+   of trust: all are brought to one scale, and sides are named by their axis. *)
+let pricing s leading trees features data where =
+  let field = fields data ["goal"; "largest"; "unit"; "prices"] where in
+  let factors = list_of (rational ~low:0) (field "goal") where in
+  let unit = rational ~low:0 (field "unit") where in
+  let share data where =
+    let pair = items ~length:2 data where in
+    (int_of pair.(0) 0 (Array.length features - 1) where, rational ~low:0 pair.(1) where) in
+  let shares = list_of share (field "largest") where in
+  let named = List.map fst shares in
+  need (List.length (List.sort_uniq compare named) = List.length named) "%s: largest: a feature twice" where;
+  let scale = List.fold_left (fun d q -> Z.lcm d q.C.qden) unit.C.qden (factors @ List.map snd shares) in
+  let scale = Z.shift_left scale (Z.to_int s.C.unit0) in
+  let times q = Z.mul q.C.qnum (Z.divexact scale q.C.qden) in
+  let tolls = Array.make trees [] and pieces = Array.make (Array.length features) [] in
+  let before = ref (-1, 0) in
+  let read data =
+    let entry = items ~length:3 data where in
+    let t = int_of entry.(0) 0 (trees - 1) where in
+    let n = int_of entry.(1) 1 max_nodes where in
+    need (!before < (t, n)) "%s: prices: not in order" where;
+    before := (t, n);
+    let price = whole entry.(2) Z.zero (two 4000) where in
+    match Hashtbl.find_opt (leading t) n with
+    | None -> refused "%s: no test leads to node %d of tree %d" where n t
+    | Some (j, side) ->
+        let axis = Nats.count j in
+        (match side with C.Under k | C.Over k -> pieces.(axis) <- k :: pieces.(axis) | C.Within _ -> ());
+        tolls.(t) <- { C.axis_of_toll = j; side0 = side; price_of = Z.mul price (times unit) } :: tolls.(t) in
+  Array.iter read (items (field "prices") where);
+  let anywhere = s.C.closer_than = None in
+  let top j = if anywhere then Z.zero
+    else List.fold_left (fun sum (k, q) -> if k = j then Z.add sum (times q) else sum) Z.zero shares in
+  { C.scale0 = if anywhere then Z.zero else scale;
+    multiply = List.map (fun q -> Z.shift_right (times q) (Z.to_int s.C.unit0)) factors;
+    top_shares = List.init (Array.length features) top; tolls = Array.to_list tolls;
+    pieces = Array.to_list (Array.map (List.sort_uniq Z.compare) pieces) }
+
 let owners = ["trees", false; "cell", false; "prune", false; "prices", false; "dual", true; "bounds", true; "phase", true]
 
 (* The leaves of trees that a node names are not looked at: the theory looks for those that a box reaches. *)
-let node model features sides data where stack =
+let node s model features sides data where stack =
   let leaf made = made :: stack in
   let node = Array.to_list (items data where) in
   (match node with
    | Text name :: _ ->
-       let linear = match model with Linear _ -> true | Trees -> false in
+       let linear = match model with Linear _ -> true | Trees _ -> false in
        need (List.assoc_opt name owners <> Some (not linear)) "%s: %s is not about this kind of model" where name
    | _ -> ());
   match node, stack with
@@ -542,25 +613,29 @@ let node model features sides data where stack =
   | Text "cell" :: _, _ -> leaf C.Cell
   | Text "prune" :: _, _ :: _ -> stack
   | Text "near" :: entries, child :: stack -> List.fold_right (nearer features sides) entries child :: stack
-  | Text "prices" :: _, _ -> raise (Not_covered "the rule prices")
+  | Text "prices" :: parts, _ ->
+      (match model with
+       | Trees (leading, trees) -> leaf (C.Prices (List.map (fun part -> pricing s leading trees features part where) parts))
+       | Linear _ -> refused "%s: there are no trees" where)
   | Text "dual" :: parts, _ -> leaf (C.Dual (List.map (fun part -> multipliers features part where) parts))
   | [Text "bounds"], _ :: _ -> stack
   | Text ("bounds" | "phase") :: _, _ -> refused "%s: there is no hidden unit" where
   | Text name :: _, _ -> refused "%s: there is no rule %s" where name
   | _ -> refused "%s: no node" where
 
-let proof model features sides data =
+let proof s model features sides data =
   let nodes = items data "proof" in
   need (Array.length nodes <= max_nodes) "proof: too many nodes";
   let stack = ref [] in
   for n = Array.length nodes - 1 downto 0 do
-    stack := node model features sides nodes.(n) (Printf.sprintf "node %d" n) !stack
+    stack := node s model features sides nodes.(n) (Printf.sprintf "node %d" n) !stack
   done;
   match !stack with [made] -> made | _ -> refused "proof: it is not one tree"
 
 let certificate data =
   if has data "mace_set" then raise (Not_covered "sets");
   if has data "mace_plan" then raise (Not_covered "plans");
+  if has data "mace_rows" then raise (Not_covered "rows");
   let names = ["mace_certificate"; "statement"; "witness"; "proof"] in
   let names = if has data "cuts" then "cuts" :: names else names in
   let field = fields data (if has data "about" then "about" :: names else names) "the certificate" in
@@ -573,5 +648,5 @@ let certificate data =
     | data ->
         let field = fields data ["point"; "distance"] "witness" in
         Some (point features sides (field "point") "witness: point", rational (field "distance") "witness: distance") in
-  let proof = proof model features sides (field "proof") in
+  let proof = proof s model features sides (field "proof") in
   (s, model, { C.cost_unit = Hints.cost_unit s proof; proof_of = proof }, witness)

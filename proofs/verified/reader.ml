@@ -548,9 +548,10 @@ let multipliers features data where =
 
 (* Prices for one part of the goal. They may be any numbers that are not negative, so that how they are read is no matter
    of trust: all are brought to one scale, and sides are named by their axis. *)
-let pricing s leading trees features data where =
+let pricing s leading trees features part data where =
   let field = fields data ["goal"; "largest"; "unit"; "prices"] where in
   let factors = list_of (rational ~low:0) (field "goal") where in
+  need (List.length factors = List.length part) "%s: expected %d multipliers" where (List.length part);
   let unit = rational ~low:0 (field "unit") where in
   let share data where =
     let pair = items ~length:2 data where in
@@ -614,8 +615,11 @@ let node s model features sides data where stack =
   | Text "prune" :: _, _ :: _ -> stack
   | Text "near" :: entries, child :: stack -> List.fold_right (nearer features sides) entries child :: stack
   | Text "prices" :: parts, _ ->
+      let goal = s.C.goal in
+      need (List.length parts = List.length goal) "%s: expected %d parts" where (List.length goal);
       (match model with
-       | Trees (leading, trees) -> leaf (C.Prices (List.map (fun part -> pricing s leading trees features part where) parts))
+       | Trees (leading, trees) ->
+           leaf (C.Prices (List.map2 (fun part data -> pricing s leading trees features part data where) goal parts))
        | Linear _ -> refused "%s: there are no trees" where)
   | Text "dual" :: parts, _ -> leaf (C.Dual (List.map (fun part -> multipliers features part where) parts))
   | [Text "bounds"], _ :: _ -> stack

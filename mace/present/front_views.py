@@ -82,7 +82,8 @@ class FrontDisplay(Display):
     def __init__(self, front: Front) -> None:
         self.front = front
         self.names = front.names[:2]
-        self.title = f"{front.status}: {len(front.points)} points that no other one beats"
+        count = len(front.points)
+        self.title = f"{front.status}: {count} point{'s' * (count != 1)} that no other one beats"
 
     @classmethod
     def from_front(cls, front: Front, ax: Axes | None = None) -> FrontDisplay:

@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml
 	  echo "python3 here is: $$(python3 --version 2>&1)"; \
 	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: make PYTHON=<path> demo'; } >&2; \
 	exit 1
-	@echo 'Installing mace and the libraries whose models it reads (about 800 MB, some minutes the first time)'
+	@echo 'Installing mace and the libraries whose models it reads (about 2 GB on disk, some minutes the first time)'
 	@{ while sleep 3; do printf .; done & } ; beat=$$!; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[all,dev]'; done=$$?; \
 	$(BIN)/python -m compileall -qq -j 0 .venv/lib; \

@@ -11,6 +11,7 @@ TABLES = (
     "against_z3",
     "smt",
     "boosters",
+    "families",
     "real_data",
     "audit",
     "limits",

@@ -303,4 +303,19 @@ def true(data: Any) -> bool:
     return not any(said is None or cost < Fraction(said) for cost in costs)
 
 
-__all__ = ["CASES", "true"]
+def witnessed(data: Any) -> bool:
+    """Whether the witness of a certificate, if it has one, can be taken, costs what it says, and has the goal."""
+    if data["witness"] is None:
+        return True
+    point: tuple[int, ...] = tuple(feature["start"] for feature in data["statement"]["features"])
+    cost = Fraction(0)
+    for number_, values in data["witness"]["steps"]:
+        found = taken(data, data["world"]["actions"][number_], point, values)
+        if found is None:
+            return False
+        point, cost = found[0], cost + found[1]
+    right = cost == Fraction(data["witness"]["cost"])
+    return bool(right and allowed(data["statement"], point) and has_goal(data["statement"], point))
+
+
+__all__ = ["CASES", "true", "witnessed"]

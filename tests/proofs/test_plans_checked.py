@@ -10,7 +10,7 @@ import pytest
 
 from mace.proofs.check import check
 from tests.proofs import plan_edges
-from tests.proofs.plan_cases import CASES, LIFT, TRUE, plan, true
+from tests.proofs.plan_cases import CASES, LIFT, TRUE, plan, true, witnessed
 
 ALL = {**CASES, **plan_edges.CASES}
 
@@ -21,7 +21,7 @@ def test_what_is_accepted_is_true(name: str) -> None:
     assert verdict.accepted is not name.startswith("false: "), verdict
     assert "unforeseen" not in verdict.reason
     if verdict.accepted:
-        assert true(ALL[name])
+        assert true(ALL[name]) and witnessed(ALL[name])
 
 
 @pytest.mark.parametrize("name", plan_edges.FALSE)
@@ -69,7 +69,7 @@ def accepted_and_true(edits: int, seed: int) -> int:
         assert "unforeseen" not in verdict.reason, verdict
         if verdict.accepted:
             found += 1
-            assert true(data), data
+            assert true(data) and witnessed(data), data
     return found
 
 

@@ -342,13 +342,15 @@ def of_network(statement: Statement, proof: Any, look: Callable[[], None]) -> li
         try:
             state, since = todo.pop()
             name, *rest = node
-            if not state.empty and name in ("bounds", "dual"):
+            if not state.empty and name in ("bounds", "dual", "tighten"):
                 before, state = state, nearer(check, state, nodes)
                 since = since if state is before else ALL
             if state.empty:
                 children = [(state, NONE)] * RULES[name].children
             elif name == "bounds":
                 children = [(deeper(check, state, nodes, since), NONE)]
+            elif name == "tighten":
+                children = [(check.model.tighten(state, *rest), ALL)]
             elif name == "split":
                 children = [(child, ALL) for child in check.split(state, *rest)]
             elif name == "phase":

@@ -20,13 +20,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.problem.proof import Bounds, Dual, Leaf, Node, Phase, Proof, Split
+from mace.base.exact import above
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split, Tighten
 from mace.problem.question import Question
 from mace.solve.networks.exact import Exact
-from mace.solve.networks.kernels import derive, dual_bound, plain, without_each
+from mace.solve.networks.kernels import NOWHERE, derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
+from mace.solve.networks.multipliers import Rough, Tight
 from mace.solve.networks.nodes import Frame
 from mace.solve.networks.nodes import Node as State
+from mace.solve.networks.tighten import narrow
 from mace.solve.warm import about_layers, solved
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box
@@ -100,6 +103,7 @@ class Elaboration:
     def __init__(self, question: Question, claim: Fraction | None) -> None:
         self.frame = Frame(Witnesses(question))
         self.claim, self.numbers = claim, self.frame.numbers
+        self.theta = 0.0 if claim is None else 1.0  # what the distance counts
         self.exact = Exact(question, self.numbers)
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
         self.reach = -1.0 if claim is None else float(claim) * (1 + 1e-12)
@@ -120,7 +124,11 @@ class Elaboration:
                 renewed = True
                 continue
             state = todo.pop()
-            if isinstance(node, Split | Phase):
+            if isinstance(node, Tighten):
+                self.tightened(state, node, renewed)
+                todo.append(state)
+                renewed = False
+            elif isinstance(node, Split | Phase):
                 if renewed:
                     return False
                 todo += [self.frame.child(state, node, side) for side in (1, 0)]
@@ -133,6 +141,20 @@ class Elaboration:
                 renewed = False
             self.nodes.append(write(node))
         return not todo and not renewed
+
+    def tightened(self, state: State, node: Tighten, renewed: bool) -> None:
+        """Narrow a state's bounds as the node says, in place, and write what it reads from before."""
+        self.near(state)
+        if renewed:
+            known = self.derived(state, self.everything)
+            kept = self.narrower(state.units, known.units)
+            self.nodes += bounds_node(kept, known.prices)
+            state.units = known.units
+        self.used[:] = True
+        assert self.claim is not None
+        for end in node.ends:
+            tight = Tight(end.layer, end.unit, end.end, end.theta, tuple(map(self.rough, end.parts)))
+            narrow(self.frame, state.hull, state.units, tight, above(self.claim))
 
     def near(self, state: State) -> bool:
         """Cut a state's box to the ball, and say so; False if it has no point that is near enough."""
@@ -184,18 +206,22 @@ class Elaboration:
         """The multipliers of a leaf as arrays."""
         peak, found = self.numbers.axes.peak, []
         for part, known in zip(dual.parts, self.numbers.parts, strict=True):
-            slope, mu, share = np.zeros(self.shape[1:]), np.zeros(self.shape[1:]), np.zeros(len(peak))
-            for place, value in part.slopes.items():
-                slope[place] = float(value)
-            for place, value in part.phases.items():
-                mu[place] = float(value)
-            for j, value in part.largest.items():
-                share[j] = float(value)
+            goal, slope, mu, share = self.rough(part)
             given = np.zeros(self.shape[1:], np.bool_)
             given[tuple(np.array([*part.slopes], np.int64).reshape(-1, 2).T)] = True
-            goal = np.array([float(q) for q in part.goal])
             found.append(Asked(goal, given, slope, mu, share * peak, known.C, known.than))
         return found
+
+    def rough(self, part: Multipliers) -> Rough:
+        """Multipliers as arrays."""
+        slope, mu, share = np.zeros(self.shape[1:]), np.zeros(self.shape[1:]), np.zeros(len(self.numbers.axes.peak))
+        for place, value in part.slopes.items():
+            slope[place] = float(value)
+        for place, value in part.phases.items():
+            mu[place] = float(value)
+        for j, value in part.largest.items():
+            share[j] = float(value)
+        return Rough(np.array([float(q) for q in part.goal]), slope, mu, share)
 
     def needed(self, state: State, asked: list[Asked]) -> tuple[Array, Derived]:
         """The ends that a leaf cannot do without, and its bounds with these alone."""
@@ -231,7 +257,7 @@ class Elaboration:
         none, into = np.full(self.shape[1:], -1.0), np.empty(self.shape[1:]) if weight is None else weight
         found = [
             dual_bound(
-                self.claim is not None, part.goal, none, part.mu, part.share, part.C, part.than, *self.arrays,
+                self.theta, NOWHERE, 0.0, part.goal, none, part.mu, part.share, part.C, part.than, *self.arrays,
                 plain(state.hull), as_read(units, part), part.slope, into,
             )
             for part in asked
@@ -242,7 +268,7 @@ class Elaboration:
         """The same without each of some ends, shape (parts, ends)."""
         found = [
             without_each(
-                ends, as_read(state.units, part), self.claim is not None, part.goal, part.slope, part.mu, part.share,
+                ends, as_read(state.units, part), self.theta, part.goal, part.slope, part.mu, part.share,
                 part.C, part.than, *self.arrays, plain(state.hull), as_read(units, part),
             )
             for part in asked

@@ -37,7 +37,21 @@ from mace.problem.budget import Budget
 from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
-from mace.problem.proof import Bounds, Dual, FromRow, Leaf, Multipliers, Node, Phase, Priced, Prices, Proof, Split
+from mace.problem.proof import (
+    Bounds,
+    Dual,
+    End,
+    FromRow,
+    Leaf,
+    Multipliers,
+    Node,
+    Phase,
+    Priced,
+    Prices,
+    Proof,
+    Split,
+    Tighten,
+)
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.solve.ensembles.cuts import trees_of
@@ -525,6 +539,8 @@ def node_text(node: Node, model: Table) -> list[Any]:
             return ["phase", int(layer), int(unit)]
         case Bounds():
             return ["bounds"]
+        case Tighten(ends=ends):
+            return ["tighten", *map(_end, ends)]
         case Leaf(rule="cell") if isinstance(model, Ensemble) and (model.error or not model.ordered):
             # The order of the sums is not known, and does not matter: the prover closes such a cell only where they are
             # exact in any order. Then the sum of the leaves that are left misses, too.
@@ -540,6 +556,10 @@ def node_text(node: Node, model: Table) -> list[Any]:
             raise CertificateError("proofs from several rows stand in a certificate of their own")
         case _:
             assert_never(node)
+
+
+def _end(end: End) -> list[Any]:
+    return [int(end.layer), int(end.unit), int(end.end), float_text(end.theta), *map(_multipliers, end.parts)]
 
 
 def _multipliers(part: Multipliers) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """The shape of a proof that no point with the goal is closer than some distance (or exists at all).
 
 A proof is a tree, written in preorder as one list: an inner node is followed by its first child's tree, then by its
-second child's (`Bounds` has one child). The root stands for all allowed points. proofs/FORMAT.md defines every node
-and the rule by which each leaf closes; the provers build these, `mace.certify.writer` writes them, and
-`proofs/check.py`, which shares no code with this package, accepts or refuses them.
+second child's (`Bounds` and `Tighten` have one child). The root stands for all allowed points. proofs/FORMAT.md
+defines every node and the rule by which each leaf closes; the provers build these, `mace.certify.writer` writes them,
+and `proofs/check.py`, which shares no code with this package, accepts or refuses them.
 """
 
 from __future__ import annotations
@@ -71,6 +71,28 @@ class Dual:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """Why a bound of one hidden ReLU's input holds at every point with the goal that is nearer than the claim.
+
+    end:   0 for the lower bound, 1 for the upper one.
+    theta: >= 0, of the distance; parts: multipliers for each part of the goal; `largest` sums to at most theta.
+    """
+
+    layer: int
+    unit: int
+    end: int
+    theta: float
+    parts: tuple[Multipliers, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tighten:
+    """One child: bounds of some hidden ReLUs are narrowed to the points that have the goal, one end after the other."""
+
+    ends: tuple[End, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
     """Dual multipliers of the linear relaxation of trees, against one part of the goal's disjunction.
 
@@ -108,5 +130,5 @@ class FromRow:
     proof: list[Node]
 
 
-Node: TypeAlias = Split | Phase | Bounds | Leaf | Dual | Priced | FromRow
+Node: TypeAlias = Split | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
 Proof: TypeAlias = list[Node]

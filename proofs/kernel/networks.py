@@ -45,6 +45,7 @@ PART = {
 }  # fmt: skip
 
 Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
+Aim: TypeAlias = tuple[int, int, int]  # the same, and 1 or -1: what its input is multiplied by
 
 
 Part: TypeAlias = tuple[int, int, int]  # of one index: to a function, to the sum of the distance, to its maximum
@@ -258,6 +259,32 @@ class Relaxation:
             child.empty = child.empty or low > high
         return child
 
+    def tighten(self, state: Any, *ends: Any) -> Any:
+        """A state with narrower intervals of some hidden ReLUs: one end each, `[layer, unit, 0 or 1, θ, part, ..]`, the
+        lower (0) or the upper one, which multipliers for each part of the goal show of every point against the claim.
+
+        Lemma: such a point has every comparison c >= -E of some part, and is nearer than the claim q, so that ±z there
+        is at least ±z - Σ λ (c + E) + θ (distance - q), with the multipliers of phases as in `dual`.
+        """
+        child = state.child()
+        child.units = [[*intervals] for intervals in state.units]
+        for entry in ends:
+            if child.empty:
+                break
+            need(type(entry) is list and len(entry) >= 4, "expected a unit, which end, θ and the parts of the goal")
+            k, n = self.unit(entry[0], entry[1])
+            end, theta, parts = integer(entry[2], 0, 1, "end"), read(entry[3], float_0, "θ"), entry[4:]
+            need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
+            theta, aim = floor(Fraction(theta, ONE), FINE), (k, n, -1 if end else 1)
+            found = [self.part_bound(child, number, part, theta, aim) for number, part in enumerate(parts)]
+            low, high = child.units[k][n]
+            if found:
+                least = min(floor(value, BOUND - shift) for value, shift in found)
+                low, high = (low, min(high, -least)) if end else (max(low, least), high)
+            child.units[k][n] = (low, high)
+            child.empty = child.empty or low > high
+        return child
+
     def unit_input(self, state: Any, k: int, n: int, sign: int) -> Linear:
         """A hidden unit's input, or minus it, as a function of the columns that is nowhere larger in the state."""
         layer = self.model.layers[k]
@@ -277,8 +304,11 @@ class Relaxation:
             enough = least > 0 if self.statement.claim is None else least >= 0
             need(enough, f"part {k}: the bound stays below the claim")
 
-    def part_bound(self, state: Any, k: int, data: Any) -> tuple[int, int]:
-        """(n, shift), where n * 2^-shift is a lower bound of the distance, less q, of every point that has part k."""
+    def part_bound(
+        self, state: Any, k: int, data: Any, theta: int = 1 << FINE, aim: Aim | None = None
+    ) -> tuple[int, int]:
+        """(n, shift), where n * 2^-shift is a lower bound of θ (distance - q), plus or minus the input of the unit that
+        is aimed at, over the points that have part k."""
         model, part, where = self.model, self.statement.goal[k], f"part {k}"
         found = read(data, PART, where)
         need(len(found.goal) == len(part), f"{where}: expected {len(part)} multipliers")
@@ -288,7 +318,7 @@ class Relaxation:
         shares = [0] * len(self.statement.axes)
         for j, q in found.largest:
             shares[integer(j, 0, len(shares) - 1, where)] += floor(q, FINE)
-        need(sum(shares) <= 1 << FINE, f"{where}: the shares of the largest change exceed 1")
+        need(sum(shares) <= theta, f"{where}: the shares of the largest change exceed {'θ' if aim else 1}")
         coefficients, constant = [0] * model.outputs, 0
         for q, compare in zip(found.goal, part, strict=True):
             weight = floor(q, FINE)
@@ -297,15 +327,23 @@ class Relaxation:
                     coefficients[side] += sign * weight
             constant += (weight * compare.than >> 1074) - ceiling(weight * model.slack(compare, self.errors), -ERROR)
         f = model.layers[-1].back(Linear(coefficients, constant, FINE))
-        f = self.columns(state, len(model.layers) - 1, f, slopes, pushes)
+        f = self.columns(state, len(model.layers) - 1, f, slopes, pushes, aim)
         pull = self.statement.forms.pull(found.forms, where)
+        need(pull is None or aim is None, f"{where}: forms: a bound of a unit takes none")
         need(pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
-        return self.least(self.parts(state, f, pull), f, 1 << FINE, shares), f.shift
+        return self.least(self.parts(state, f, pull), f, theta, shares), f.shift
 
     def columns(
-        self, state: Any, k: int, f: Linear, slopes: dict[Unit, int] | None, pushes: dict[Unit, Fraction]
+        self,
+        state: Any,
+        k: int,
+        f: Linear,
+        slopes: dict[Unit, int] | None,
+        pushes: dict[Unit, Fraction],
+        aim: Aim | None = None,
     ) -> Linear:
-        """From a function of the inputs of layer k to one of the columns that is nowhere larger in the state.
+        """From a function of the inputs of layer k, and of a unit's below it, to one of the columns that is nowhere
+        larger in the state.
 
         slopes: see `relaxed`; None takes for a unit that is counted positively 1 where u < -l is not, else 0.
         """
@@ -325,6 +363,8 @@ class Relaxation:
                     if (below, n) in pushes:
                         amount = floor(pushes[below, n], shift)
                         v += -amount if state.phases[below, n] else amount
+                    if aim is not None and aim[:2] == (below, n):
+                        v += aim[2] << shift
                     coefficients.append(v)
                 f = Linear(coefficients, constant, shift)
             f = layer.back(f)
@@ -334,7 +374,7 @@ class Relaxation:
         """A lower bound of f + θ (distance - q), times 2^shift of f, over the points of a box, given f's parts in it.
 
         So f itself is as large at every point nearer than q, for any θ >= 0 (weak duality). θ, shares: times 2^160. Of
-        the distance its sum counts, and if θ is 1 of its maximum a share for each axis, which together are at most 1.
+        the distance its sum counts, and of its maximum a share for each axis, if given, which together are at most θ.
         For `anywhere` there is no distance, and θ is 0. Each axis is minimised by itself: on a grid its part is linear
         on either side of the start and jumps up away from it, so that an end or the nearest value holds the least.
         """

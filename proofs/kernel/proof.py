@@ -201,6 +201,7 @@ RULES = {
     "cell": Rule(0, None, Reach, Reach.cell),
     "dual": Rule(0, None, Relaxation, Relaxation.dual),
     "prices": Rule(0, None, Reach, prices),
+    "tighten": Rule(1, None, Relaxation, Relaxation.tighten),
 }
 
 

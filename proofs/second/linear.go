@@ -49,7 +49,9 @@ type hints struct {
 	phases map[[2]int]*big.Int
 	shares map[int]*big.Int
 	pull   *pull
-	own    bool // slopes are chosen by the sizes of l and u, for `bounds`
+	own    bool    // slopes are chosen by the sizes of l and u, for `bounds`
+	aim    *[2]int // a unit whose input counts by itself, for `tighten`
+	sign   int64   // 1 or -1: how
 }
 
 // before replaces a function of the inputs z of a layer by one of the layer's own inputs: z = Σ W a + b.
@@ -91,6 +93,9 @@ func (f *linear) relax(k int, units []unitState, h *hints) *linear {
 				mu.Neg(mu)
 			}
 			z.Add(z, mu)
+		}
+		if h.aim != nil && *h.aim == [2]int{k, i} {
+			z.Add(z, rescale(big.NewInt(h.sign), 0, out.exponent))
 		}
 		out.coefficients = append(out.coefficients, z)
 	}

@@ -2,7 +2,7 @@ package main
 
 import "math/big"
 
-// FORMAT 6.4, 6.5 and 6.13: the rules of networks.
+// FORMAT 6.4, 6.5, 6.13 and 6.15: the rules of networks.
 
 // unit reads the layer and the number of a hidden unit.
 func (c *checker) unit(layer, unit any) (int, int) {
@@ -71,15 +71,55 @@ func (c *checker) bound(s *state, k, i int, sign int64, theta any) *big.Int {
 func (c *checker) dual(s *state, fields []any) {
 	require(len(fields) == len(c.goal), "one entry for each part of the goal")
 	for k, field := range fields {
-		f, h := c.dualPart(s, c.goal[k], field)
+		f, h := c.dualPart(s, c.goal[k], field, new(big.Int).Lsh(one, factorBits))
 		bound := c.leastOver(s, len(c.net.layers)-1, f, 1, h)
 		require(bound != nil, "nothing bounds part %d of the goal", k)
 		require(bound.Sign() > 0 || bound.Sign() == 0 && !c.anywhere, "part %d of the goal may hold", k)
 	}
 }
 
-// dualPart reads an entry of a dual: the function f of the scores, and the hints.
-func (c *checker) dualPart(s *state, part []*comparison, value any) (*linear, *hints) {
+// tighten returns the state with one end of the intervals of hidden units after the other bounded over the points that
+// have the goal.
+func (c *checker) tighten(s *state, fields []any) *state {
+	for _, field := range fields {
+		items := list(field)
+		require(len(items) == 4+len(c.goal), "a unit, an end, a factor and one entry for each part of the goal")
+		k, i := c.unit(items[0], items[1])
+		sign := int64(1 - 2*small(items[2], 0, 1))
+		theta := float(items[3])
+		require(theta >= 0, "a negative factor")
+		var least *big.Int
+		endless := len(c.goal) == 0
+		for n, part := range c.goal {
+			f, h := c.dualPart(s, part, items[4+n], roundDown(rat(theta), factorBits))
+			require(h.pull == nil, "a bound of a unit takes no forms")
+			h.aim, h.sign = &[2]int{k, i}, sign
+			bound := c.leastOver(s, len(c.net.layers)-1, f, theta, h)
+			if bound == nil {
+				endless = true
+			} else if rounded := roundDown(bound, intervalBits); least == nil || rounded.Cmp(least) < 0 {
+				least = rounded
+			}
+		}
+		if endless {
+			continue
+		}
+		unit := s.units[k][i]
+		if sign > 0 && (unit.low == nil || least.Cmp(unit.low) > 0) {
+			unit.low = least
+		}
+		if least = new(big.Int).Neg(least); sign < 0 && (unit.high == nil || least.Cmp(unit.high) < 0) {
+			unit.high = least
+		}
+		if s = s.withUnit(k, i, unit); s.empty {
+			return s
+		}
+	}
+	return s
+}
+
+// dualPart reads an entry of a dual: the function f of the scores, and the hints; its shares are at most θ together.
+func (c *checker) dualPart(s *state, part []*comparison, value any, theta *big.Int) (*linear, *hints) {
 	fields := object(value, "goal", "slopes", "phases", "largest", "forms?")
 	f := &linear{exponent: factorBits, constant: new(big.Int)}
 	for range c.net.layers[len(c.net.layers)-1].bias {
@@ -99,10 +139,10 @@ func (c *checker) dualPart(s *state, part []*comparison, value any) (*linear, *h
 		rest := roundDown(sub(rat(of.than), c.net.margins[of]), guard)
 		f.plus(new(big.Int).Mul(rest, lambda), guard+factorBits)
 	}
-	return f, c.readHints(s, fields)
+	return f, c.readHints(s, fields, theta)
 }
 
-func (c *checker) readHints(s *state, fields map[string]any) *hints {
+func (c *checker) readHints(s *state, fields map[string]any, theta *big.Int) *hints {
 	h := &hints{slopes: map[[2]int]*big.Int{}, phases: map[[2]int]*big.Int{}, shares: map[int]*big.Int{}}
 	for _, item := range list(fields["slopes"]) {
 		entry := listOf(item, 3)
@@ -126,7 +166,7 @@ func (c *checker) readHints(s *state, fields map[string]any) *hints {
 		}
 		h.shares[j] = share
 	}
-	require(total.Cmp(new(big.Int).Lsh(one, factorBits)) <= 0, "shares of more than the whole")
+	require(total.Cmp(theta) <= 0, "shares of more than the whole")
 	pulled, there := fields["forms"]
 	h.pull = c.readPull(pulled, there)
 	return h

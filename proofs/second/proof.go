@@ -50,6 +50,7 @@ var proofRules = map[string]rule{
 	"prune":    {1, -1, "ensemble", only((*checker).prune)},
 	"phase":    {2, 2, "network", (*checker).phase},
 	"bounds":   {1, -1, "network", only((*checker).bounds)},
+	"tighten":  {1, -1, "network", only((*checker).tighten)},
 	"empty":    {0, 0, "", leaf((*checker).emptyLeaf)},
 	"distance": {0, 0, "", leaf((*checker).distance)},
 	"changes":  {0, 0, "", leaf((*checker).changes)},

@@ -77,6 +77,11 @@ def dual(multiplier: str, **more: Any) -> list[Any]:
     return ["dual", {"goal": [multiplier], "slopes": [], "phases": [], "largest": [], **more}]
 
 
+def end_of(unit: tuple[int, int, int], theta: str, multiplier: str, **more: Any) -> list[Any]:
+    """The rule `tighten` for one end of a unit's interval."""
+    return ["tighten", [*unit, theta, dual(multiplier, **more)[1]]]
+
+
 def around(index: int, here: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
     """The points before an index, the index itself, and those after it."""
     return [["split", 0, index], ["split", 0, index - 1], before, here, after]

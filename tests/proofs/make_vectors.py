@@ -38,6 +38,7 @@ from tests.proofs.by_hand import (
     at_least,
     certificate,
     dual,
+    end_of,
     forest,
     grid,
     in_format_2,
@@ -203,6 +204,40 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "a unit that there is not": tent([["bounds", [0, 1, FREE, PRICE]], dual("9/5")]),
         "a layer without ReLUs": tent([["bounds", [1, 0, FREE, PRICE]], dual("9/5")]),
         "three fields": tent([["bounds", [0, 0, PRICE]], dual("9/5")]),
+    },
+    "tighten": {
+        "an end that the goal moves": tent([ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")]),
+        "an end that the goal moves too little": tent([ROOT, end_of((0, 0, 0), FREE, "1/2"), dual("1")]),
+        "without an interval": tent([end_of((0, 0, 0), FREE, "1"), dual("1")]),
+        "a claim that is false by a hair": tent(
+            [ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")], "93000000001/10000000000"
+        ),
+        "a price of distance": tent(
+            [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), PRICE, "0"), dual("9/5")]
+        ),
+        "a price that is too low": tent(
+            [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), number(0.5), "0"), dual("9/5")]
+        ),
+        "the other end": tent([["bounds", [0, 0, FREE, None]], end_of((0, 0, 0), PRICE, "0"), dual("9/5")]),
+        "after it no points are left": tent([ROOT, end_of((0, 0, 0), FREE, "9"), ["empty"]], "4"),
+        "further ends are not looked at": tent([ROOT, [*end_of((0, 0, 0), FREE, "9"), None], ["empty"]], "4"),
+        "an end that there is not": tent([ROOT, end_of((0, 0, 2), FREE, "1"), dual("1")]),
+        "a unit that there is not": tent([ROOT, end_of((0, 1, 0), FREE, "1"), dual("1")]),
+        "a negative price": tent([ROOT, end_of((0, 0, 0), number(-1.0), "1"), dual("1")]),
+        "without parts": tent([ROOT, ["tighten", [0, 0, 0, FREE]], dual("1")]),
+        "a part too many": tent([ROOT, ["tighten", [0, 0, 0, FREE, *dual("1")[1:] * 2]], dual("1")]),
+        "with forms": tent([ROOT, end_of((0, 0, 0), FREE, "1", forms=[]), dual("1")]),
+        "three fields": tent([ROOT, ["tighten", [0, 0, 0]], dual("1")]),
+        "a phase that was not split on": tent([ROOT, end_of((0, 0, 0), FREE, "1", phases=[[0, 0, "1"]]), dual("1")]),
+        "shares of the price": tent(
+            [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), PRICE, "0", largest=[[0, "1"]]),
+             dual("9/5", largest=[[0, "1"]])],
+            distance={"alpha": "0", "beta": "0", "gamma": "1"},
+        ),
+        "shares beyond the price": tent(
+            [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), PRICE, "0", largest=[[0, "2"]]), dual("9/5")],
+            distance={"alpha": "0", "beta": "0", "gamma": "1"},
+        ),
     },
     "split": {
         "a mask of levels": two(AT_3, GOAL, None, [["split", 0, 1], ["trees"], ["trees"]], [None], **BY_LEVEL),

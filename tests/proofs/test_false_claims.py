@@ -12,7 +12,19 @@ from typing import Any
 import pytest
 
 from mace.proofs.check import check
-from tests.proofs.by_hand import AT_LEAST_0, HUGE, around, at_least, certificate, dual, forest, grid, network, number
+from tests.proofs.by_hand import (
+    AT_LEAST_0,
+    HUGE,
+    around,
+    at_least,
+    certificate,
+    dual,
+    end_of,
+    forest,
+    grid,
+    network,
+    number,
+)  # fmt: skip
 
 FAR = ["distance"]
 
@@ -214,6 +226,17 @@ claim(
     "a slope above the chord",
     certificate(HIDDEN, AT_LEAST_0, "7", [dual("10", slopes=[[0, 0, "9"]])]),
     certificate(HIDDEN, AT_LEAST_0, "2", [dual("10")]),
+)
+# Of the points nearer than q with max(x - 5, 0) >= 1, x - 5 is at least 1.
+claim(
+    "a ReLU that the goal turns on, beyond the goal",
+    certificate(HIDDEN, AT_LEAST_0, "61/10", [["bounds"], end_of((0, 0, 0), number(0), "6"), dual("1")]),
+    certificate(HIDDEN, AT_LEAST_0, "6", [["bounds"], end_of((0, 0, 0), number(0), "6"), dual("1")]),
+)
+claim(
+    "a ReLU that the goal would turn off",
+    certificate(HIDDEN, AT_LEAST_0, "7", [["bounds"], end_of((0, 0, 0), number(0), "9"), ["empty"]]),
+    certificate(HIDDEN, AT_LEAST_0, "4", [["bounds"], end_of((0, 0, 0), number(0), "9"), ["empty"]]),
 )
 claim(
     "shares of the largest change beyond one",

@@ -566,6 +566,40 @@ def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
                 assert Fraction(found[0], 1 << found[1]) <= least
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tightened_intervals_hold_every_point_against_the_claim(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for data, problem, box, points in each("network", seed):
+        model = problem.model
+        assert isinstance(model, Relaxation)
+        near = [p for p in points if problem.statement.claim is None or far(data, p) < problem.statement.claim]
+        against = [p for p in near if hidden(data, p)[-1][0] >= 0]
+        for state in model.phase(state_of(problem, box, convert.deeper(problem, problem.root, [])), 0, 0):
+            on = state.phases[0, 0]
+            ends = [
+                [
+                    k, n, int(rng.integers(2)), number(float(rng.choice([0.0, 0.5, 2.0]))),
+                    {
+                        "goal": [str(Fraction(int(rng.integers(0, 1 << 8)), 1 << 4))],
+                        "slopes": [[0, 0, str(Fraction(int(rng.integers(0, 30)), 8))]],
+                        "phases": [[0, 0, str(Fraction(int(rng.integers(0, 9)), 4))]],
+                        "largest": [],
+                    },
+                ]
+                for k, row in enumerate(state.units) for n in range(len(row))
+            ]  # fmt: skip
+            if state.empty:
+                continue
+            found = model.tighten(state, *ends)
+            for p in against:
+                values = hidden(data, p)
+                if values[0][0] * (1 if on else -1) < 0:
+                    continue
+                assert not found.empty
+                for units, inputs in zip(found.units, values, strict=False):
+                    assert all(inside(low, high, z) for (low, high), z in zip(units, inputs, strict=True))
+
+
 def test_what_the_claim_takes_from_a_bound_is_rounded_up() -> None:
     said = certificate(network([[[0.0]]], [[0.0]]), AT_LEAST_0, "1/3", [])["statement"]
     model = Check(Statement(said, read_model(said["model"])), []).model

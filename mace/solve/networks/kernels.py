@@ -20,6 +20,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 INFINITY = 1e300
 OPTIMAL, CUTOFF, EMPTY, STUCK = 0, 1, 2, 3
+NOWHERE = (-1, -1)  # no hidden unit
 WIDER = 2.0**-37  # More than a checker's 2^-40 and this file's own rounding together.
 
 
@@ -220,7 +221,9 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Arr
 
 @compiled
 def dual_bound(
-    distance: bool,
+    theta: float,
+    aim: tuple[int, int],
+    way: float,
     goal: Array,
     y1: Array,
     mu: Array,
@@ -236,6 +239,8 @@ def dual_bound(
 ) -> float:
     """What multipliers prove, in floating point; writes the slopes t and each hidden unit's coefficient.
 
+    theta:  what the distance counts: 1, or 0 for a claim about every distance.
+    aim:    the layer and the place of a unit whose input counts `way` times beside it; `NOWHERE` where there is none.
     y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
     share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
     Long because it is one pass backwards through the layers, then over the axes, with one sum for all.
@@ -282,6 +287,8 @@ def dual_bound(
                     constant += over * steep * low
             if phase[layer, i] != 0:
                 z[i] -= phase[layer, i] * mu[layer, i]
+        if layer == aim[0]:
+            z[aim[1]] += way
     for o in range(N):
         constant += z[o] * B[0, o]
     k = W0 @ z
@@ -289,7 +296,7 @@ def dual_bound(
         f = first[j]
         best = INFINITY
         if kind[j] != LEVELS:
-            once, per = (jump[j], rate[j] + share[j]) if distance else (0.0, 0.0)
+            once, per = theta * jump[j], theta * rate[j] + share[j]
             if lo[j] <= 0.0 <= hi[j]:
                 best = 0.0
             best = min(best, k[f] * lo[j] + (once + per * abs(lo[j]) if lo[j] != 0.0 else 0.0))
@@ -297,7 +304,7 @@ def dual_bound(
         else:
             for i in range(f, f + count[j]):
                 if on[i]:
-                    cost = jump[j] + (rate[j] + share[j]) * change[i] if distance and change[i] > 0 else 0.0
+                    cost = theta * jump[j] + (theta * rate[j] + share[j]) * change[i] if change[i] > 0 else 0.0
                     best = min(best, cost + k[i])
         constant += best
     return constant
@@ -305,7 +312,7 @@ def dual_bound(
 
 @compiled
 def without_each(
-    ends: Array, before: Units, distance: bool, goal: Array, slope: Array, mu: Array, share: Array, C: Array,
+    ends: Array, before: Units, theta: float, goal: Array, slope: Array, mu: Array, share: Array, C: Array,
     than: Array, axes: Axes, net: Net, hull: Hull, units: Units,
 ) -> Array:  # fmt: skip
     """What multipliers prove (`dual_bound`) when one end of a hidden unit's bounds is as in `before`: for each of some
@@ -317,7 +324,9 @@ def without_each(
         place = (ends[e, 1], ends[e, 2])
         kept = here[place]
         here[place] = there[place]
-        found[e] = dual_bound(distance, goal, none, mu, share, C, than, axes, net, hull, units, slope, weight)
+        found[e] = dual_bound(
+            theta, NOWHERE, 0.0, goal, none, mu, share, C, than, axes, net, hull, units, slope, weight
+        )
         here[place] = kept
     return found
 

@@ -17,6 +17,7 @@ from mace.problem.question import Question
 from mace.solve.networks.exact import box_of
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import Array, Hull, Numbers, Units, narrowed, numbers
+from mace.solve.networks.multipliers import Tight
 from mace.solve.networks.relax import Relaxed
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, GridAxis, Point, Side
@@ -28,6 +29,8 @@ class Node:
 
     box: exact, for the proof. hull: the same box cut to the ball, for the compiled loops.
     closed: how the node ended, None while it is open or if it has children.
+    tight: why its bounds of hidden units are narrower than its box and phases alone make them, in order;
+            None where nobody has tried.
     """
 
     box: Box
@@ -43,6 +46,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
     closed: str = ""
     number: int = 0
+    tight: list[Tight] | None = None
 
     def copy(self) -> Node:
         """A node of its own with the same arrays and children."""

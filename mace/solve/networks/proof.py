@@ -12,28 +12,28 @@ from __future__ import annotations
 import contextlib
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
-from mace.solve.networks.kernels import dual_bound, plain
-from mace.solve.networks.model import FLOATS, Array, Units, narrowed
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof, Tighten
+from mace.solve.networks.kernels import NOWHERE, dual_bound, plain
+from mace.solve.networks.model import FLOATS, Units, narrowed
+from mace.solve.networks.multipliers import Rough, at_zero, packed, rounded
+from mace.solve.networks.tighten import applied
 
 if TYPE_CHECKING:
     from mace.solve.networks.nodes import Node
     from mace.solve.networks.search import Search
 
 BITS = (8, 16, 26, 38, 53)
-LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
 ATTEMPTS = 4
 WHOLE = 0.75  # of the time that is left, for the whole proof; then one of this part of the distance is tried
 PART = Fraction(1, 2)
 EXTRA = 1000  # nodes, for a proof at the distance itself
 SMALL = Fraction(1, 2**40)
-NEAR_ZERO = 2.0**-33  # more than bounds of hidden units near 0 may differ from a checker's
 
 
 class UnprovedError(Exception):
@@ -154,7 +154,17 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
         until.look("writing the proof")
         node, units = stack.pop()
         # Closing a node may narrow what it knows to the ball of radius q: too much for a search that goes on.
-        leaf = closed(search, node if grow else node.copy(), q, units)
+        held = node if grow else node.copy()
+        if node.tight and q is not None:
+            units = Units(*map(np.copy, units))
+            if node is not search.root:  # whose bounds are derived above
+                renew(search, held, q, units)
+                proof.append(Bounds())
+            ends, left = applied(search, (first if node is search.root else held).hull, units, node.tight, q)
+            proof += [Tighten(ends)] if left else [Tighten(ends), Leaf("empty")]
+            if not left:
+                continue
+        leaf = closed(search, held, q, units)
         if leaf is not None:
             proof += leaf
             continue
@@ -235,15 +245,15 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
     weight, none = np.zeros_like(units.L), np.full_like(units.L, -1.0)
     for bits in BITS:
         dual = node.duals[k]
-        numbers = [rounded(values, bits) for values in (dual.goal, dual.slope, dual.mu, dual.share)]
+        numbers = Rough(*(rounded(values, bits) for values in (dual.goal, dual.slope, dual.mu, dual.share)))
         goal, slope, mu, share = numbers
         value = dual_bound(
-            q is not None, goal, none, mu, share * n.axes.peak, part.C, part.than, *search.arrays, plain(node.hull),
-            plain(units), slope.copy(), weight,
+            0.0 if q is None else 1.0, NOWHERE, 0.0, goal, none, mu, share * n.axes.peak, part.C, part.than,
+            *search.arrays, plain(node.hull), plain(units), slope.copy(), weight,
         )  # fmt: skip
         if value < want + 1e-14:
             continue
-        multipliers = packed(search, numbers, units)
+        multipliers = packed(n.net, numbers, units)
         zeroed = at_zero(units)
         same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
         if all(closes(search, node, k, multipliers, q, known) for known in ([units] if same else [units, zeroed])):
@@ -255,39 +265,3 @@ def closes(search: Search, node: Node, k: int, multipliers: Multipliers, q: Frac
     """Whether multipliers close a node, exactly, with these bounds of the hidden units."""
     bound = search.exact.bound(k, multipliers, node.box, units.phase, units.L, units.U, q)
     return bound is None or (bound >= q if q is not None else bound > 0)
-
-
-def at_zero(units: Units) -> Units:
-    """The bounds with those that may be 0 at 0: a checker's own are a little narrower than those that are known here.
-
-    Which line replaces a ReLU depends on the signs of its bounds. So a leaf must close with both.
-    """
-    L, U, phase = units
-    return Units(np.where(np.abs(L) <= NEAR_ZERO, 0.0, L), np.where(np.abs(U) <= NEAR_ZERO, 0.0, U), phase)
-
-
-def packed(search: Search, numbers: list[Array], units: Units) -> Multipliers:
-    """Multipliers as a proof holds them, without the zeros."""
-    goal, slope, mu, share = numbers
-    relu = search.numbers.net.relu[:, None]
-    # Where it may be that l >= 0, an absent slope would mean 1.
-    needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L >= -NEAR_ZERO))
-
-    def table(values: Array, where: Array) -> dict[Any, Fraction]:
-        return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}
-
-    total = sum((Fraction(float(s)) for s in share), Fraction(0))
-    scale = 1 if total <= 1 else Fraction(math.floor(2**40 / total), 2**40)
-    return Multipliers(
-        tuple(Fraction(float(g)) for g in goal),
-        table(slope, needed),
-        table(mu, (units.phase != 0) & (mu > 0)),
-        {j: Fraction(float(s)) * scale for j, s in enumerate(share) if s > 0},
-    )
-
-
-def rounded(values: Array, bits: int) -> Array:
-    """Each number with this many leading bits, and 0 for what is too small to matter."""
-    mantissa, exponent = np.frexp(values)
-    kept = np.ldexp(np.floor(np.ldexp(mantissa, bits)), exponent - bits)
-    return np.where(np.abs(values) < LEAST, 0.0, kept)

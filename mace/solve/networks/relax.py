@@ -15,8 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.solve.compiled import compiled
-from mace.solve.networks.kernels import EMPTY, INFINITY, dual_bound, dual_simplex
+from mace.solve.networks.kernels import EMPTY, INFINITY, NOWHERE, Simplex, dual_bound, dual_simplex
 from mace.solve.networks.model import LEVELS, Array, Axes, Hull, Net, Units
+
+CLEAR = 0.02  # of a unit's interval: so far beyond 0 its other end is known well enough
+AIMING = 400  # pivots for a bound of one end
 
 
 class Relaxed(NamedTuple):
@@ -40,22 +43,46 @@ class Relaxed(NamedTuple):
     weight: Array
 
 
-@compiled
-def relax(
-    distance: bool,
-    cutoff: float,
-    rounds: int,
-    C: Array,
-    than: Array,
-    axes: Axes,
-    net: Net,
-    hull: Hull,
-    units: Units,
-) -> Relaxed:
-    """Solve one node.
+class Program(NamedTuple):
+    """The linear program of a node, cost . x over T x <= b and 0 <= x <= top, before it is solved.
 
-    Long because it is one linear program: its variables, rows and multipliers are numbered as they are made, and what
-    is read off the last basis needs all of these numbers. Split up, each part would hand a dozen arrays to the next.
+    start:       what every point costs.    inputs: how many variables, the first ones, move a feature.
+    axis, item, sign: of these, the axis, the item and the direction.
+    base, least: the items (I,) where all variables are 0, and what each axis (J,) has changed there.
+    ball:        the row that keeps the distance below a limit; -1 if there is none.
+    hidden:      (H, N) the variables that are outputs of ReLUs; -1 where there is none, as in all that follow.
+    lower, fixed, ends: the rows of lines below ReLUs (H, N), of phases (H, N) and of the largest change (J,).
+    zs, zo:      the inputs of hidden units as functions of the variables.
+    """
+
+    T: Array
+    b: Array
+    cost: Array
+    top: Array
+    start: float
+    inputs: int
+    axis: Array
+    item: Array
+    sign: Array
+    base: Array
+    least: Array
+    ball: int
+    hidden: Array
+    lower: Array
+    fixed: Array
+    ends: Array
+    zs: Array
+    zo: Array
+
+
+@compiled
+def program(
+    C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units, distance: bool, limit: float
+) -> Program:
+    """The linear program of one node and one part of the goal, `distance`: with costs; limit < 0: distances have none.
+
+    Long because variables, rows and multipliers are numbered as they are made. Split up, each part would hand a dozen
+    arrays to the next.
     """
     kind, first, count, jump, rate, peak, change, _, _ = axes
     W0, W, B, relu, size = net
@@ -76,7 +103,7 @@ def relax(
             if peak[j] > 0:
                 peaked += 1
     columns = 2 * J + items + unstable + 1
-    rows = G + 2 * unstable + phases + peaked + J
+    rows = G + 2 * unstable + phases + peaked + J + 1
     cost, top = np.zeros(columns), np.full(columns, INFINITY)
     axis, item, sign = np.full(columns, -1), np.full(columns, -1), np.zeros(columns)
     base = np.zeros(items)
@@ -128,7 +155,7 @@ def relax(
         start = 0.0
     hidden = np.full((H, N), -1)
     T, b = np.zeros((rows, columns)), np.zeros(rows)
-    upper, lower, fixed = np.full((H, N), -1), np.full((H, N), -1), np.full((H, N), -1)
+    lower, fixed = np.full((H, N), -1), np.full((H, N), -1)
     m = G  # the goal's rows come first
     # Invariant: output i of the layer below is expression[i] . variables + offset[i].
     expression, offset = np.zeros((N, columns)), np.zeros(N)
@@ -174,8 +201,7 @@ def relax(
             b[m] = -o[i]
             m += 1
             steep = above / (above - below)
-            upper[layer, i] = m  # a <= steep (z - below)
-            T[m] = -steep * z[i]
+            T[m] = -steep * z[i]  # a <= steep (z - below)
             T[m, n] += 1.0
             b[m] = steep * (o[i] - below)
             m += 1
@@ -200,7 +226,34 @@ def relax(
             T[m, largest] = -1.0
             b[m] = -peak[j] * least[j]
             m += 1
-    T = T[:m, :n].copy()
+    ball = -1
+    if limit >= 0.0:
+        ball = m
+        T[m] = cost
+        b[m] = limit - start
+        m += 1
+    return Program(
+        T[:m, :n].copy(), b[:m].copy(), cost[:n].copy(), top[:n].copy(), start, inputs, axis, item, sign, base, least,
+        ball, hidden, lower, fixed, ends, zs, zo,
+    )  # fmt: skip
+
+
+class Solved(NamedTuple):
+    """The end of the dual simplex on a program, see `kernels.Simplex`.
+
+    y: a multiplier of each row.    ray: of EMPTY, the multipliers that show it.    x: the basic values.
+    """
+
+    ended: Simplex
+    y: Array
+    ray: Array
+    x: Array
+
+
+@compiled
+def solved(T: Array, b: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int) -> Solved:
+    """Minimise d . x, d >= 0, over T x <= b, 0 <= x <= top; T and d are changed."""
+    m, n = T.shape
     # Rows are scaled to size 1, so that one tolerance fits scores of any magnitude.
     scale = np.ones(m)
     for r in range(m):
@@ -208,43 +261,88 @@ def relax(
         if biggest > 1e-290:  # below that, its inverse may be infinite
             scale[r] = 1.0 / biggest
             T[r] *= scale[r]
-    x, d = b[:m] * scale, cost[:n].copy()
-    ended = dual_simplex(T, x, d, top[:n], start, cutoff + 1e-12, rounds)
-    status, basic, free, full = ended.status, ended.basic, ended.free, ended.full
-    y = np.zeros(m)
+    x = b * scale
+    ended = dual_simplex(T, x, d, top, start, cutoff + 1e-12, rounds)
+    y, ray = np.zeros(m), np.zeros(m)
     for c in range(n):
-        if free[c] >= n:
-            y[free[c] - n] = max(d[c], 0.0)
-    ray = np.zeros(m)
-    if status == EMPTY:
+        if ended.free[c] >= n:
+            y[ended.free[c] - n] = max(d[c], 0.0)
+    if ended.status == EMPTY:
         r, way = ended.row, ended.way
-        if basic[r] >= n:
-            ray[basic[r] - n] = 1.0
+        if ended.basic[r] >= n:
+            ray[ended.basic[r] - n] = 1.0
         for c in range(n):
-            if free[c] >= n:
-                ray[free[c] - n] = max(way * T[r, c], 0.0)
-        if distance:
-            y += ray * (max(2.0 * cutoff - ended.objective, 1.0) / ended.violation)
-        else:
-            y = ray
-    y *= scale
-    goal, y1, mu, share, slope = y[:G].copy(), np.zeros((H, N)), np.zeros((H, N)), np.zeros(J), np.zeros((H, N))
+            if ended.free[c] >= n:
+                ray[ended.free[c] - n] = max(way * T[r, c], 0.0)
+    return Solved(ended, y * scale, ray * scale, x)
+
+
+class Dual(NamedTuple):
+    """Multipliers of the comparisons, the lines y1 (H, N), the phases (H, N) and the axes (J,), see `dual_bound`."""
+
+    goal: Array
+    y1: Array
+    mu: Array
+    share: Array
+
+
+@compiled
+def dual_of(found: Program, y: Array, G: int, most: float) -> Dual:
+    """The multipliers of a program's rows; the shares of the axes are together at most `most`."""
+    H, N = found.hidden.shape
+    J = len(found.ends)
+    y1, mu, share = np.zeros((H, N)), np.zeros((H, N)), np.zeros(J)
     for layer in range(H):
-        for i in range(size[layer]):
-            if lower[layer, i] >= 0:
-                y1[layer, i] = y[lower[layer, i]]
-            if fixed[layer, i] >= 0:
-                mu[layer, i] = y[fixed[layer, i]]
+        for i in range(N):
+            if found.lower[layer, i] >= 0:
+                y1[layer, i] = y[found.lower[layer, i]]
+            if found.fixed[layer, i] >= 0:
+                mu[layer, i] = y[found.fixed[layer, i]]
     total = 0.0
     for j in range(J):
-        if ends[j] >= 0:
-            share[j] = y[ends[j]]
+        if found.ends[j] >= 0:
+            share[j] = y[found.ends[j]]
             total += share[j]
-    for j in range(J):
-        share[j] = share[j] * peak[j] / max(total, 1.0)
-    weight = np.zeros((H, N))
-    bound = dual_bound(distance, goal, y1, mu, share, C, than, axes, net, hull, units, slope, weight)
-    for j in range(J):
+    if total > most:
+        share *= most / total
+    return Dual(y[:G].copy(), y1, mu, share)
+
+
+@compiled
+def relax(
+    distance: bool,
+    cutoff: float,
+    rounds: int,
+    C: Array,
+    than: Array,
+    axes: Axes,
+    net: Net,
+    hull: Hull,
+    units: Units,
+) -> Relaxed:
+    """Solve one node.
+
+    Long because what is read off the last basis needs all that its program numbers.
+    """
+    kind, first, count, jump, _, peak, _, _, _ = axes
+    lo, hi, _ = hull
+    L, U, _ = units
+    H, N = L.shape
+    found = program(C, than, axes, net, hull, units, distance, -1.0)
+    top, axis, item, sign, base = found.top, found.axis, found.item, found.sign, found.base
+    m, n = found.T.shape
+    end = solved(found.T, found.b, found.cost, top, found.start, cutoff, rounds)
+    status, basic, free, full, x, y = end.ended.status, end.ended.basic, end.ended.free, end.ended.full, end.x, end.y
+    if status == EMPTY:
+        y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray
+    goal, y1, mu, share = dual_of(found, y, len(than), 1.0)
+    slope, weight = np.zeros((H, N)), np.zeros((H, N))
+    for j in range(len(kind)):
+        share[j] *= peak[j]
+    bound = dual_bound(
+        1.0 if distance else 0.0, NOWHERE, 0.0, goal, y1, mu, share, C, than, axes, net, hull, units, slope, weight
+    )
+    for j in range(len(kind)):
         share[j] = share[j] / peak[j] if peak[j] > 0 else 0.0
 
     values = np.zeros(n)
@@ -255,8 +353,8 @@ def relax(
         if basic[r] < n:
             values[basic[r]] = x[r]
     point = base.copy()
-    loss = np.zeros(items)
-    for c in range(inputs):
+    loss = np.zeros(len(base))
+    for c in range(found.inputs):
         j, v = axis[c], min(max(values[c], 0.0), top[c])
         if kind[j] != LEVELS:
             point[item[c]] += sign[c] * v
@@ -269,11 +367,60 @@ def relax(
                     point[i] -= v
     scores = np.zeros((H, N))
     for layer in range(H):
-        for i in range(size[layer]):
-            if hidden[layer, i] >= 0:
-                z = zs[layer, i, :n] @ values + zo[layer, i]
-                wrong = abs(values[hidden[layer, i]] - max(z, 0.0))
+        for i in range(N):
+            if found.hidden[layer, i] >= 0:
+                z = found.zs[layer, i, :n] @ values + found.zo[layer, i]
+                wrong = abs(values[found.hidden[layer, i]] - max(z, 0.0))
                 if wrong > 1e-9 * (U[layer, i] - L[layer, i]):
                     # The small share counts where the goal costs nothing yet, so that no multiplier is positive.
                     scores[layer, i] = (abs(weight[layer, i]) + 1e-9) * wrong
     return Relaxed(bound, status, goal, slope, mu, share, point, loss, scores, weight)
+
+
+class Aimed(NamedTuple):
+    """A bound of a hidden unit's input, or of minus it, and the multipliers that prove it, see `aimed`.
+
+    theta: of the distance's limit; the others as in `Relaxed`.
+    """
+
+    bound: float
+    theta: float
+    goal: Array
+    slope: Array
+    mu: Array
+    share: Array
+
+
+@compiled
+def aimed(
+    end: int, layer: int, unit: int, limit: float, C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units
+) -> Aimed:
+    """Bound an end (0: lower, 1: upper) of a unit's interval over a node's relaxed points that are within the limit.
+
+    The simplex needs costs >= 0: variables with others are counted from their upper ends. It stops where the unit is
+    known to be on or off, by a clear margin.
+    """
+    H, N = units[0].shape
+    way = 1.0 - 2.0 * end
+    found = program(C, than, axes, net, hull, units, limit >= 0.0, limit)
+    T, b = found.T, found.b
+    n = T.shape[1]
+    d, start = way * found.zs[layer, unit, :n], way * found.zo[layer, unit]
+    for c in range(n):
+        if d[c] < 0.0:
+            start += d[c] * found.top[c]
+            b -= T[:, c] * found.top[c]
+            T[:, c] = -T[:, c]
+            d[c] = -d[c]
+    width = units[1][layer, unit] - units[0][layer, unit]
+    last = solved(T, b, d, found.top, start, CLEAR * width, AIMING)
+    y = last.y
+    if last.ended.status == EMPTY:
+        y = y + last.ray * (max(2.0 * width - last.ended.objective, 1.0) / last.ended.violation)
+    theta = y[found.ball]
+    goal, y1, mu, share = dual_of(found, y, len(than), theta)
+    slope, weight = np.zeros((H, N)), np.zeros((H, N))
+    bound = dual_bound(
+        theta, (layer, unit), way, goal, y1, mu, share * axes[5], C, than, axes, net, hull, units, slope, weight
+    )
+    return Aimed(bound - theta * limit, theta, goal, slope, mu, share)

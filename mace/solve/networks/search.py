@@ -24,6 +24,7 @@ from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.relax import Relaxed, relax
 from mace.solve.networks.start import greedy
+from mace.solve.networks.tighten import tighten
 from mace.solve.protocol import Gap, Limits
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Point, Side, holds
@@ -33,6 +34,10 @@ ROUNDS = 2000
 IDLE = 2  # splits tried in a row that promise no more than the best one: then no more are tried
 RENEW = Fraction(999, 1000)
 FIRST_KEPT, KEEPING = 30, 1.5  # nodes: when a first proof is kept, and by which factor later than the last the next
+STALLED = 5  # nodes that were split: then the root is tightened, and the tree begun anew
+ROUNDS_TIGHT, LITTLE = 8, 0.05  # rounds of tightening; one that gains less of what is missing to the target is the last
+WORTH = 0.1  # of what is missing to the target: tightening that gains more was worth it
+TRUSTED = 3  # times that tightening a node may be in vain, more than it is not: then no more are tightened
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
 SEARCHING = 0.75  # of the time allowed; the rest is for writing the proof
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
@@ -74,6 +79,7 @@ class Search(Frame):
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = Kept(Fraction(0), None)
+        self.worth = 0  # how often tightening a node may still be in vain
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.tried: set[Point] = set()
@@ -149,7 +155,7 @@ class Search(Frame):
         self.look(self.root)
         self.propose(self.root)
         self.push(self.root)
-        due: float = FIRST_KEPT
+        due, expanded = float(FIRST_KEPT), 0
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
             if self.searching.over:
@@ -165,7 +171,14 @@ class Search(Frame):
                     self.propose(node)
                 self.push(node)
                 continue
+            if self.worth > 0 and expanded > STALLED and node.tight is None:
+                self.worth += 1 if self.tighten(node) else -1
+                self.push(node)
+                continue
             self.expand(node)
+            expanded += 1
+            if expanded == STALLED and self.heap:
+                self.begin_anew()
             if self.count >= due and self.alone.over:
                 self.keep(self)
                 due = KEEPING * self.count
@@ -194,6 +207,10 @@ class Search(Frame):
         if not self.derive(node, self.reach if self.reach < INFINITY else -1.0, node.units):
             node.closed = "bounds"
             return
+        self.relaxed(node)
+
+    def relaxed(self, node: Node) -> None:
+        """Bound a node by its relaxation."""
         node.radius = self.distance
         node.bound = INFINITY
         node.duals = {}
@@ -205,6 +222,35 @@ class Search(Frame):
                 node.point, node.loss, node.scores = found.point, found.loss, found.scores
         if node.bound >= self.target:
             node.closed = "dual"
+
+    def tighten(self, node: Node) -> bool:
+        """Narrow what is known of an unsplit node's hidden units by linear programs; whether that was worth it."""
+        began, node.tight = node.bound, []
+        self.look(node)
+        for _ in range(ROUNDS_TIGHT):
+            before = node.bound
+            if node.closed or self.searching.over:
+                break
+            if not tighten(self, node, self.reach, self.searching):
+                node.closed = "bounds"
+                break
+            self.relaxed(node)
+            node.bound = max(node.bound, before)
+            self.propose(node)
+            if node.bound < before + LITTLE * (self.target - before):
+                break
+        return bool(node.closed) or node.bound > began + WORTH * (self.target - began)
+
+    def begin_anew(self) -> None:
+        """Tighten the root, and begin the tree anew if that was worth it; nodes are tightened from here on."""
+        if self.anywhere or self.reach >= INFINITY or not self.numbers.net.relu.any():
+            return
+        root = self.first_node()
+        self.look(root)
+        self.worth = TRUSTED
+        if not root.closed and self.tighten(root):
+            self.root, self.heap = root, []
+            self.push(root)
 
     def cut_to(self, node: Node, q: float) -> bool:
         """Cut a node's arrays to the ball of radius q; False if nothing is left."""

@@ -1,0 +1,75 @@
+"""Multipliers as proofs hold them: in few bits, without zeros, and for bounds of hidden units that a checker computes.
+
+In:  a node's multipliers in doubles, and its bounds of hidden units.    Out: `Multipliers`.
+Promise: a checker's bounds may be a little narrower than the ones here; what depends on their signs is said.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mace.problem.proof import Multipliers
+from mace.solve.networks.model import Array, Net, Units
+
+LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
+NEAR_ZERO = 2.0**-33  # more than bounds of hidden units near 0 may differ from a checker's
+
+
+class Rough(NamedTuple):
+    """Multipliers of one part of the goal, rounded; as in `relax.Relaxed`."""
+
+    goal: Array
+    slope: Array
+    mu: Array
+    share: Array
+
+
+class Tight(NamedTuple):
+    """Why one end of a unit's interval holds: `end` is 0 for the lower one, 1 for the upper one."""
+
+    layer: int
+    unit: int
+    end: int
+    theta: float
+    parts: tuple[Rough, ...]
+
+
+def at_zero(units: Units) -> Units:
+    """The bounds with those that may be 0 at 0: a checker's own are a little narrower than those that are known here.
+
+    Which line replaces a ReLU depends on the signs of its bounds. So a leaf must close with both.
+    """
+    L, U, phase = units
+    return Units(np.where(np.abs(L) <= NEAR_ZERO, 0.0, L), np.where(np.abs(U) <= NEAR_ZERO, 0.0, U), phase)
+
+
+def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipliers:
+    """Multipliers as a proof holds them, without the zeros; shares that are together at most `most`."""
+    goal, slope, mu, share = numbers
+    relu = net.relu[:, None]
+    # Where it may be that l >= 0, an absent slope would mean 1.
+    needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L >= -NEAR_ZERO))
+
+    def table(values: Array, where: Array) -> dict[Any, Fraction]:
+        return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}
+
+    total = sum((Fraction(float(s)) for s in share), Fraction(0))
+    limit = Fraction(most)
+    scale = 1 if total <= limit else Fraction(math.floor(2**40 * limit / total), 2**40)
+    return Multipliers(
+        tuple(Fraction(float(g)) for g in goal),
+        table(slope, needed),
+        table(mu, (units.phase != 0) & (mu > 0)),
+        {j: Fraction(float(s)) * scale for j, s in enumerate(share) if s > 0},
+    )
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Each number with this many leading bits, and 0 for what is too small to matter."""
+    mantissa, exponent = np.frexp(values)
+    kept = np.ldexp(np.floor(np.ldexp(mantissa, bits)), exponent - bits)
+    return np.where(np.abs(values) < LEAST, 0.0, kept)

@@ -1,0 +1,134 @@
+"""Bounds of hidden units over the points that have the goal and are near enough, by linear programs.
+
+In:  a node with bounds of hidden units, inside the ball of the best known distance.
+Out: narrower bounds, and for each of their ends the multipliers that prove it: `Tight`.
+Promise: as for all floats of the search, nothing here is trusted; the checker computes every end anew.
+How: each end of a unit that may be on or off is a linear program, with the goal and the limit of the distance among its
+rows. What one end gains serves the next, so that a few rounds gain far more than one.
+Source: optimality-based bound tightening, e.g. Gleixner et al. 2017.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.base.exact import above
+from mace.problem.proof import End
+from mace.solve.networks.kernels import WIDER, dual_bound, plain
+from mace.solve.networks.model import Hull, Units
+from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
+from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.relax import aimed
+
+BITS = (10, 20, 53)
+KEPT = 0.95  # of what an end gains: so much has to be left when its multipliers are rounded
+GAINS = 0.01  # of a unit's interval: an end that gains less is left as it was
+NEAR = 1e-7  # an end so near to 0 may lie on the other side of it for a checker, so that it is left as it was
+CROSSED = 1e-6  # of 1 + its size: a lower end so far above the upper one is above it for a checker, too
+
+
+def tighten(frame: Frame, node: Node, limit: float, until: Deadline) -> bool:
+    """Narrow the bounds of a node's hidden units once, in place; False if that leaves no point."""
+    for layer in range(len(node.units.L) - 1, -1, -1):
+        for unit in range(int(frame.numbers.net.size[layer])):
+            if until.over:
+                return True
+            if not _unit(frame, node, layer, unit, limit):
+                return False
+    return True
+
+
+def _unit(frame: Frame, node: Node, layer: int, unit: int, limit: float) -> bool:
+    """Narrow both ends of one unit; False if nothing is left of its interval."""
+    L, U, _ = node.units
+    for end in (0, 1):
+        low, high = float(L[layer, unit]), float(U[layer, unit])
+        if not frame.numbers.net.relu[layer] or low >= 0 or high <= 0:
+            return True
+        tight = _end(frame, node, (layer, unit, end), limit, GAINS * (high - low))
+        if tight is not None and narrow(frame, node.hull, node.units, tight, limit):
+            node.tight = [*(node.tight or []), tight]
+            if crossed(node.units, tight):
+                return False
+    return True
+
+
+def _end(frame: Frame, node: Node, place: tuple[int, int, int], limit: float, least: float) -> Tight | None:
+    """The multipliers of one end, in few bits; None if it does not gain as much as `least`."""
+    layer, unit, end = place
+    arrays, nodes = (plain(frame.numbers.axes), plain(frame.numbers.net)), (plain(node.hull), plain(node.units))
+    found = [aimed(end, layer, unit, limit, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
+    old = float(node.units[0][layer, unit] if end == 0 else -node.units[1][layer, unit])
+    gained = min((one.bound for one in found), default=old) - old
+    if not gained >= least or not all(np.isfinite(array).all() for one in found for array in one):
+        return None
+    theta = max(one.theta for one in found)
+    off = node.units.U <= NEAR
+    for bits in BITS:
+        parts = tuple(
+            Rough(rounded(one.goal, bits), np.where(off, 0.0, rounded(one.slope, bits)), rounded(one.mu, bits),
+                    rounded(one.share, bits))
+            for one in found
+        )  # fmt: skip
+        tight = Tight(layer, unit, end, theta, parts)
+        if proved(frame, node.hull, node.units, tight, limit) - old >= KEPT * gained:
+            return tight
+    return None
+
+
+def proved(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -> float:
+    """A lower bound of a unit's input (end 0), or of minus it, over what is left of a node within the limit."""
+    way, none, into = 1.0 - 2.0 * tight.end, np.full_like(units.L, -1.0), np.empty_like(units.L)
+    peak, arrays = frame.numbers.axes.peak, (plain(frame.numbers.axes), plain(frame.numbers.net))
+    found = [
+        dual_bound(
+            tight.theta, (tight.layer, tight.unit), way, one.goal, none, one.mu, one.share * peak, part.C, part.than,
+            *arrays, plain(hull), plain(units), one.slope, into,
+        )
+        for one, part in zip(tight.parts, frame.numbers.parts, strict=True)
+    ]  # fmt: skip
+    return min(found) - tight.theta * limit
+
+
+def narrow(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -> bool:
+    """Narrow one end of a unit, in place, by a little less than is proved; False if it stays as it was."""
+    found = proved(frame, hull, units, tight, limit)
+    found -= WIDER * (1.0 + abs(found) + tight.theta * limit)
+    place, (L, U, _) = (tight.layer, tight.unit), units
+    if not np.isfinite(found) or abs(found) <= NEAR or found <= (L[place] if tight.end == 0 else -U[place]):
+        return False
+    if tight.end == 0:
+        L[place] = found
+    else:
+        U[place] = -found
+    return True
+
+
+def crossed(units: Units, tight: Tight) -> bool:
+    """Whether nothing is left of a unit's interval, for a checker too."""
+    low, high = units.L[tight.layer, tight.unit], units.U[tight.layer, tight.unit]
+    return bool(low > high + CROSSED * (1.0 + abs(high)))
+
+
+class Applied(NamedTuple):
+    """The ends that a proof says, and whether they leave any point."""
+
+    ends: tuple[End, ...]
+    left: bool
+
+
+def applied(frame: Frame, hull: Hull, units: Units, tights: list[Tight], q: Fraction) -> Applied:
+    """Narrow a node's bounds, in place, as `tights` do at the distance q, and say it as a proof does."""
+    limit, ends = above(q), []
+    for tight in tights:
+        before = Units(*map(np.copy, units))
+        if narrow(frame, hull, units, tight, limit):
+            parts = tuple(packed(frame.numbers.net, one, before, tight.theta) for one in tight.parts)
+            ends.append(End(tight.layer, tight.unit, tight.end, tight.theta, parts))
+            if crossed(units, tight):
+                return Applied(tuple(ends), left=False)
+    return Applied(tuple(ends), left=True)

@@ -61,6 +61,28 @@ def test_same_optimum_as_enumeration_and_accepted_proof(kind: str, block: int) -
         agree(random_question(seed, kind))
 
 
+def test_same_optimum_where_bounds_are_tightened_as_soon_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks_search, "STALLED", 1)
+    for seed in (134, 502, 612, 789, 908, 1009, 1108, 1141, 1214):
+        agree(random_question(seed, "network"))
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_tightened_bounds_make_proofs_short(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    lengths = []
+    for stalled in (1, 10**9):
+        monkeypatch.setattr(networks_search, "STALLED", stalled)
+        question = floats((10, 10), seed, "l1")
+        reply = NetworkOracle(question).ask(None, Limits.of(600.0))
+        assert isinstance(reply, Found) and reply.proof is not None and reply.lower is not None
+        assert question.distance_of(reply.point) - reply.lower <= 2 * CLOSE
+        verdict = check(certificate(question, reply.lower, reply.point, reply.proof).data)
+        assert verdict.accepted, verdict
+        assert ("tighten" in verdict.fired) == (stalled == 1)
+        lengths.append(verdict.fired["dual"])
+    assert lengths[0] < lengths[1]
+
+
 def floats(layers: tuple[int, ...], seed: int, spec: str) -> Question:
     """A question over four features on the float64 grid and a categorical one."""
     rng = np.random.default_rng(seed)

@@ -220,7 +220,9 @@ BY_HAND: dict[str, dict[str, Any]] = {
         ),
         "the other end": tent([["bounds", [0, 0, FREE, None]], end_of((0, 0, 0), PRICE, "0"), dual("9/5")]),
         "after it no points are left": tent([ROOT, end_of((0, 0, 0), FREE, "9"), ["empty"]], "4"),
-        "further ends are not looked at": tent([ROOT, [*end_of((0, 0, 0), FREE, "9"), None], ["empty"]], "4"),
+        "further ends are not looked at": tent(
+            [ROOT, [*end_of((0, 0, 0), FREE, "9"), end_of((0, 7, 0), FREE, "9")[1]], ["empty"]], "4"
+        ),
         "an end that there is not": tent([ROOT, end_of((0, 0, 2), FREE, "1"), dual("1")]),
         "a unit that there is not": tent([ROOT, end_of((0, 1, 0), FREE, "1"), dual("1")]),
         "a negative price": tent([ROOT, end_of((0, 0, 0), number(-1.0), "1"), dual("1")]),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof, Tighten
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
 from mace.solve.networks.kernels import NOWHERE, dual_bound, plain
 from mace.solve.networks.model import FLOATS, Units, narrowed
 from mace.solve.networks.multipliers import Rough, at_zero, packed, rounded
@@ -160,9 +161,10 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
             if node is not search.root:  # whose bounds are derived above
                 renew(search, held, q, units)
                 proof.append(Bounds())
-            ends, left = applied(search, (first if node is search.root else held).hull, units, node.tight, q)
-            proof += [Tighten(ends)] if left else [Tighten(ends), Leaf("empty")]
-            if not left:
+            said = applied(search, (first if node is search.root else held).hull, units, node.tight, q)
+            proof += said.nodes
+            stack += [(replace(node, closed="empty", tight=None), units)] * said.after
+            if not said.left:
                 continue
         leaf = closed(search, held, q, units)
         if leaf is not None:

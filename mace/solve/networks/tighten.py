@@ -17,7 +17,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.base.exact import above
-from mace.problem.proof import End
+from mace.problem.proof import End, Leaf, Phase, Proof, Tighten
 from mace.solve.networks.kernels import WIDER, dual_bound, plain
 from mace.solve.networks.model import Hull, Units
 from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
@@ -95,7 +95,11 @@ def proved(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -
 
 
 def narrow(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -> bool:
-    """Narrow one end of a unit, in place, by a little less than is proved; False if it stays as it was."""
+    """Narrow one end of a unit, in place, by a little less than is proved; False if it stays as it was.
+
+    A unit that is on or off by that gets the phase: its bounds hold of points with the goal alone, and only the phase
+    tells linear programs, which know all points, to look at no others.
+    """
     found = proved(frame, hull, units, tight, limit)
     found -= WIDER * (1.0 + abs(found) + tight.theta * limit)
     place, (L, U, _) = (tight.layer, tight.unit), units
@@ -105,6 +109,8 @@ def narrow(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -
         L[place] = found
     else:
         U[place] = -found
+    if found > 0:
+        units.phase[place] = 1 - 2 * tight.end
     return True
 
 
@@ -115,20 +121,36 @@ def crossed(units: Units, tight: Tight) -> bool:
 
 
 class Applied(NamedTuple):
-    """The ends that a proof says, and whether they leave any point."""
+    """What a proof says of a node that was tightened.
 
-    ends: tuple[End, ...]
+    nodes: `Tighten`, and for every unit that got a phase by it the split of which one side is empty.
+    after: how many such sides are empty that come after everything else of the node.
+    left:  whether there may be a point.
+    """
+
+    nodes: Proof
+    after: int
     left: bool
 
 
 def applied(frame: Frame, hull: Hull, units: Units, tights: list[Tight], q: Fraction) -> Applied:
     """Narrow a node's bounds, in place, as `tights` do at the distance q, and say it as a proof does."""
-    limit, ends = above(q), []
+    limit, after = above(q), 0
+    nodes: Proof = []
+    ends: list[End] = []
     for tight in tights:
         before = Units(*map(np.copy, units))
-        if narrow(frame, hull, units, tight, limit):
-            parts = tuple(packed(frame.numbers.net, one, before, tight.theta) for one in tight.parts)
-            ends.append(End(tight.layer, tight.unit, tight.end, tight.theta, parts))
-            if crossed(units, tight):
-                return Applied(tuple(ends), left=False)
-    return Applied(tuple(ends), left=True)
+        if not narrow(frame, hull, units, tight, limit):
+            continue
+        parts = tuple(packed(frame.numbers.net, one, before, tight.theta) for one in tight.parts)
+        ends.append(End(tight.layer, tight.unit, tight.end, tight.theta, parts))
+        if crossed(units, tight):
+            return Applied([*nodes, Tighten(tuple(ends)), Leaf("empty")], after, left=False)
+        if units.phase[tight.layer, tight.unit] != before.phase[tight.layer, tight.unit]:
+            nodes += [Tighten(tuple(ends)), Phase(tight.layer, tight.unit)]
+            ends = []
+            if tight.end == 0:
+                nodes.append(Leaf("empty"))
+            else:
+                after += 1
+    return Applied([*nodes, Tighten(tuple(ends))] if ends or not nodes else nodes, after, left=True)

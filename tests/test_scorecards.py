@@ -21,9 +21,9 @@ from mace.scorecards.pricing import priced
 from tests.cards import HARD, card, cards_agree, every_set, table
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(12), 204])
 def test_a_set_of_bins_is_the_best_of_all(seed: int) -> None:
-    cards_agree(seed)
+    cards_agree(seed)  # of 204 two sets have one sum but for rounding
 
 
 @pytest.mark.parametrize("seed", range(6))

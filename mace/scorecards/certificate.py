@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.base.deadline import NEVER
+from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.certify.sets import Asked, Fact, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
@@ -29,12 +29,15 @@ from mace.problem.proof import Dual, Leaf, Multipliers, Proof, Split
 from mace.problem.question import Goal, Question
 from mace.scorecards.choosing import Chosen, Rules, hitting
 from mace.scorecards.problem import DOUBT, Array, Problem
-from mace.space.axes import Box, GridAxis, full, index_alone
+from mace.solve.conditions import ends
+from mace.solve.regions import cheapest
+from mace.space.axes import Box, GridAxis, Point, full, index_alone
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Compare, Layer, Network
 
 MOST_POINTS = 1500  # which a checker compares with each other
+EXACTLY = 20.0  # seconds, to see whether another set is better by less than doubles tell
 LARGE = Fraction(2**100)  # a multiplier with which the score alone decides
 ROOM = 1e-7  # beyond the sum's need, so that no rounding of costs leaves a point out
 
@@ -60,7 +63,8 @@ def certificate_of(
     near = listed.bins[weight * listed.parts["proximity"] <= float(reach) * (1 + ROOM)]
     boxes = _points(problem, question, near)
     points = [tuple(_index(question, j, problem, k) for j, k in enumerate(problem.places(b))) for b in chosen.bins]
-    claim = sum((question.distance_of(point) for point in points), Fraction(0))
+    points = _exactly(question, rules, near, boxes, points)
+    claim = sum(map(question.distance_of, points), Fraction(0))
     proof = _Prover(problem, question, boxes, reach).run()
     fact = Fact(_away(question, boxes), reach, proof)
     return set_certificate(question, Asked(count, diversity, claim), points, boxes, [fact], [])
@@ -159,6 +163,25 @@ def _bins(problem: Problem, question: Question, bins: Sequence[tuple[int, int]])
         (*everything[:j], index_alone(question.axes[j], _index(question, j, problem, k)), *everything[j + 1 :])
         for j, k in bins
     ]
+
+
+def _exactly(question: Question, rules: Rules, bins: Array, boxes: Sequence[Box], points: list[Point]) -> list[Point]:
+    """The best set of the listed choices in exact numbers, where doubles found one that is as good but for rounding."""
+    listed = [tuple(ends(side)[0] for side in box) for box in boxes]
+    moved, goes = bins >= 0, []
+    for k, one in enumerate(bins):
+        fits = np.arange(len(bins)) != k
+        if rules.features:
+            fits &= (moved != moved[k]).any(axis=1)
+        if rules.values:
+            fits &= ~((bins == one) & moved).any(axis=1)
+        goes.append(int.from_bytes(np.packbits(fits, bitorder="little").tobytes(), "little"))
+    total = sum(map(question.distance_of, points), Fraction(0))
+    try:
+        found = cheapest(list(map(question.distance_of, listed)), goes, len(points), total, Deadline.after(EXACTLY))
+    except TimeOverError:
+        return points
+    return points if found is None else [listed[k] for k in found]
 
 
 def _away(question: Question, boxes: Sequence[Box]) -> Question:

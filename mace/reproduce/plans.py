@@ -105,16 +105,31 @@ def _figures(case: Case, plans: list[Plan]) -> list[Figure]:
 
 
 def _heuristic(planner: Planner, persons: Persons, work: Work) -> list[Figure]:
-    """The published search, run here, for plans of any length; its mean over the persons for whom it finds one."""
-    name, costs = persons.name.removeprefix("cscf-"), []
+    """The published search, run here for plans of any length, and what it leaves on the table; seed n for person n."""
+    name, pairs, missed = persons.name.removeprefix("cscf-"), [], 0
     method = "cscf" if name == "adult" else "scf"
-    for seed, row in enumerate(persons.X.head(work.limit(PERSONS)).to_dict("records")):
+    rows = persons.X.head(work.limit(PERSONS)).to_dict("records")
+    for seed, row in enumerate(rows):
         task = task_of(planner.explainer, planner.world, row, persons.goal, None, method == "cscf")
         front = search(task, replace(PUBLISHED, seed=seed))
-        if front:
-            costs.append(float(front[0].plan.cost))
-    row_name = (name, f"{method}, BRKGA here", "any")
-    return [Figure(row_name, "mean", statistics.fmean(costs) if costs else None, None, len(costs))]
+        least = planner.plan(row, goal=persons.goal, discount=method == "cscf", timeout=work.timeout)
+        if front and least.cost is not None:
+            pairs.append((float(front[0].plan.cost), least.cost))
+        missed += least.cost is not None and not front
+    row_name, some = (name, f"{method}, BRKGA here", "any"), len(pairs)
+
+    def figure(column: str, ours: float | None) -> Figure:
+        return Figure(row_name, column, ours, None, some)
+
+    gaps = [(found - least) / least for found, least in pairs if least]
+    return [
+        figure("mean", statistics.fmean(found for found, _ in pairs) if pairs else None),
+        figure("mean of the least", statistics.fmean(least for _, least in pairs) if pairs else None),
+        figure("median of the gaps, %", 100 * statistics.median(gaps) if gaps else None),
+        figure("largest gap, %", 100 * max(gaps) if gaps else None),
+        figure("off by more than 0.1 %, persons", float(sum(gap > 0.001 for gap in gaps))),
+        figure("a plan exists, none found, persons", float(missed)),
+    ]
 
 
 ENTRY = Entry("cscf", TITLE, SOURCE, run, ("adult", "german", "brkga"))

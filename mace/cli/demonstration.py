@@ -103,9 +103,10 @@ def run_demo(as_json: bool) -> int:
     elif kept:
         say(
             f"The forest is kept in {KEPT}. Ask about somebody else:\n"
-            f"  mace explain --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n"
+            f"mace explain --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n"
             "or what is enough for them, and what is proved not to be:\n"
-            f"  mace menu --model {KEPT} --trust-pickle --data loans --row 3 --goal 1"
+            f"mace menu --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n",
+            nl=False,  # commands to be copied are not broken
         )
     return 0 if all(part.answer.status in ("optimal", "infeasible") for part in shown) else 5
 

@@ -25,7 +25,7 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
 from mace.base.files import write_whole
-from mace.base.kept import Kept
+from mace.base.kept import Kept, Recent
 from mace.certify import budgets
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING, float_text, float_texts, model_part, numbering
@@ -283,6 +283,14 @@ def expression_of(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> list[Any]:
     """
     if isinstance(rule, Budget):
         return budgets.expression_of(rule, axes)
+    # The rule stays beside its expression, so that no other object has its identity meanwhile.
+    return _EXPRESSIONS.get(id(rule), lambda: (rule, _expression_of(rule)))[1]
+
+
+_EXPRESSIONS: Recent[tuple[Rule, list[Any]]] = Recent()
+
+
+def _expression_of(rule: Rule) -> list[Any]:
     program = rule.program
     if len(program.body) != 1 or not isinstance(program.body[0], Return):
         raise CertificateError(f"the rule `{rule.source}` is a program of several statements")

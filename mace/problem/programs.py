@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import assert_never
 
 from mace.base.files import read_text
+from mace.base.kept import Recent
 from mace.errors import ProgramError, SpaceError
 from mace.language import (
     Bool,
@@ -93,7 +95,12 @@ class Rule:
         """Whether a point obeys the rule, by the interpreter."""
         self._refuse_unbound()
         values = {name: axes[j].value(point[j]) for name, j in self.reads.items()}
-        return bool(run(self.program, typed(self.program, values)))
+        return self._held.get(tuple(values.values()), lambda: bool(run(self.program, typed(self.program, values))))
+
+    @cached_property
+    def _held(self) -> Recent[bool]:
+        """By the values read: of the points of one row most differ in other features."""
+        return Recent()
 
     def can_hold(self, box: Mapping[str, Side]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""

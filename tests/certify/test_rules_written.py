@@ -117,3 +117,14 @@ def test_what_the_format_cannot_express_is_refused_by_name(text: str) -> None:
 
 def test_the_sign_of_a_constant_is_part_of_it() -> None:
     assert expression_of(rule_of("a >= -3", SPACE)) == ["<=", ["c", "-3"], ["x", 0]]
+
+
+def test_what_is_kept_of_a_rule_is_of_that_rule_and_of_those_values() -> None:
+    spaces = [Space([Feature(name, "integer", 0, 9) for name in names]) for names in (("a", "b"), ("b", "a"))]
+    rules = [rule_of("a < b", space) for space in spaces]
+    for _ in range(2):
+        assert [expression_of(rule) for rule in rules] == [["<", ["x", 0], ["x", 1]], ["<", ["x", 1], ["x", 0]]]
+        for rule, space in zip(rules, spaces, strict=True):
+            axes = space.axes({"a": 0, "b": 0})
+            said = {point: rule.holds(axes, point) for point in ((1, 2), (2, 1), (2, 2))}
+            assert said == {(1, 2): space.names == ["a", "b"], (2, 1): space.names == ["b", "a"], (2, 2): False}

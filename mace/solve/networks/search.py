@@ -79,6 +79,7 @@ class Search(Frame):
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = Kept(Fraction(0), None)
+        self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
@@ -177,7 +178,7 @@ class Search(Frame):
                 continue
             self.expand(node)
             expanded += 1
-            if expanded == STALLED and self.heap:
+            if expanded >= STALLED and self.heap and self.distance < self.tightened / 2:
                 self.begin_anew()
             if self.count >= due and self.alone.over:
                 self.keep(self)
@@ -243,6 +244,7 @@ class Search(Frame):
 
     def begin_anew(self) -> None:
         """Tighten the root, and begin the tree anew if that was worth it; nodes are tightened from here on."""
+        self.tightened = self.distance
         if self.anywhere or self.reach >= INFINITY or not self.numbers.net.relu.any():
             return
         root = self.first_node()

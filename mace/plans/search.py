@@ -155,13 +155,12 @@ class Search:
         chosen = entry.node.rest
         if len(chosen) >= self.task.horizon:
             return
-        floor = sum(self.least[v] for v in chosen)
+        floor = sum((Fraction(self.least[v]) for v in chosen), Fraction(0))
         for number in self.task.later(chosen):
             least = self.least[number]
             if least < float("inf") and not self.task.exceeds(chosen | {number}):
                 box = {**entry.node.box, **self._box(number)}
-                # A sum of a few doubles, each rounded down: one part in 2^40 less covers its own rounding.
-                self._push(Node((), chosen | {number}, box), max(0.0, (floor + least) * (1 - 2.0**-40)), fresh=True)
+                self._push(Node((), chosen | {number}, box), below(floor + Fraction(least)), fresh=True)
 
     def _expand(self, entry: Entry) -> None:
         """Bound a node; drop it, put it back with a better bound, or divide it."""

@@ -86,7 +86,7 @@ def test_the_exported_statement_is_accepted_as_one(kind):
         data = json.loads(export(question, "json", None if best is None else best[0])[".json"])
         assert same_statement(data, question) == []
         Statement(data["statement"], read_model(data["statement"]["model"]))
-        assert Certificate(data).check().reason == "node 0: the proof ends before every box is closed"
+        assert Certificate(data).check().reason == "node 0: the proof ends before everything is closed"
         oracle = choose(question).oracle
         try:
             found = bracket_optimum(question, oracle, question.has_goal, gap=Gap(ZERO), limits=Limits.of(600.0, 2**32))

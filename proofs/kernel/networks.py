@@ -248,15 +248,11 @@ class Relaxation:
         for entry in units:
             layer, place, below, above = read(entry, (index, index, maybe(float_0), maybe(float_0)), "unit")
             k, n = self.unit(layer, place)
-            low, high = child.units[k][n]
-            for theta, sign in ((below, 1), (above, -1)):
+            for end, theta in enumerate((below, above)):
                 if theta is not None:
-                    f = self.unit_input(child, k, n, sign)
+                    f = self.unit_input(child, k, n, -1 if end else 1)
                     least = self.least(self.parts(child, f), f, floor(Fraction(theta, ONE), FINE), None)
-                    least = floor(least, BOUND - f.shift)
-                    low, high = (max(low, least), high) if sign > 0 else (low, min(high, -least))
-            child.units[k][n] = (low, high)
-            child.empty = child.empty or low > high
+                    narrow(child, k, n, end, [(least, f.shift)])
         return child
 
     def tighten(self, state: Any, *ends: Any) -> Any:
@@ -277,12 +273,8 @@ class Relaxation:
             need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
             theta, aim = floor(Fraction(theta, ONE), FINE), (k, n, -1 if end else 1)
             found = [self.part_bound(child, number, part, theta, aim) for number, part in enumerate(parts)]
-            low, high = child.units[k][n]
             if found:
-                least = min(floor(value, BOUND - shift) for value, shift in found)
-                low, high = (low, min(high, -least)) if end else (max(low, least), high)
-            child.units[k][n] = (low, high)
-            child.empty = child.empty or low > high
+                narrow(child, k, n, end, found)
         return child
 
     def unit_input(self, state: Any, k: int, n: int, sign: int) -> Linear:
@@ -416,6 +408,17 @@ class Relaxation:
                 found.append((k, fractions, *axis.between(k, axis.start)))
             self.known[j, span] = found
         return found
+
+
+def narrow(state: Any, k: int, n: int, end: int, found: Sequence[tuple[int, int]]) -> None:
+    """The least of some bounds of a hidden ReLU's input from below (end 0), or of minus it (end 1), narrows its
+    interval. Each is (n, shift), that is n * 2^-shift, and is rounded down.
+    """
+    least = min(floor(value, BOUND - shift) for value, shift in found)
+    low, high = state.units[k][n]
+    low, high = (low, min(high, -least)) if end else (max(low, least), high)
+    state.units[k][n] = (low, high)
+    state.empty = state.empty or low > high
 
 
 def relaxed(v: int, low: int, high: int, slope: int | None) -> tuple[int, int]:

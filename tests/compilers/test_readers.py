@@ -107,6 +107,8 @@ def test_a_model_of_one_class_always_decides_it() -> None:
 def test_every_reader_is_of_a_class_that_the_library_has() -> None:
     import importlib
 
+    import sklearn.experimental.enable_halving_search_cv  # noqa: F401
+
     for path, reader in READERS.items():
         package, _, name = path.rpartition(".")
         assert reader.precision

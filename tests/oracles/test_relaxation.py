@@ -129,8 +129,8 @@ def test_a_search_that_is_stopped_has_the_bound_of_its_open_boxes_with_a_proof(
     roots: list[int] = []
     start = Branching.start
 
-    def noted(self: Branching) -> int:
-        roots.append(start(self))
+    def noted(self: Branching, known: int = 0) -> int:
+        roots.append(start(self, known))
         return roots[-1]
 
     monkeypatch.setattr(Branching, "start", noted)

@@ -92,6 +92,10 @@ HAIR = "4000000001/1000000000"
 FAR_Y = [["split", 1, 1], ["split", 0, 3], ["trees", [0, 2]], ["rule", 0], ["trees", [0, 2]]]
 NOT_BOTH = {"rules": [["or", ["<=", ["x", 0], ["c", "3"]], ["<=", ["c", "2"], ["x", 1]]]]}
 ROOT = ["bounds", [0, 0, FREE, PRICE]]
+# Of two units side by side the second one decides: its output is at least 1 from 6 on.
+BESIDE = network([[[1.0, 1.0]], [[0.0], [1.0]]], [[-20.0, -5.0], [-1.0]])
+EITHER = [[[0, None, number(0.0), False]], [[0, None, number(0.5), False]]]
+BOTH = ["dual", *dual("8/5")[1:], *dual("8/5")[1:]]
 
 # What it is about -> what it shows -> the certificate; the verdict is the checker's, and reviewed by hand.
 BY_HAND: dict[str, dict[str, Any]] = {
@@ -236,6 +240,29 @@ BY_HAND: dict[str, dict[str, Any]] = {
              dual("9/5", largest=[[0, "1"]])],
             distance={"alpha": "0", "beta": "0", "gamma": "1"},
         ),
+        "an end of one side of a phase is not one of the other": two(
+            network([[[1.0]], [[1.0]], [[1.0]]], [[-5.0], [-1.0], [-2.0]]), AT_LEAST_0, "7",
+            [
+                ["bounds", [0, 0, FREE, FREE], [1, 0, FREE, FREE]], ["phase", 1, 0],
+                end_of((0, 0, 0), FREE, "3"), dual("100"), dual("1"),
+            ], [],
+        ),
+        "the second unit of a layer": two(
+            BESIDE, AT_LEAST_0, "17/5",
+            [["bounds", [0, 1, FREE, FREE]], end_of((0, 1, 0), FREE, "2"), dual("8/5")], [],
+        ),
+        "the second unit of a layer, left as it was": two(
+            BESIDE, AT_LEAST_0, "17/5", [["bounds", [0, 1, FREE, FREE]], dual("8/5")], [],
+        ),
+        "each part of the goal moves it": two(
+            BESIDE, EITHER, "17/5",
+            [["bounds", [0, 1, FREE, FREE]], ["tighten", [0, 1, 0, FREE, *dual("2")[1:] * 2]], BOTH], [],
+        ),
+        "one part of the goal does not move it": two(
+            BESIDE, EITHER, "17/5",
+            [["bounds", [0, 1, FREE, FREE]], ["tighten", [0, 1, 0, FREE, *dual("2")[1:], *dual("0")[1:]]], BOTH], [],
+        ),
+        "an object for an end": tent([ROOT, ["tighten", {"0": 0, "1": 0, "2": 0, "3": FREE}], dual("1")]),
         "shares beyond the price": tent(
             [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), PRICE, "0", largest=[[0, "2"]]), dual("9/5")],
             distance={"alpha": "0", "beta": "0", "gamma": "1"},

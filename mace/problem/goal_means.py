@@ -209,7 +209,7 @@ def _of_piece(
         slopes = np.array([line.slope for line in lines])
         over = sum(line.constant for line in lines) - len(lines) * (bound - doubt(link))
         size = float(np.abs(slopes).sum())
-        if size * max(1.0, *(abs(end) for end in (*piece.low, *piece.high) if math.isfinite(end))) < 1e-9:
+        if size * max([1.0, *(abs(end) for end in (*piece.low, *piece.high) if math.isfinite(end))]) < 1e-9:
             if over < -1e-6:
                 return None
             continue

@@ -196,3 +196,19 @@ def test_pieces_raise_the_bound_of_what_one_proof_left_open() -> None:
     assert (bracket.status, bracket.lower, bracket.proof) == ("optimal", Fraction(1, 2), None)
     assert not pieces.raises(bracket, Gap())
     assert "3 pieces" in pieces.note
+
+
+def test_members_whose_scores_have_no_end_are_enclosed() -> None:
+    """A half-space over scores without ends has no slope, and says all or nothing."""
+    every = np.array(list(itertools.product(range(6), repeat=3)), dtype=np.float64)
+    rng = np.random.default_rng(1013)
+    rows = every[rng.integers(0, 216, 120)]
+    known = (rows @ rng.normal(size=3) + rng.normal(size=120) > np.median(rows.sum(axis=1)) * 0.1).astype(int)
+    model = CalibratedClassifierCV(LogisticRegression(), method="isotonic", cv=3).fit(rows, known)
+    said, start = model.predict(every), np.array([4.0, 1.0, 0.0])
+    space = mace.Space([mace.Feature(name, "integer", 0, 5) for name in "abc"])
+    for goal in set(said.tolist()) - set(model.predict(start[None]).tolist()):
+        answer = mace.explain(model, space, dict(zip("abc", map(int, start), strict=True)), goal=goal)
+        least = np.abs(every[said == goal] - start).sum(axis=1).min() / 15
+        assert answer.status == "optimal"
+        assert answer.distance == pytest.approx(least, abs=1e-12)

@@ -20,7 +20,10 @@ class Advice(NamedTuple):
     instead: str
 
 
-_OUTPUTS = Advice("A goal is about one output.", "Fit one model for each output.")
+_OUTPUTS = Advice(
+    "A goal is about one output.",
+    "Fit one model for each output.",
+)
 _MEMBERS = Advice(
     "What members say is no sum of the leaves of trees, and no linear function of the columns.",
     "Use trees, forests or linear models as members; or explain one member.",
@@ -37,13 +40,16 @@ _NOT_WRITTEN = Advice(
 
 ADVICE: dict[str, Advice] = {
     "several outputs": _OUTPUTS,
-    "several labels a row": _OUTPUTS,
+    "several labels a row": _OUTPUTS._replace(instead="Fit one model for each label."),
     "several targets": _OUTPUTS,
     "an `init` that is a model": Advice("It adds a model that may be of any kind.", "Leave `init` at its default."),
     "members other than trees": _MEMBERS._replace(instead="Use trees as members."),
     "for soft votes, than forests": _MEMBERS._replace(instead="Use forests as members."),
     "members with sigmoids, networks, pipelines": _MEMBERS,
     "members that are not linear": _MEMBERS._replace(instead="Use linear models as members."),
+    "regressors that are not linear": Advice(
+        "A sum of outputs is one more layer of a linear model.", "Fit one model to the sum, or one for each output."
+    ),
     "votes of other models than trees": _MEMBERS._replace(instead="Write the members as trees."),
     "trees and linear models together": Advice(
         "A table is either of trees or of layers.", "Leave out the ones or the others."

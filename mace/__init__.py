@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mace import metrics as metrics
     from mace import reproduce as reproduce
     from mace import rules as rules
+    from mace.compilers.sklearn.outputs import SumOfOutputs as SumOfOutputs
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
     from mace.explain.front import Front as Front
@@ -62,6 +63,7 @@ LAZY = {
     "Plan": "mace.plans.result",
     "Planner": "mace.plans.run",
     "Space": "mace.space.space",
+    "SumOfOutputs": "mace.compilers.sklearn.outputs",
     "Targets": "mace.search.aims",
     "World": "mace.worlds.world",
     "compare": "mace.metrics.comparison",
@@ -120,6 +122,7 @@ __all__ = [
     "Plan",
     "Planner",
     "Space",
+    "SumOfOutputs",
     "Targets",
     "Verdict",
     "World",

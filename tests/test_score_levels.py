@@ -12,13 +12,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
 import mace
+from mace.compilers.sklearn.outputs import read_sum
+from mace.errors import ModelError
 from mace.explain.answer import Answer
 from mace.space.feature import Feature
 from mace.space.space import Space
+from tests.checkers import accepted_by_all
 
 
 def weighted(weights: Sequence[float]) -> LinearRegression:
@@ -121,9 +125,31 @@ def test_t6_needs_one_feature_at_most():
     assert answer.distance == pytest.approx(0.49 / 2, rel=1e-9)
 
 
-def test_t7_a_sum_of_several_outputs_is_a_model():
-    # Three outputs, each a weighted sum; what they add up to is one more.
-    outputs = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
-    answer = solved(weighted(outputs.sum(axis=0)), space(4, 0, 1000, step=1), (10,) * 4, "500 <= y <= 700")
-    assert answer.exact_distance == Fraction(220, 4000)
-    assert answer.levels[1].exact_value == 1
+OUTPUTS = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize("weights", [None, (2.0, 1.0, 0.5)])
+def test_t7_the_goal_is_about_a_sum_of_several_outputs(weights):
+    model = weighted(OUTPUTS[0])
+    model.coef_, model.intercept_ = OUTPUTS, np.zeros(3)
+    asked = mace.SumOfOutputs(model, weights)
+    rates = OUTPUTS.sum(axis=0) if weights is None else np.array(weights) @ OUTPUTS
+    answer = mace.explain(
+        asked, space(4, 0, 1000, step=1), row((10,) * 4), goal="500 <= y <= 700", objectives=["l1", "changes"]
+    )
+    assert answer.status == "optimal"
+    assert accepted_by_all([level.certificate for level in answer.levels])
+    least = math.ceil((500 - 10 * rates.sum()) / rates.max())  # of the feature that most outputs count
+    assert answer.exact_distance == Fraction(least, 4000) and answer.levels[1].exact_value == 1
+    changed = {name: float(value) for name, (_, value) in answer.counterfactuals[0].changes.items()}
+    assert 500 <= asked.predict(pd.DataFrame([{**row((10,) * 4), **changed}]))[0] <= 700
+
+
+def test_a_sum_of_outputs_says_what_it_does_not_read():
+    from sklearn.tree import DecisionTreeRegressor
+
+    tree = DecisionTreeRegressor(max_depth=1).fit(np.arange(8.0).reshape(4, 2), np.arange(8.0).reshape(4, 2))
+    with pytest.raises(ModelError, match="SumOfOutputs over a DecisionTreeRegressor"):
+        read_sum(mace.SumOfOutputs(tree))
+    with pytest.raises(ModelError, match="weights has shape"):
+        read_sum(mace.SumOfOutputs(weighted([1, 1]), (1, 2)))

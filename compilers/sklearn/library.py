@@ -15,6 +15,7 @@ from mace.compilers.sklearn.linear import read_exponential, read_line, read_line
 from mace.compilers.sklearn.mlp import read_mlp
 from mace.compilers.sklearn.naive_bayes import read_bernoulli, read_complement, read_multinomial
 from mace.compilers.sklearn.one_vs_rest import read_one_vs_rest
+from mace.compilers.sklearn.outputs import read_sum
 from mace.compilers.sklearn.skops_model import open_skops
 from mace.compilers.sklearn.stacking import read_stacking, read_votes
 from mace.compilers.sklearn.svm import read_svm
@@ -148,6 +149,7 @@ LIBRARY = Library(
         "sklearn.svm.SVR": _MACHINE,
         "sklearn.svm.NuSVR": _MACHINE,
         "sklearn.compose.TransformedTargetRegressor": _TRANSFORMED,
+        "mace.compilers.sklearn.outputs.SumOfOutputs": Reader(read_sum, "margin", "regressors that are not linear"),
         "sklearn.neural_network.MLPClassifier": _MLP,
         "sklearn.neural_network.MLPRegressor": _MLP,
     },

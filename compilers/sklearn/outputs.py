@@ -1,0 +1,81 @@
+"""A goal on a function of several outputs: a weighted sum of what a regressor predicts, as a model of its own.
+
+In:  a linear regressor that predicts several numbers at once, and a weight for each of them.
+Out: `SumOfOutputs`, a model that predicts the sum; its table is the regressor's layer and one more.
+Promise: the sum may be added in any order, with or without fused multiply-add: the table is read within that margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
+from mace.errors import ModelError, UnreadableError
+from mace.tables.table import Floats, Layer, Network
+
+
+class SumOfOutputs:
+    """A weighted sum of a regressor's outputs: `500 <= total <= 700` is then a goal on all of them.
+
+    regressor: predicts rows x outputs; LinearRegression, Ridge, Lasso, ElasticNet or another with `coef_`.
+    weights:   one number an output; None: all 1.
+    """
+
+    def __init__(self, regressor: Any, weights: Sequence[float] | None = None) -> None:
+        self.regressor, self.weights = regressor, weights
+
+    def fit(self, X: Any, y: Any) -> SumOfOutputs:
+        """Fit the regressor to y, shape (rows, outputs)."""
+        self.regressor.fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """The sum for each row, shape (rows,)."""
+        found = np.asarray(self.regressor.predict(X), dtype=np.float64)
+        found = found.reshape(len(found), -1)
+        return np.asarray(found @ self.factors(found.shape[1]))
+
+    def factors(self, outputs: int) -> Floats:
+        """The weights, shape (outputs,); raises ModelError where they are not that many finite numbers."""
+        return np.ones(outputs) if self.weights is None else numbers(self, "weights", self.weights, (outputs,))
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the regressor was fitted on."""
+        return columns_of(self.regressor)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Their names; None if the regressor knows none."""
+        return getattr(self.regressor, "feature_names_in_", None)
+
+
+def read_sum(model: Any) -> Network:
+    """The table: what the regressor adds up, then the weights."""
+    regressor, columns = model.regressor, columns_of(model.regressor)
+    if not hasattr(regressor, "coef_") or hasattr(regressor, "classes_"):
+        raise UnreadableError(
+            f"{name_of(model)} over a {name_of(regressor)} is not supported",
+            hint="It reads linear regressors. Fit one model for each output, or ask it as a mace.BlackBox.",
+        )
+    coefficients = fitted(regressor, "coef_")
+    shape = np.shape(coefficients)
+    if len(shape) not in (1, 2):
+        raise ModelError(f"{name_of(regressor)} is damaged: coef_ has shape {shape}")
+    outputs = shape[0] if len(shape) == 2 else 1
+    weights = numbers(regressor, "coef_", coefficients, (outputs, columns)).T.copy()
+    bias = numbers(regressor, "intercept_", fitted(regressor, "intercept_"), (outputs,))
+    return Network(
+        layers=(
+            Layer(weights, bias, "identity"),
+            Layer(model.factors(outputs)[:, None].copy(), np.zeros(1), "identity"),
+        ),
+        columns=columns,
+        rule="value",
+        classes=(),
+        name=f"{name_of(model)} of {name_of(regressor)}",
+        dtype="float32" if getattr(coefficients, "dtype", None) == np.float32 else "float64",
+    )

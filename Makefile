@@ -5,6 +5,10 @@ STAMP := .venv/installed
 BIN   := .venv/bin
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
+# A dot every other second, while something works and says nothing.
+BEAT := { while sleep 2; do printf .; done & } ; beat=$$!;
+ENDS := done=$$?; kill $$beat; echo; exit $$done;
+
 .DEFAULT_GOAL := help
 .PHONY: help install docs demo quick test exhaustive fuzz check bench proofs clean
 
@@ -17,7 +21,7 @@ install: $(STAMP)  ## create .venv and install mace with everything optional
 $(STAMP): pyproject.toml
 	@for python in $(PYTHONS); do \
 	    if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
-	        echo "Creating .venv with $$python"; exec "$$python" -m venv --clear .venv; \
+	        echo "Creating .venv with $$python"; $(BEAT) "$$python" -m venv --clear .venv; $(ENDS) \
 	    fi; \
 	done; \
 	{ echo 'mace needs Python 3.11 or newer, with venv. Tried: $(PYTHONS)'; \
@@ -25,10 +29,8 @@ $(STAMP): pyproject.toml
 	  echo 'Install one (Debian, Ubuntu: apt install python3 python3-venv), or name it: make PYTHON=<path> demo'; } >&2; \
 	exit 1
 	@echo 'Installing mace and the libraries whose models it reads (about 2 GB on disk, some minutes the first time)'
-	@{ while sleep 3; do printf .; done & } ; beat=$$!; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[all,dev]'; done=$$?; \
-	$(BIN)/python -m compileall -qq -j 0 .venv/lib; \
-	kill $$beat 2>/dev/null; echo; exit $$done
+	@$(BEAT) $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[all,dev]' \
+	    && $(BIN)/python -m compileall -qq -j 0 .venv/lib; $(ENDS)
 	@touch $@
 
 docs: $(STAMP)  ## the documentation as a site, in build/site; every block of code in it is run by the tests

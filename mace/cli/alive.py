@@ -11,7 +11,7 @@ import time
 
 from mace.base.escape import one_line
 
-PATIENCE = 2.5  # seconds of silence on a terminal
+PATIENCE = 1.0  # seconds of silence on a terminal; what Python takes to start comes before them
 IN_A_LOG = 10.0  # and elsewhere
 
 
@@ -50,7 +50,7 @@ class Alive:
         self.spoke()
 
     def _watch(self) -> None:
-        while not self._over.wait(0.5):
+        while not self._over.wait(0.25):
             self.tick(time.perf_counter())
 
     def tick(self, now: float) -> None:

@@ -231,7 +231,7 @@ def test_a_silent_command_says_what_it_is_at(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     alive.tick(IN_A_LOG + 1 + PATIENCE)
     alive.spoke()
-    assert capsys.readouterr().err == "mace: reading, 14 s\r\x1b[2K"
+    assert capsys.readouterr().err == "mace: reading, 12 s\r\x1b[2K"
     alive.hush()
     alive.tick(1e9)
     assert capsys.readouterr().err == ""

@@ -202,11 +202,16 @@ def _limit(memory: int | None) -> None:
 
 
 def _one_thread() -> None:
-    """As many queries as processes run at once; threads of linear algebra inside them would only be in the way."""
+    """As many queries as processes run at once; threads of linear algebra inside them would only be in the way.
+
+    Nor does `predict` of a model with `n_jobs` start processes of its own, whose folders nobody would remove.
+    """
     with contextlib.suppress(ImportError):
+        from joblib import parallel_config
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(1)
+        parallel_config("threading")
 
 
 def _end_with_parent() -> None:

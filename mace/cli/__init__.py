@@ -5,6 +5,7 @@ The exit codes are below, and in `mace --help`. Nothing heavy is imported before
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import os
@@ -115,7 +116,9 @@ def main() -> None:
     _say_what_is_compiled()
     try:
         with explained(), alive:
-            sys.exit(app(standalone_mode=False))
+            code = app(standalone_mode=False)
+            gc.freeze()  # Python's end would visit every object of a model, for most of a second, in silence
+            sys.exit(code)
     except MaceError as error:
         say(f"mace: {error}", err=True)
         sys.exit(error.exit_code)

@@ -97,6 +97,18 @@ def test_a_script_needs_no_main_guard(tmp_path: Path):
     assert run.stdout == "audited 3\n", run.stderr
 
 
+def test_a_model_that_wants_processes_gets_threads_in_a_worker():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from joblib.parallel import get_active_backend
+
+    from mace.audit.pool import _one_thread
+
+    with ThreadPoolExecutor(1) as other:  # what joblib is told holds for one thread
+        other.submit(_one_thread).result()
+        assert "Threading" in type(other.submit(get_active_backend).result()[0]).__name__
+
+
 def test_a_model_that_cannot_be_sent_says_so():
     frame = faults.people()
 

@@ -98,6 +98,7 @@ def problems(name: str) -> Callable[[Draw], Counter[str]]:
 
 def run(batch: Batch) -> Outcome:
     """All examples of a batch; the first that fails is shrunk."""
+    from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
     ended: Counter[str] = Counter()
@@ -121,7 +122,7 @@ def run(batch: Batch) -> Outcome:
             ended.update(found)
             next(models)
 
-    with threadpool_limits(1), warnings.catch_warnings():
+    with threadpool_limits(1), parallel_config("threading"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             every()

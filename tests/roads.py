@@ -53,6 +53,7 @@ class Family:
 
     make:  fits a model to a matrix (or, where it is `raw`, a frame of raw columns), and labels or numbers.
     exact: whether answers are exact; else within `CLOSE`, and now and then rounding decides and there is no verdict.
+    features: of the space, where they are not chosen by chance or (of raw columns) `RAW`.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Family:
     rules: tuple[str, ...] = ()
     raw: bool = False
     exact: bool = True
+    features: tuple[Feature, ...] = ()
 
 
 # --- spaces, and the library at all of their points -------------------------------------------------------------------
@@ -117,7 +119,7 @@ def world(family: Family, seed: int) -> World:
     """The model of a seed, fitted to a few noisy rows of its space."""
     rng = np.random.default_rng([seed, len(family.name), family.classes])
     picked = [*rng.permutation(3)[:2], *(3 + rng.permutation(len(PLAIN) - 3)[:2])]  # rules need two numbers
-    features = RAW if family.raw else tuple(PLAIN[int(j)] for j in sorted(picked))
+    features = family.features or (RAW if family.raw else tuple(PLAIN[int(j)] for j in sorted(picked)))
     space = Space(features)
     sides = [[*values(f), *([None] if f.missing and f.numeric else [])] for f in features]
     points = [dict(zip(space.names, point, strict=True)) for point in itertools.product(*sides)]
@@ -132,10 +134,12 @@ def world(family: Family, seed: int) -> World:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = family.make(fitted, y, rng)
-        own = deployed(model)
+        own = deployed(model, raw="frame") if family.raw else deployed(model)
         scores = getattr(model, "decision_function", None)
         probable = (
-            own.probabilities if family.classes and not {"probability", "margin"}.isdisjoint(family.goals) else None
+            own.probabilities
+            if family.classes and not {"probability", "likely", "margin"}.isdisjoint(family.goals)
+            else None
         )
         return World(
             space,
@@ -203,6 +207,10 @@ def random_goal(family: Family, world: World, rng: Rng, present: Any) -> tuple[A
                     return f"p({label}) < {high!r}", p < high
                 case _:
                     return f"{low!r} <= p({label}) <= {high!r}", (p >= low) & (p <= high)
+        case "likely":
+            assert world.probabilities is not None
+            least = between(world.probabilities[:, label], rng, False)
+            return (f"p({label}) >= {least!r}", world.probabilities[:, label] >= least) if 0 < least < 1 else None
         case "margin" | "score":
             numbers = world.probabilities if kind == "margin" else world.scores
             assert numbers is not None

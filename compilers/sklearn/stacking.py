@@ -1,7 +1,7 @@
 """Read scikit-learn's stacking, and the votes of regressors.
 
 In:  StackingClassifier or StackingRegressor with a linear final estimator, over trees, forests, bagging or boosting
-     whose outputs are sums, or over linear models alone; VotingRegressor over such ensembles.
+     whose outputs are sums, or over linear models alone; VotingRegressor over the one or the other.
 Out: an Ensemble whose `error` bounds the difference to the library's means and products, or a Network of two layers,
      which are the library's own.
 Promise: members of both kinds together, members with sigmoids, other final estimators and `passthrough` are a
@@ -26,7 +26,7 @@ from mace.compilers.sklearn.linear import read_line, read_linear
 from mace.compilers.sklearn.mixed import Part, weighted_sum
 from mace.compilers.sklearn.trees import read_forest, read_tree
 from mace.errors import ModelError, UnreadableError
-from mace.tables.table import Ensemble, Layer, Network
+from mace.tables.table import Ensemble, Floats, Layer, Network
 
 _KINDS: dict[str, Callable[[Any], Ensemble | Network]] = {
     **{f"{kind}{what}": read_tree for kind in ("DecisionTree", "ExtraTree") for what in ("Classifier", "Regressor")},
@@ -67,10 +67,7 @@ def read_stacking(model: Any) -> Ensemble | Network:
     ends = np.cumsum([0, *counts])
     tables = [table for table, _ in members]
     if all(isinstance(table, Network) for table in tables):
-        inner = [table.layers[0] for table in tables if isinstance(table, Network)]
-        stacked = Layer(
-            np.hstack([layer.weights for layer in inner]), np.concatenate([layer.bias for layer in inner]), "identity"
-        )
+        stacked = _beside([table.layers[0] for table in tables if isinstance(table, Network)])
         return replace(final, layers=(stacked, last), columns=columns_of(model), classes=classes, name=name)
     parts = []
     for (table, kept), start, end in zip(members, ends[:-1], ends[1:], strict=True):
@@ -80,18 +77,41 @@ def read_stacking(model: Any) -> Ensemble | Network:
     return weighted_sum(parts, last.bias, rule=final.rule, classes=classes, name=name, link=final.link)
 
 
-def read_votes(model: Any) -> Ensemble:
+def read_votes(model: Any) -> Ensemble | Network:
     """The table of VotingRegressor."""
     members = list(fitted(model, "estimators_"))
     given = model._weights_not_none
     weights = numbers(model, "weights", [1.0] * len(members) if given is None else given, (len(members),))
     if not weights.sum():
         raise ModelError(f"{name_of(model)} has weights {weights.tolist()}, whose sum is 0")
-    parts = [
-        Part(_ensemble(model, _member(model, number, member, "predict", 0)[0]), np.array([[weight / weights.sum()]]))
-        for number, (member, weight) in enumerate(zip(members, weights.tolist(), strict=True))
-    ]
+    tables = [_member(model, number, member, "predict", 0)[0] for number, member in enumerate(members)]
+    shares = (weights / weights.sum())[:, None]
+    lines = [table for table in tables if isinstance(table, Network)]
+    if len(lines) == len(tables):
+        return _mean_of_lines(model, lines, shares)
+    parts = [Part(_ensemble(model, table), share[None]) for table, share in zip(tables, shares, strict=True)]
     return weighted_sum(parts, np.zeros(1), rule="value", classes=(), name=name_of(model))
+
+
+def _mean_of_lines(model: Any, lines: Sequence[Network], shares: Floats) -> Network:
+    """A layer of the members, and one of their mean.
+
+    sum(w p) / sum(w) rounds n products, n sums and a quotient, and the shares themselves have n + 1 roundings, which
+    the margin of a layer of 2 n + 3 inputs covers; those beyond n are zeros.
+    """
+    first = _beside([line.layers[0] for line in lines], 2 * len(lines) + 3)
+    weights = np.zeros((len(first.bias), 1))
+    weights[: len(lines)] = shares
+    mean = Layer(weights, np.zeros(1), "identity")
+    return replace(lines[0], layers=(first, mean), columns=columns_of(model), name=name_of(model))
+
+
+def _beside(layers: Sequence[Layer], width: int = 0) -> Layer:
+    """Layers over the same columns as one, with outputs that are zero up to a width."""
+    weights = np.hstack([layer.weights for layer in layers])
+    bias = np.concatenate([layer.bias for layer in layers])
+    more = max(width - len(bias), 0)
+    return Layer(np.pad(weights, ((0, 0), (0, more))), np.pad(bias, (0, more)), "identity")
 
 
 def _final(model: Any, classes: Sequence[Any]) -> Network:

@@ -308,3 +308,5 @@ SHAPES: dict[str, Callable[[Rng], str]] = {
     "tree": a_tree, "regression tree": a_regression_tree, "votes": votes, "forest": forest, "boosting": boosting,
     "logistic": logistic, "line": line, "general": general, "scorecard": scorecard,
 }  # fmt: skip
+NUMBERS = ("regression tree", "forest", "line", "scorecard")
+"""Of these, the shapes that predict a number."""

@@ -57,7 +57,8 @@ def stacking(classes: int, members: Callable[[int], list[tuple[str, Any]]], **op
 def voting(_: int, members: Callable[[int], list[tuple[str, Any]]]) -> Any:
     from sklearn.ensemble import VotingRegressor
 
-    return VotingRegressor(members(0), weights=[1, 2.5, 0.3])
+    listed = members(0)
+    return VotingRegressor(listed, weights=[1, 2.5, 0.3][: len(listed)])
 
 
 MODELS: dict[str, tuple[int, Callable[..., Any], Callable[[int], list[tuple[str, Any]]]]] = {
@@ -65,6 +66,7 @@ MODELS: dict[str, tuple[int, Callable[..., Any], Callable[[int], list[tuple[str,
     "three classes of trees": (3, stacking, trees),
     "a number of trees": (0, stacking, trees),
     "votes": (0, voting, trees),
+    "votes of lines": (0, voting, lines),
     "two classes of lines": (2, stacking, lines),
     "three classes of lines": (3, stacking, lines),
     "a number of lines": (0, stacking, lines),
@@ -108,7 +110,7 @@ def test_what_is_no_weighted_sum_is_refused_by_name() -> None:
         (stacking(2, trees, passthrough=True), "passthrough"),
         (stacking(2, trees, final_estimator=DecisionTreeClassifier()), "final estimator DecisionTreeClassifier"),
         (stacking(0, lambda _: [*trees(0), *lines(0)]), "together"),
-        (VotingRegressor(lines(0)), "together"),
+        (VotingRegressor([*trees(0), *lines(0)]), "together"),
     ):
         fitted = model.fit(X, y)
         with pytest.raises(ModelError, match=what):

@@ -230,13 +230,13 @@ def _skops(path: Path) -> Iterator[Honest]:
 
 
 def _pmml(path: Path) -> Iterator[Honest]:
+    from tests.compilers.pmml_files import NUMBERS as WITH_NUMBERS
     from tests.compilers.pmml_files import SHAPES, SPACE
 
     rows = pd.DataFrame({"a": [1, 8, 3, 4], "b": [0.5, 2.0, 0.0, 1.25], "k": ["red", "blue", "other", "green"]})
     for name, make in SHAPES.items():
         path.write_text(make(np.random.default_rng(3)), encoding="utf-8")
-        number = name in ("regression tree", "forest", "line", "scorecard")
-        yield Honest(name, path.read_bytes(), SPACE, rows, "0 <= y <= 1" if number else None)
+        yield Honest(name, path.read_bytes(), SPACE, rows, "0 <= y <= 1" if name in WITH_NUMBERS else None)
 
 
 MAKERS: dict[str, Callable[[Path], Iterator[Honest]]] = {

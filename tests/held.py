@@ -1,0 +1,215 @@
+"""Every family that is read, beside its library: the same decisions on many rows, the same nearest points.
+
+    python -m tests.held                                    a table of all families: 11,000 rows, 50 problems each
+    python -m tests.held boosters links --rows 2200         some groups of families, with fewer rows
+    python -m tests.held --only EBM-2 --problems 0 --alone 11000
+
+Of the rows, a tenth (at most 1,000) are adversarial: on, just below and just above thresholds, and the two neighbouring
+floats between which the library itself changes its decision. All are asked in a batch, the adversarial ones and as many
+others (`--alone`) one at a time as well. "in doubt" are rows on which the table leaves the decision to rounding.
+Problems are random questions over a small space, compared with the library's word at every point (`tests/roads.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mace.compilers import deployed
+from mace.compilers.crosscheck import Rows, _Said
+from mace.compilers.pipeline.reader import compile_raw
+from mace.errors import ModelError
+from mace.explain.reading import read_model
+from mace.space.feature import Feature
+from mace.space.space import Space
+from mace.tables.decide import class_of, settled
+from mace.tables.means import around
+from tests.compilers.pipelines import adversarial_rows, random_rows
+from tests.held_families import GROUPS
+from tests.roads import Family, agree, frame_of
+
+WIDE = (
+    Feature("a", "real", -5.0, 5.0),
+    Feature("b", "real", 0.0, 100.0),
+    Feature("c", "real", -0.3, 0.4),
+    Feature("d", "integer", 0, 9),
+)
+MOST_NEAR = 1000
+"""Adversarial rows."""
+HALVINGS = 70
+"""Steps of a bisection: two floats that lie anywhere in a range become neighbours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A family's model over a wide space: its table, and the library.
+
+    matrix: rows of the space -> what the table sees.    frame: rows -> what the library is given.
+    """
+
+    space: Space
+    table: Any
+    columns: Sequence[Any]
+    deployed: Any
+    matrix: Callable[[list[dict[str, Any]]], Any]
+    frame: Callable[[list[dict[str, Any]]], pd.DataFrame]
+
+
+class Compared(NamedTuple):
+    """What was seen of a family's rows.
+
+    doubt: rows on which rounding decides.    alone: rows that were asked one at a time.
+    moved: of these, rows of which the library said something else in the batch.
+    """
+
+    rows: int
+    doubt: int
+    alone: int
+    moved: int
+
+
+def wide(feature: Feature) -> Feature:
+    """A feature of a small space with a longer range."""
+    if feature.kind == "integer":
+        return replace(feature, upper=16 * feature.upper)
+    return replace(feature, upper=10 * feature.upper, step=None) if feature.kind == "real" else feature
+
+
+def model_of(family: Family, rows: int = 300) -> Model:
+    """The family's model, fitted to random rows of a wide space."""
+    rng = np.random.default_rng([5, family.classes])
+    space = Space([wide(feature) for feature in family.features] or WIDE)
+    given = random_rows(space, rows)
+    X = frame_of(space, given, family.raw)
+    numbers = frame_of(space, given, raw=False).fillna(0.0).to_numpy()
+    y = (numbers - numbers.mean(0)) / (numbers.std(0) + 1e-9) @ rng.normal(size=numbers.shape[1])
+    y = y + rng.normal(size=rows) / 3
+    if family.classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, family.classes) / family.classes))
+    model = family.make(X, y, rng)
+    compiled = compile_raw(model, space) if family.raw else None
+    if compiled is None:
+        return Model(
+            space, read_model(model, space), space.columns, deployed(model),
+            lambda some: frame_of(space, some, False).to_numpy(dtype=np.float64),
+            lambda some: frame_of(space, some, False),
+        )  # fmt: skip
+    return Model(
+        space, compiled.table, compiled.columns, compiled.deployed,
+        lambda some: np.array([compiled.row(row) for row in some]), compiled.frame,
+    )  # fmt: skip
+
+
+def turning_rows(model: Model, count: int) -> list[dict[str, Any]]:
+    """Pairs of rows that differ by single floats, and of which the library decides differently; fewer if it turns
+    rarely."""
+    names = [feature.name for feature in model.space.features if feature.kind == "real"]
+    one = random_rows(model.space, count)
+    rng = np.random.default_rng(3)
+    ends = np.array([[row[name] for name in names] for row in one], dtype=np.float64)
+    other = ends[rng.permutation(count)]
+
+    def with_numbers(numbers: Any) -> list[dict[str, Any]]:
+        return [{**row, **dict(zip(names, some, strict=True))} for row, some in zip(one, numbers.tolist(), strict=True)]
+
+    def said(numbers: Any) -> Any:
+        return np.asarray(model.deployed.predict(model.frame(with_numbers(numbers))))
+
+    before = said(ends)
+    turns = before != said(other)
+    # Invariant: of rows that turn, the library says of `ends` what it said at first, and of `other` something else.
+    for _ in range(HALVINGS if turns.any() else 0):
+        middle = ends + (other - ends) / 2
+        same = (said(middle) == before)[:, None]
+        ends, other = np.where(same, middle, ends), np.where(same, other, middle)
+    pairs = zip(with_numbers(ends), with_numbers(other), turns.tolist(), strict=True)
+    return [row for a, b, turned in pairs if turned for row in (a, b)]
+
+
+def compared(family: Family, rows: int, alone: int) -> Compared:
+    """Ask a family's library about rows, and hold its table to that; raises ModelError where they differ."""
+    model = model_of(family)
+    near = min(MOST_NEAR, rows // 10)
+    given = turning_rows(model, near // 2)[: near // 2] if family.classes else []
+    given += adversarial_rows(model, near - len(given))  # type: ignore[arg-type]
+    given += random_rows(model.space, rows - near)
+    matrix, frame = model.matrix(given), model.frame(given)
+    said = _Said(model.table, Rows(matrix, lambda places: frame.iloc[list(places)], lambda place: given[place]))
+    batch = np.asarray(model.deployed.predict(frame)).tolist()
+    said.compare(range(rows), batch)
+    one = [np.asarray(model.deployed.predict(frame.iloc[[k]])).tolist()[0] for k in range(min(alone, rows))]
+    said.compare(range(len(one)), one)
+    doubt = 0
+    for k in _unsettled(said).tolist():
+        place = class_of(model.table, matrix[k])
+        doubt += place is None
+        known = () if place is None else (batch[k], *one[k : k + 1])
+        assert all(label == model.table.classes[place] for label in known), (given[k], place, known)
+    return Compared(rows, doubt, len(one), sum(a != b for a, b in zip(one, batch, strict=False)))
+
+
+def _unsettled(said: Any) -> Any:
+    """Rows on which scores lie near a boundary, and have to be read one by one; of a number, none."""
+    if not said.table.classes:
+        return np.arange(0)
+    if said.error is None:
+        return np.arange(len(said.scores))
+    if said.mean is not None:
+        low, high = around(said.mean, said.scores, said.error)
+        return np.flatnonzero((low <= 0.5) & (high >= 0.5))
+    return np.flatnonzero(~settled(said.compares, said.scores, said.error))
+
+
+def held(family: Family, rows: int, alone: int, problems: int) -> str:
+    """One line of the table; raises AssertionError or ModelError where a family is not what its library says."""
+    began = time.process_time()
+    seen = compared(family, rows, alone) if rows else Compared(0, 0, 0, 0)
+    between = time.process_time()
+    ended = agree(family, range(100, 100 + problems), ("auto",)) if problems else Counter[str]()
+    told = "; ".join(f"{count} {how.removeprefix('auto: ')}" for how, count in ended.most_common())
+    took = f"{between - began:.0f} + {time.process_time() - between:.0f}"
+    return f"{seen.rows} | {seen.doubt} | {seen.alone} | {seen.moved} | {told} | {took}"
+
+
+def main() -> int:
+    """Print the table; 1 if a family differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.held", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--only", default="", help="families, by name")
+    parser.add_argument("--rows", type=int, default=11_000)
+    parser.add_argument("--alone", type=int, default=2_000, help="rows that are asked one at a time as well")
+    parser.add_argument("--problems", type=int, default=50)
+    asked = parser.parse_args()
+    names, failed = [one for one in asked.only.split(",") if one], 0
+    print("| family | rows | in doubt | alone | moved | problems | CPU s |\n|---|---|---|---|---|---|---|", flush=True)
+    for group in asked.groups or GROUPS:
+        for family in GROUPS[group]:
+            if names and family.name not in names:
+                continue
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    print(f"| {family.name} | {held(family, asked.rows, asked.alone, asked.problems)} |", flush=True)
+            except ImportError as error:
+                print(f"| {family.name} | not installed: {error.name} | | | | | |", flush=True)
+            except (AssertionError, ModelError):
+                failed += 1
+                print(f"| {family.name} | FAILED | | | | | |", flush=True)
+                print(traceback.format_exc()[-1500:], file=sys.stderr)
+    print(f"{failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

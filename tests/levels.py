@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from mace.certify.writer import Certificate
 from mace.explain.level import Level
 from mace.explain.levels import by_priority
 from mace.explain.search import Search, Searched
-from mace.problem.distance import NearestRow, norm
+from mace.problem.closeness import _text
+from mace.problem.distance import DistanceProgram, NearestRow, norm
 from mace.problem.exclusions import AvoidNear
+from mace.problem.forms import Forms, FormsRule
 from mace.problem.objectives import Objective, Priority, Shortfall, read_objectives, value_of
+from mace.problem.programs import distance_program
 from mace.problem.question import Question
 from mace.solve.protocol import Limits
 from mace.space.axes import LevelAxis
@@ -74,6 +78,74 @@ def random_rows(seed: int, question: Question) -> tuple[Priority, ...]:
     share = Fraction(int(rng.integers(0, 2)), 5)
     priorities[place] = Priority(near, "plausibility", relative=share)
     return tuple(priorities)
+
+
+def random_forms(seed: int, question: Question) -> DistanceProgram:
+    """A random sum of sizes of linear forms, as closeness is one."""
+    rng, size = np.random.default_rng(seed), len(question.space.columns)
+    weights = [[Fraction(int(rng.integers(-4, 5)), 4) + (1 if a == b else 0) for a in range(size)] for b in range(size)]
+    forms = Forms(tuple(map(tuple, weights)), tuple(question.space.columns))
+    return DistanceProgram(distance_program(_text(question.space, weights), question.space), "closeness", forms)
+
+
+def random_with_forms(seed: int, question: Question) -> tuple[Priority, ...]:
+    """Two or three objectives, of which one is a sum of forms, before, between or after norms and the nearest row."""
+    rng = np.random.default_rng(seed)
+    known = random_rows(seed, question) if seed % 3 == 0 else random_levels(seed, question.space)
+    norms = [one for one in known if not isinstance(one.of, DistanceProgram)][: int(rng.integers(1, 3))]
+    forms = Priority(random_forms(seed, question), "closeness", relative=Fraction(int(rng.integers(0, 3)), 10))
+    place = int(rng.integers(len(norms) + 1))
+    return (*norms[:place], forms, *norms[place:])
+
+
+def bounded_as_enumerated(question: Question, priorities: tuple[Priority, ...]) -> tuple[Level, ...]:
+    """The levels, each compared with enumeration of what the ones before it allow at what they reached.
+
+    Raises AssertionError. Every level that a prover answered has a certificate.
+    """
+    found = searched(question, priorities)
+    left = [p for p in points(question) if question.obeys(p) and question.has_goal(p)]
+    assert left or found.bracket.status == "infeasible"
+    for level, priority in zip(found.levels, priorities, strict=False):
+        assert level.proof is not None or level.oracle == "smt", level  # before networks of several layers
+        if not left:
+            break
+        assert level.status == "optimal" and level.exact_distance is not None, level
+        assert not isinstance(priority.of, Shortfall)
+        values = {p: value_of(question, priority.of, p) for p in left}
+        least, reached = min(values.values()) * priority.unit, level.exact_distance
+        assert level.exact_lower_bound <= least <= reached, (level, float(least))
+        slack = Fraction(1, 10**5) if level.oracle in ("forms", "networks", "smt") else Fraction(0)
+        assert reached - level.exact_lower_bound <= slack * max(reached, 1), (level, float(least))
+        left = [p for p in left if values[p] <= priority.held(reached / priority.unit)]
+    assert found.bracket.point in left if left else True
+    return found.levels
+
+
+def refused_by_a_hair(level: Level) -> int:
+    """How many rules about forms were moved until one more point contradicts the certificate, which is then refused."""
+    question = level.question
+    assert question is not None
+    data, count = level.certificate.to_dict(), 0  # type: ignore[union-attr]
+    least = data["statement"]["claim"].get("closer_than")
+    for k, rule in enumerate(question.rules):
+        if not isinstance(rule, FormsRule):
+            continue
+        bare = replace(question, rules=(*question.rules[:k], *question.rules[k + 1 :]))
+        against = [
+            rule.value(bare.axes, p)
+            for p in points(bare)
+            if bare.obeys(p) and bare.has_goal(p) and (least is None or bare.distance_of(p) < Fraction(least))
+        ]
+        if against:
+            (name, forms, _), most = data["statement"]["rules"][k], str(min(against))
+            assert name in ("<", "<=")
+            rules = [*data["statement"]["rules"]]
+            rules[k] = ["<=", forms, ["c", most]]
+            said = {**data["statement"], "rules": rules}
+            assert not Certificate({**data, "statement": said, "witness": None}).check().accepted
+            count += 1
+    return count
 
 
 def plain(seed: int, kind: str | None = None) -> Question:

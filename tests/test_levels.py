@@ -19,7 +19,17 @@ from mace.errors import MaceError
 from mace.problem.objectives import Objective, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
-from tests.levels import certified, compared, plain, random_levels, random_rows
+from tests.checkers import accepted_by_all
+from tests.levels import (
+    bounded_as_enumerated,
+    certified,
+    compared,
+    plain,
+    random_levels,
+    random_rows,
+    random_with_forms,
+    refused_by_a_hair,
+)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -55,6 +65,18 @@ def test_a_level_that_claims_a_hair_more_is_refused(seed: int) -> None:
             rule[0], rule[2] = "<=", ["c", str(Fraction(rule[2][1]) + Fraction(1, 10**12))]
         data["witness"] = None
         assert not Certificate(data).check().accepted
+
+
+FORMS = [2, 19, 24, 26, 32, 33, 36, 39]
+
+
+@pytest.mark.parametrize("seed", FORMS)
+def test_levels_around_closeness_are_those_of_enumeration_and_certified(seed: int) -> None:
+    question = plain(seed)
+    levels = bounded_as_enumerated(question, random_with_forms(seed, question))
+    certified = [level for level in levels if level.proof is not None]
+    assert accepted_by_all([level.certificate for level in certified])
+    assert len(certified) == len(levels) and sum(map(refused_by_a_hair, certified))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,8 +1,9 @@
 """Budgets as expressions of proofs/FORMAT.md, section 2.6.
 
-In:  a `Budget`, and the axes of its question.
+In:  a `Budget`, and the axes of its question; or a `FormsRule`, which needs none.
 Out: the same condition as a sum that a checker evaluates: exact on points, and on boxes as `Budget.can_hold` says.
-How: that a value differs from the start's is min(1, |x - start| / gap), where no value lies nearer than `gap`.
+How: that a value is the level k is max(0, 1 - |x - k|). That it differs from the start's is min(1, |x - start| / gap),
+where no value lies nearer than `gap`.
 Raises CertificateError where a number may be missing: no rule of a certificate reads one.
 """
 
@@ -16,6 +17,7 @@ from mace.certify.numbers import text
 from mace.errors import CertificateError
 from mace.problem.budget import Budget
 from mace.problem.distance import FREE
+from mace.problem.forms import Effect, FormsRule
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 Expression = list[Any]
@@ -27,6 +29,28 @@ def expression_of(budget: Budget, axes: Sequence[Axis]) -> Expression:
     kept = [_sum(budget, counted) for counted in budget.counted(axes)]
     least = kept[0] if len(kept) == 1 else ["min", *kept]
     return ["<" if budget.strict else "<=", least, ["c", text(budget.most)]]
+
+
+def expression_of_forms(rule: FormsRule) -> Expression:
+    """A rule about forms as a condition."""
+    sums: list[Expression] = [ZERO]
+    for form in range(rule.forms):
+        parts = [part for name, effect in rule.effects.items() for part in _added(effect, form, rule.reads[name])]
+        if parts:
+            sums.append(["abs", ["+", *parts]])
+    return ["<" if rule.strict else "<=", ["+", *sums], ["c", text(rule.most)]]
+
+
+def _added(effect: Effect, form: int, j: int) -> list[Expression]:
+    """What a feature adds to a form, as a sum."""
+    if effect.start is not None:
+        slope = effect.rows[0][form]
+        return [["*", text(slope), ["-", ["x", j], ["c", text(effect.start)]]]] if slope else []
+    return [
+        ["*", text(row[form]), ["max", ZERO, ["-", ONE, ["abs", ["-", ["x", j], ["c", str(level)]]]]]]
+        for level, row in enumerate(effect.rows)
+        if row[form]
+    ]
 
 
 def _sum(budget: Budget, axes: Sequence[Axis]) -> Expression:

@@ -36,6 +36,7 @@ from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Te
 from mace.problem.budget import Budget
 from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.forms import FormsRule
 from mace.problem.programs import Rule
 from mace.problem.proof import (
     Bounds,
@@ -283,6 +284,8 @@ def expression_of(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> list[Any]:
     """
     if isinstance(rule, Budget):
         return budgets.expression_of(rule, axes)
+    if isinstance(rule, FormsRule):
+        return _EXPRESSIONS.get(id(rule), lambda: (rule, budgets.expression_of_forms(rule)))[1]
     # The rule stays beside its expression, so that no other object has its identity meanwhile.
     return _EXPRESSIONS.get(id(rule), lambda: (rule, _expression_of(rule)))[1]
 

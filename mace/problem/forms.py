@@ -4,17 +4,21 @@
 
 In:  a matrix, a row for each form, over the columns that a space encodes.
 Out: `Forms`: what each level, or each unit, of a feature adds to every form, exact.
-Promise: `Forms.of` is what the distance program returns (tests/oracles/test_forms.py compares).
+     `FormsRule`: that such a sum does not exceed a number, which is what an earlier objective leaves to later ones.
+Promise: `Forms.of` is what the distance program returns (tests/oracles/test_forms.py compares). On a box a rule closes
+what a checker closes that evaluates the same sum by intervals (`mace.certify.budgets` writes it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from mace.base.exact import exact
+from mace.problem.programs import Rule, Side
 from mace.space.axes import Axis, GridAxis, Point
 from mace.space.columns import Column
 
@@ -69,3 +73,81 @@ class Forms:
             else:
                 sums = [total + effect for total, effect in zip(sums, rows[index], strict=True)]
         return sum(map(abs, sums), Fraction(0))
+
+
+class Effect(NamedTuple):
+    """What a feature adds to the forms.
+
+    rows:  of a number one row, per unit of its change from `start`; of levels a row for each.
+    start: of a number; None for levels.
+    """
+
+    rows: tuple[Row, ...]
+    start: Fraction | None
+
+    def between(self, form: int, side: Side) -> tuple[Fraction, Fraction]:
+        """The least and the largest that an interval of numbers, or the levels from the first to the last of some, add.
+
+        Of several levels any that lie between may count at once: intervals do not tell them apart.
+        """
+        if isinstance(side, tuple):
+            assert self.start is not None
+            ends = [self.rows[0][form] * (value - self.start) for value in side]
+            return min(ends), max(ends)
+        first, last = min(side), max(side)
+        if first == last:
+            return self.rows[first][form], self.rows[first][form]
+        found = [self.rows[level][form] for level in range(first, last + 1)]
+        below, above = [one for one in found if one < 0], [one for one in found if one > 0]
+        return sum(below, Fraction(0)), sum(above, Fraction(0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormsRule(Rule):
+    """The sum of the sizes of forms is at most `most`, or below it if `strict`; `effects` by the name of a feature."""
+
+    effects: Mapping[str, Effect]
+    most: Fraction
+    strict: bool
+
+    @classmethod
+    def of(cls, rule: Rule, forms: Forms, axes: Sequence[Axis], most: Fraction, *, strict: bool) -> FormsRule:
+        """A rule whose program says the same."""
+        effects = {}
+        for name, j in rule.reads.items():
+            axis = axes[j]
+            effects[name] = Effect(forms.effects(j, axis), axis.start_value if isinstance(axis, GridAxis) else None)
+        return cls(rule.source, rule.program, rule.reads, effects=effects, most=most, strict=strict)
+
+    @property
+    def forms(self) -> int:
+        """How many forms there are."""
+        return len(next(iter(self.effects.values())).rows[0]) if self.effects else 0
+
+    def holds(self, axes: Sequence[Axis], point: Point) -> bool:
+        """Whether a point obeys the rule."""
+        total = self.value(axes, point)
+        return total < self.most if self.strict else total <= self.most
+
+    def value(self, axes: Sequence[Axis], point: Point) -> Fraction:
+        """The sum of the sizes of the forms at a point."""
+        sums = [Fraction(0)] * self.forms
+        for name, effect in self.effects.items():
+            index = point[self.reads[name]]
+            factor, row = Fraction(1), effect.rows[0 if effect.start is not None else index]
+            if effect.start is not None:
+                factor = axes[self.reads[name]].value(index) - effect.start
+            if factor:
+                sums = [total + factor * weight for total, weight in zip(sums, row, strict=True)]
+        return sum(map(abs, sums), Fraction(0))
+
+    def can_hold(self, box: Mapping[str, Side]) -> bool:
+        """False only if no point of a box obeys the rule."""
+        least = Fraction(0)
+        for form in range(self.forms):
+            sides = [effect.between(form, box[name]) for name, effect in self.effects.items()]
+            low, high = sum(low for low, _ in sides), sum(high for _, high in sides)
+            least += max(low, -high, Fraction(0))
+            if least > self.most:
+                return False
+        return least < self.most if self.strict else least <= self.most

@@ -32,6 +32,7 @@ from mace.language.show import show_name, show_number
 from mace.language.syntax import Apply, Assign, Block, For, If, Number, Op, Return, Skip
 from mace.problem.budget import Budget
 from mace.problem.distance import Distance, DistanceError, DistanceProgram, NearestRow, Norm, norm
+from mace.problem.forms import FormsRule
 from mace.problem.plausibility import least_of
 from mace.problem.programs import Rule, distance_program
 from mace.problem.question import Question
@@ -355,7 +356,10 @@ def _limited(distance: DistanceProgram, question: Question, most: Fraction, *, s
     reads = {name: place[name] for name in names if name in place}
     starts = {name: place[name.removeprefix("start_")] for name in names if name not in place}
     text = f"{distance.name} {'<' if strict else '<='} {float(most):.6g}"
-    return Rule(text, limited, reads, starts).at(question.axes)
+    rule = Rule(text, limited, reads, starts).at(question.axes)
+    if distance.forms is None or any(axis.may_lack or axis.lacks for axis in question.axes):
+        return rule
+    return FormsRule.of(rule, distance.forms, question.axes, most, strict=strict)
 
 
 def _compared(block: Block, op: Op, limit: Number) -> Block:

@@ -12,17 +12,14 @@ from sklearn.linear_model import LogisticRegression
 
 import mace
 from mace.certify.writer import Certificate
-from mace.problem.closeness import _text
 from mace.problem.distance import DistanceProgram
-from mace.problem.forms import Forms
 from mace.problem.objectives import Priority
-from mace.problem.programs import distance_program
 from mace.problem.question import Question
 from mace.solve.forms.frame import Frame, Multipliers
 from mace.solve.forms.prover import FormsOracle
 from mace.space.axes import Axis, GridAxis, full, holds
 from tests.checkers import accepted_by_all
-from tests.levels import plain, searched
+from tests.levels import plain, random_forms, searched
 from tests.reference import points
 
 MIXED = [
@@ -37,12 +34,8 @@ MIXED = [
 
 def measured(seed: int) -> Question:
     """A random question with a random sum of forms as its distance."""
-    question, rng = plain(seed), np.random.default_rng(seed)
-    size = len(question.space.columns)
-    weights = [[Fraction(int(rng.integers(-4, 5)), 4) + (1 if a == b else 0) for a in range(size)] for b in range(size)]
-    forms = Forms(tuple(map(tuple, weights)), tuple(question.space.columns))
-    program = distance_program(_text(question.space, weights), question.space)
-    return replace(question, distance=DistanceProgram(program, "closeness", forms))
+    question = plain(seed)
+    return replace(question, distance=random_forms(seed, question))
 
 
 @pytest.mark.parametrize("seed", MIXED)

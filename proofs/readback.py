@@ -1,12 +1,13 @@
 """What a certificate says, in the canonical form that the verified checker prints of what it read.
 
 In:  a certificate as `check.load` gives it, about an ensemble or a linear model.
-Out: one line of JSON without spaces: the statement, the witness and the proof as the records of theory/Ensemble.v.
+Out: one line of JSON without spaces: the statement and the witness as the records of theory/Ensemble.v.
 Why: the acceptance of `verified/check` is a theorem about what its reader made of the file. This is a second reader,
      which shares nothing with the first: where both lines are equal, the theorem is about this file.
-Rationals are reduced; a float is [mantissa, exponent] with an odd mantissa; trees and the proof are lists of their
-nodes in preorder. Words for people and prices are left out, and what the theory has no use for: `most_changes` beyond
-the number of features is that number, a rule of the model is the units of rounding within which it squashes scores.
+Rationals are reduced; a float is [mantissa, exponent] with an odd mantissa; trees are lists of their nodes in preorder.
+The proof is left out: whatever it is, what the theory accepts is true of the statement. So is what the theory has no
+use for: words for people; `most_changes` beyond the number of features is that number; a rule of the model is the units
+of rounding within which it squashes scores.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ def readback(certificate: Json) -> str:
     said = {
         "statement": _statement(certificate["statement"]),
         "witness": None if witness is None else {"point": witness["point"], "distance": _rational(witness["distance"])},
-        "proof": _proof(certificate["proof"], certificate["statement"]["features"]),
     }
     return json.dumps(said, separators=(",", ":"))
 
@@ -73,38 +73,6 @@ def _linear(model: Json) -> Json:
         "weights": [[_float(row[k]) for row in layer["weights"]] for k in range(len(layer["bias"]))],
         "bias": [_float(x) for x in layer["bias"]],
     }
-
-
-def _multipliers(part: Json) -> Json:
-    return {
-        "goal": [_rational(factor) for factor in part["goal"]],
-        "largest": [[j, _rational(share)] for j, share in part["largest"]],
-    }
-
-
-def _proof(nodes: list[Any], features: list[Json]) -> list[Any]:
-    """The nodes that the theory has: leaves of trees are not named, and `near` splits off what "distance" closes."""
-    said: list[Any] = []
-    after: list[list[Any]] = [[]]  # what follows each open subtree
-    for name, *rest in nodes:
-        follows = after.pop()
-        if name == "split":
-            said.append([name, *rest])
-            after += [follows, []]
-        elif name in ("prune", "bounds"):
-            after.append(follows)
-        elif name == "dual":
-            said += [[name, *map(_multipliers, rest)], *follows]
-        elif name == "near":
-            for j, span in rest:
-                follows = [["distance"], *follows]
-                on_grid = features[j]["kind"] == "grid"
-                said += [["split", j, span[0] - 1], ["distance"]] if on_grid else []
-                said.append(["split", j, span[1] if on_grid else span])
-            after.append(follows)
-        else:
-            said += [[name] if name in ("trees", "cell", "prices") else [name, *rest], *follows]
-    return said
 
 
 def _rational(text: str) -> str:

@@ -70,10 +70,10 @@ let q_one = { C.qnum = Z.one; qden = Z.one }
 
 module Indices = Set.Make (Z)
 
-(* The indices where a split or a test may end a range, for each feature. *)
-let ends s proof =
+(* The indices where a split, [given] as (feature, index), or a test may end a range, for each feature. *)
+let ends s given =
   let found = Array.make (List.length s.C.features) Indices.empty in
-  let add j i = found.(j) <- Indices.add i (Indices.add (Z.succ i) found.(j)) in
+  let add j i = if 0 <= j && j < Array.length found then found.(j) <- Indices.add i (Indices.add (Z.pred i) (Indices.add (Z.succ i) found.(j))) in
   let columns = Array.of_list s.C.columns in
   let rec of_tree = function
     | C.Leaf _ -> ()
@@ -82,30 +82,52 @@ let ends s proof =
         of_tree l;
         of_tree r in
   List.iter of_tree s.C.trees;
-  let rec of_proof = function
-    | C.Split (j, at, first, second) -> add (Nats.count j) at; of_proof first; of_proof second
-    | _ -> () in
-  of_proof proof;
+  List.iter (fun (j, i) -> add j i) given;
   found
 
-(* A common denominator of what the axes cost at every end of a range. *)
-let cost_unit s proof =
-  let unit = ref Z.one in
+(* Numbers of which every distance that is looked at is a sum of multiples: for steps and levels those of all indices, for floats
+   those of the ends of ranges. *)
+let parts s given =
+  let found = ref [] in
   let times a b = C.qred (C.qmult a b) in
-  let add q = unit := Z.lcm !unit (C.qred q).C.qden in
-  let one f ends =
-    let at factor delta = add (times factor (times f.C.weight delta)) in
-    let both delta = at s.C.beta delta; at s.C.gamma delta in
-    at s.C.alpha q_one;
-    (match f.C.absent with Some (_, cost) -> both cost | None -> ());
-    match f.C.domain_of, f.C.kind_of with
-    | C.Between (lower, upper), _ ->
-        let inside = Indices.filter (fun i -> Z.leq lower i && Z.leq i upper) ends in
-        let present i = C.across f i = None in
-        Indices.iter (fun i -> if present i then both (C.delta f i)) (Indices.add lower (Indices.add upper inside));
-        (match f.C.absent with Some (m, _) when present (Z.pred m) -> both (C.delta f (Z.pred m)) | _ -> ())
-    | _, C.Ordinal steps -> both { C.qnum = Z.one; qden = steps }
-    | _ -> both q_one in
-  let all = ends s proof in
-  List.iteri (fun j f -> one f all.(j)) s.C.features;
-  !unit
+  let add q = if Z.sign q.C.qnum <> 0 then found := C.qred q :: !found in
+  let all = lazy (ends s given) in
+  let one j f =
+    let moved delta = let q = times f.C.weight delta in add (times s.C.beta q); add (times s.C.gamma q) in
+    let lost cost =
+      if Z.sign cost.C.qnum <> 0 then begin
+        let q = times f.C.weight cost in
+        add (C.qplus (times s.C.alpha f.C.weight) (times s.C.beta q));
+        add (times s.C.gamma q)
+      end in
+    let stays = match f.C.domain_of with
+      | C.Between (lower, upper) -> Z.equal lower f.C.start && Z.equal upper f.C.start
+      | C.Among mask -> Z.equal mask (two (Z.to_int f.C.start)) in
+    if not stays then begin
+      Option.iter (fun (_, cost) -> lost cost) f.C.absent;
+      if not (match f.C.absent with Some (m, _) -> Z.equal m f.C.start | None -> false) then begin
+        add (times s.C.alpha f.C.weight);
+        match f.C.kind_of, f.C.domain_of with
+        | C.Step (step, d, extra), _ ->
+            let stride = match extra with Some e -> Z.gcd step e | None -> step in
+            moved (times { C.qnum = stride; qden = d } { C.qnum = f.C.scale.C.qden; qden = f.C.scale.C.qnum })
+        | C.Ordinal steps, _ -> moved { C.qnum = Z.one; qden = steps }
+        | C.Nominal, _ -> moved q_one
+        | _, C.Between (lower, upper) ->
+            let inside = Indices.filter (fun i -> Z.leq lower i && Z.leq i upper) (Lazy.force all).(j) in
+            let present i = C.across f i = None in
+            let below = match f.C.absent with Some (m, _) -> Z.pred m | None -> upper in
+            Indices.iter (fun i -> if present i then moved (C.delta f i)) (Indices.add lower (Indices.add below inside))
+        | _ -> ()
+      end
+    end in
+  List.iteri one s.C.features;
+  !found
+
+(* A common denominator of these. *)
+let cost_unit s given = List.fold_left (fun unit q -> Z.lcm unit q.C.qden) Z.one (parts s given)
+
+(* Whether all distances are multiples of more than one part of this unit: the theory knows multiples of one part only. *)
+let parted s unit =
+  let common = List.fold_left (fun g q -> Z.gcd g (Z.mul q.C.qnum (Z.divexact unit q.C.qden))) Z.zero (parts s []) in
+  not (Z.equal common Z.one)

@@ -27,6 +27,7 @@ let add_code buffer code =
   end
 
 let max_values = 40_000_000
+let max_depth = 900
 
 (* Raises Unusable unless the bytes are UTF-8. *)
 let check_encoding text =
@@ -115,11 +116,19 @@ let parse text =
     if digits > max_digits then unusable "a number has more than %d digits" max_digits;
     (match peek () with '.' | 'e' | 'E' -> unusable "a number is no integer; others are written as text" | _ -> ());
     Whole (Z.of_string (String.sub text from (!at - from))) in
+  let depth = ref 0 in
+  let inside read =
+    incr at;
+    incr depth;
+    if !depth > max_depth then unusable "nested deeper than %d" max_depth;
+    let found = read () in
+    decr depth;
+    found in
   let rec value () =
     blanks ();
     match peek () with
-    | '{' -> incr at; Object (members [])
-    | '[' -> incr at; List (entries ())
+    | '{' -> inside (fun () -> Object (members []))
+    | '[' -> inside (fun () -> List (entries ()))
     | '"' -> Text (quoted ())
     | 't' -> expect "true" (Truth true)
     | 'f' -> expect "false" (Truth false)

@@ -1,4 +1,5 @@
 (* check [--print] FILE: one line with the verdict; with --print a second one, what was read, in canonical form.
+   check - : the same for each file that is named on a line of standard input, without --print, one line a file.
    Exit status 0 (accepted), 10 (refused), 2 (unusable), 3 (not covered), as those of ../check.py. *)
 
 let max_bytes = 128 * 1024 * 1024
@@ -62,27 +63,42 @@ let load path =
     | model -> model in
   replace "statement" (replace "model" shared) data
 
-let main () =
-  let print, path = match Array.to_list Sys.argv with
-    | [_; "--print"; path] -> (true, path)
-    | [_; path] when path <> "" && path.[0] <> '-' -> (false, path)
-    | _ -> prerr_endline "use: check [--print] FILE"; exit 2 in
-  let say status words = print_endline words; status in
+(* Exit status and words about a file, and what was read where it was judged. *)
+let judged path =
   try
-    let (s, model, c, w) as read = Reader.certificate (load path) in
+    let (s, model, c, w) as read = Walk.certificate (load path) in
     let accepted = match model with
       | Reader.Trees _ -> Accepts.accepts s c w
       | Reader.Linear outputs -> Accepts.linear_accepts s outputs c w in
-    let status = if accepted then say 0 "accepted" else say 10 "refused: the theory's checker says no" in
-    if print then print_endline (Printer.all read);
-    status
+    if not accepted then Walk.blame s model c w;
+    ((0, "accepted"), Some read)
   with
-  | Reader.Refused words -> say 10 ("refused: " ^ words)
-  | Reader.Not_covered words -> say 3 ("not covered: " ^ words)
-  | Json.Unusable words -> say 2 ("unusable: " ^ words)
-  | Sys_error words -> say 2 ("unusable: " ^ words)
-  | Unix.Unix_error (error, _, what) -> say 2 ("unusable: " ^ what ^ ": " ^ Unix.error_message error)
-  | Stack_overflow -> say 3 "not covered: nested too deeply"
-  | Out_of_memory | Z.Overflow -> say 3 "not covered: it needs larger numbers or more memory than there is"
+  | Reader.Refused words -> ((10, "refused: " ^ words), None)
+  | Reader.Not_covered words -> ((3, "not covered: " ^ words), None)
+  | Json.Unusable words -> ((2, "unusable: " ^ words), None)
+  | Sys_error words -> ((2, "unusable: " ^ words), None)
+  | Unix.Unix_error (error, _, what) -> ((2, "unusable: " ^ what ^ ": " ^ Unix.error_message error), None)
+  | Stack_overflow -> ((3, "not covered: nested too deeply"), None)
+  | Out_of_memory | Z.Overflow -> ((3, "not covered: it needs larger numbers or more memory than there is"), None)
+
+let rec each_line channel =
+  match input_line channel with
+  | exception End_of_file -> ()
+  | path ->
+      let (_, words), _ = judged path in
+      Printf.printf "%s: %s\n%!" path words;
+      each_line channel
+
+let main () =
+  let one ~print path =
+    let (status, words), read = judged path in
+    print_endline words;
+    if print then Option.iter (fun read -> print_endline (Printer.all read)) read;
+    status in
+  match Array.to_list Sys.argv with
+  | [_; "-"] -> each_line stdin; 0
+  | [_; "--print"; path] -> one ~print:true path
+  | [_; path] when path <> "" && path.[0] <> '-' -> one ~print:false path
+  | _ -> prerr_endline "use: check [--print] FILE, or check - (names of files, one a line, from standard input)"; 2
 
 let () = exit (main ())

@@ -1,6 +1,7 @@
 (* What was read, in canonical form: the records of the theory, written as JSON without spaces. Rationals are reduced,
-   floats are [mantissa, exponent] with an odd mantissa, trees and the proof are lists of nodes in preorder. Hints,
-   prices, the unit of distances and words for people are left out. ../readback.py writes the same from the file. *)
+   floats are [mantissa, exponent] with an odd mantissa, trees are lists of nodes in preorder. Cuts, the proof and words for
+   people are left out: whatever they are, what the theory accepts is true of the statement and the witness. ../readback.py
+   writes the same from the file. *)
 
 module C = Accepts
 
@@ -138,31 +139,9 @@ let statement b (s : C.statement) model =
      "avoid", (fun b -> list region b s.avoid); "most_changes", (fun b -> option nat b s.most_changes);
      "closer_than", (fun b -> option q b s.closer_than)])
 
-let multipliers b (given : C.multipliers) =
-  let share b (j, share) = list (fun b put -> put b) b [(fun b -> nat b j); fun b -> q b share] in
-  record b ["goal", (fun b -> list q b given.factors); "largest", fun b -> list share b given.shares]
-
-let proof b p =
-  let node b = function
-    | C.Split (j, at, _, _) -> tagged b "split" [(fun b -> nat b j); fun b -> z b at]
-    | C.Empty -> tagged b "empty" []
-    | C.Distance -> tagged b "distance" []
-    | C.Changes -> tagged b "changes" []
-    | C.Avoided k -> tagged b "avoid" [fun b -> nat b k]
-    | C.Rule k -> tagged b "rule" [fun b -> nat b k]
-    | C.Trees -> tagged b "trees" []
-    | C.Cell -> tagged b "cell" []
-    | C.Prices _ -> tagged b "prices" []
-    | C.Dual parts -> tagged b "dual" (List.map (fun part b -> multipliers b part) parts) in
-  let rec flat found = function
-    | [] -> List.rev found
-    | (C.Split (_, _, first, second) as p) :: rest -> flat (p :: found) (first :: second :: rest)
-    | p :: rest -> flat (p :: found) rest in
-  list node b (flat [] [p])
-
 let witness b (point, distance) = record b ["point", (fun b -> list z b point); "distance", fun b -> q b distance]
 
-let all (s, model, (c : C.certificate), w) =
+let all (s, model, _, w) =
   let b = Buffer.create (1 lsl 20) in
-  record b ["statement", (fun b -> statement b s model); "witness", (fun b -> option witness b w); "proof", fun b -> proof b c.proof_of];
+  record b ["statement", (fun b -> statement b s model); "witness", fun b -> option witness b w];
   Buffer.contents b

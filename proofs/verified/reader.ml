@@ -1,8 +1,8 @@
-(* From the JSON of FORMAT.md to the statement, the certificate and the witness of the checked theory.
+(* From the JSON of FORMAT.md to the statement and the witness of the checked theory.
 
    This file is trusted: what it makes of a file is what the theorem is about. It is printed back (printer.ml), so that
-   another reader of the same file can say whether both read the same. Hints and the unit of distances (hints.ml) are
-   checked by the theory and may be wrong without harm. *)
+   another reader of the same file can say whether both read the same. Cuts, the unit of distances (hints.ml) and the proof
+   (walk.ml) are checked by the theory and may be wrong without harm. *)
 
 module C = Accepts
 open Json
@@ -14,6 +14,8 @@ let refused form = Printf.ksprintf (fun words -> raise (Refused words)) form
 let need holds form = Printf.ksprintf (fun words -> if not holds then raise (Refused words)) form
 
 let max_nodes = 10_000_000
+
+let within holds form = Printf.ksprintf (fun words -> if not holds then raise (Unusable words)) form
 
 (* ---------------------------------------------------------------- fields *)
 
@@ -43,6 +45,7 @@ let whole data low high where =
   | Whole n when Z.leq low n && Z.leq n high -> n
   | _ -> refused "%s: expected an integer from %s to %s" where (Z.format "%d" low) (Z.format "%d" high)
 
+let any data where = match data with Whole n -> n | _ -> refused "%s: expected an integer" where
 let int_of data low high where = Z.to_int (whole data (Z.of_int low) (Z.of_int high) where)
 let truth data where = match data with Truth b -> b | _ -> refused "%s: expected true or false" where
 let word data choices where =
@@ -58,11 +61,12 @@ let digits text from till =
 let rational ?low data where =
   let fail () = refused "%s: expected a number such as \"3\" or \"-1/3\"" where in
   match data with
-  | Text text when String.length text <= max_digits ->
+  | Text text when String.length text <= (2 * max_digits) + 2 ->
       let length = String.length text in
       let from = if length > 0 && text.[0] = '-' then 1 else 0 in
       let bar = match String.index_opt text '/' with Some i -> i | None -> length in
-      if not (digits text from bar && (bar = length || digits text (bar + 1) length)) then fail ();
+      let part from till = till - from <= max_digits && digits text from till in
+      if not (part from bar && (bar = length || part (bar + 1) length)) then fail ();
       let above = Z.of_string (String.sub text 0 bar) in
       let below = if bar = length then Z.one else Z.of_string (String.sub text (bar + 1) (length - bar - 1)) in
       need (Z.sign below > 0) "%s: divides by zero" where;
@@ -114,7 +118,20 @@ let nat = Nats.nat
 
 (* ---------------------------------------------------------------- features and columns *)
 
-type side = Grid of string | Rank of int  (* the kind of grid, or the number of levels *)
+(* The kind of grid and the index of "missing" on it, or the number of levels. *)
+type side = Grid of string * Z.t option | Rank of int
+
+(* An index of a feature, allowed or not. *)
+let index_of side data where =
+  let within largest absent =
+    let i = any data where and largest = Z.of_string largest in
+    need (absent = Some i || Z.leq (Z.abs i) largest) "%s: there is no float with this index" where;
+    i in
+  match side with
+  | Rank count -> whole data Z.zero (Z.of_int (count - 1)) where
+  | Grid ("float64", absent) -> within "0x7fefffffffffffff" absent
+  | Grid ("float32", absent) -> within "0x7f7fffff" absent
+  | Grid _ -> any data where
 
 let grid data where =
   let missing = has data "missing" in
@@ -135,9 +152,7 @@ let grid data where =
         C.Step (over step, below, Option.map over extra)
     | _, Null -> if grid = "float64" then C.Float64 else C.Float32
     | _ -> refused "%s: only a grid of steps has an extra value" where in
-  let largest = match kind with
-    | C.Float64 -> Z.of_string "0x7fefffffffffffff" | C.Float32 -> Z.of_string "0x7f7fffff" | _ -> two 1100 in
-  let index name = whole (field name) (Z.neg largest) largest (at name) in
+  let index name = any (field name) (at name) in
   let low = index "lower" and high = index "upper" and start = index "start" in
   need (Z.leq low high) "%s: lower lies above upper" where;
   let absent, last =
@@ -147,14 +162,9 @@ let grid data where =
       let cost = rational ~low:0 (field "cost") (at "missing: cost") in
       (Some (Z.succ high, cost), if truth (field "allowed") (at "missing: allowed") then Z.succ high else high)
     end in
-  let is_absent i = match absent with Some (m, _) -> Z.equal i m | None -> false in
-  let place i = Z.abs (C.place kind Z.zero i) in
-  List.iter
-    (fun i ->
-      let most = match kind with C.Step (_, d, _) -> Z.shift_left d 1023 | _ -> two 2097 in
-      need (Z.lt (place i) most) "%s: its values are too large for a double" where)
-    [low; high; (if is_absent start then high else start)];
-  ({ C.kind_of = kind; domain_of = C.Between (low, last); start; scale; weight; absent }, Grid grid)
+  let side = Grid (grid, Option.map fst absent) in
+  List.iter (fun i -> ignore (index_of side i where)) [field "lower"; field "upper"; field "start"];
+  ({ C.kind_of = kind; domain_of = C.Between (low, last); start; scale; weight; absent }, side)
 
 let levels data where =
   let missing = has data "missing" in
@@ -163,7 +173,8 @@ let levels data where =
   let at name = where ^ ": " ^ name in
   (match field "name" with Text _ -> () | _ -> refused "%s: a name is text" where);
   let weight = rational ~low:0 (field "weight") (at "weight") in
-  let count = int_of (field "count") 1 10_000 (at "count") in
+  let count = match field "count" with Whole n when Z.gt n (Z.of_int 10_000) -> unusable "more than 10000 levels" | n -> n in
+  let count = int_of count 1 10_000 (at "count") in
   let mask = whole (field "allowed") Z.one (Z.pred (two count)) (at "allowed") in
   let start = int_of (field "start") 0 (count - 1) (at "start") in
   let ordered = truth (field "ordered") (at "ordered") in
@@ -205,14 +216,14 @@ let column features sides data where =
   | Rank count, chain ->
       ignore (items ~length:0 chain where);
       C.Table (nat j, List.map (fun x -> floating x where) (Array.to_list (items ~length:count parts.(1) where)))
-  | Grid grid, chain ->
+  | Grid (grid, _), chain ->
       need (parts.(1) = Null) "%s: a grid has no table of levels" where;
       if chain = Text "float32" then begin
         need (grid = "step") "%s: only a value of a grid of steps is rounded once to float32" where;
         C.Single (nat j, if_absent)
       end else begin
         let chain = list_of operation chain where in
-        need (List.length chain <= 100) "%s: its operations are too many" where;
+        within (List.length chain <= 100) "more than 100 operations of a column";
         C.Number (nat j, chain, if_absent)
       end
 
@@ -255,23 +266,14 @@ and conditions features parts where =
 
 let point features sides data where =
   let found = items ~length:(Array.length features) data where in
-  Array.to_list
-    (Array.mapi
-       (fun j i ->
-         match sides.(j) with
-         | Rank count -> whole i Z.zero (Z.of_int (count - 1)) where
-         | Grid "float64" -> let most = Z.of_string "0x7fefffffffffffff" in whole i (Z.neg most) most where
-         | Grid "float32" -> let most = Z.of_string "0x7f7fffff" in whole i (Z.neg most) most where
-         | Grid _ -> whole i (Z.neg (two 1200)) (two 1200) where)
-       found)
+  Array.to_list (Array.mapi (fun j i -> index_of sides.(j) i where) found)
 
 let box_side side data where =
   match side with
   | Rank count -> C.Mask (whole data Z.zero (Z.pred (two count)) where)
   | Grid _ ->
       let ends = items ~length:2 data where in
-      let index i = whole i (Z.neg (two 1200)) (two 1200) where in
-      C.Range (index ends.(0), index ends.(1))
+      C.Range (any ends.(0) where, any ends.(1) where)
 
 let region features sides data where =
   if has data "box" then
@@ -295,7 +297,7 @@ let test columns c data where =
   match data with
   | List found ->
       (match columns.(c) with C.Table _ -> () | _ -> refused "%s: tests categories of a grid" where);
-      C.Member (Array.to_list (Array.map (fun k -> whole k (Z.of_int (-10_000)) (Z.of_int 10_000) where) found))
+      C.Member (Array.to_list (Array.map (fun k -> any k where) found))
   | _ -> C.Below (floating data where)
 
 (* [hint c test] is where a test cuts the axis of a column; [scores row] are the values of a leaf in units. *)
@@ -381,21 +383,26 @@ let numbered columns trees =
   Array.iter of_tree (items trees "statement: model: trees");
   numbers
 
-(* Hints from the cuts that a certificate gives; where it gives none, they are looked for. *)
-let given_cuts columns trees cuts search =
+(* The cuts that a certificate gives: None where it says nothing of a test, and for levels. *)
+let given_cuts columns trees cuts =
   let numbers = numbered columns trees in
   let cuts = items ~length:(Hashtbl.length numbers) cuts "cuts" in
   fun c question ->
     match columns.(c), cuts.(Hashtbl.find numbers (key c question)) with
-    | C.Table _, Null -> Z.zero
+    | _, Null -> None
     | C.Table _, _ -> refused "cuts: a test of levels has no cut"
-    | _, Null -> search c question
-    | _, k -> whole k (Z.neg (two 1200)) (two 1200) "cuts"
+    | _, k -> Some (any k "cuts")
 
 (* ---------------------------------------------------------------- linear models *)
 
-(* [Trees sides]: for a tree, by number, each node but the root with the axis and side of the test that leads there. *)
-type model = Trees of (int -> (int, C.nat * C.side_of_axis) Hashtbl.t) * int | Linear of C.outputs
+(* Trees as the file has them. [cut]: the cut that it gives for a test; None where it gives none. [leading t]: each node of a
+   tree but the root, by number, with the axis and the side of the test that leads there, if its cut is known. *)
+type trees = {
+  raw : Json.t array;
+  cut : int -> C.test -> Z.t option;
+  leading : int -> (int, C.nat * C.side_of_axis) Hashtbl.t }
+
+type model = Trees of trees | Linear of C.outputs
 
 (* For each score the weights of the columns and the bias. *)
 let outputs columns data where =
@@ -419,30 +426,33 @@ let linear columns data cuts where =
 
 (* ---------------------------------------------------------------- the statement *)
 
+(* The axis of a test, the side that goes left and the side that goes right; None where its cut is not known. *)
+let sides_of_test s features sides columns cut c question =
+  let j = Nats.count (C.feature_of columns.(c)) in
+  match sides.(j), cut c question with
+  | Grid _, None -> None
+  | Grid _, Some k -> Some (if C.falls columns.(c) then (j, C.Over k, C.Under k) else (j, C.Under k, C.Over k))
+  | Rank count, _ ->
+      let passes level = C.passes_fast s question (C.column_fast features.(j) columns.(c) (Z.of_int level)) in
+      let mask = List.fold_left (fun m k -> if passes k then Z.logor m (two k) else m) Z.zero (List.init count Fun.id) in
+      Some (j, C.Within mask, C.Within (Z.logxor mask (Z.pred (two count))))
+
 (* Where the tests of a tree lead: a hint, because any side may have a price. *)
-let sides_of s features sides columns hint data =
+let leading_sides columns sides_of data =
   let field name = match data with Object tree -> items (List.assoc name tree) name | _ -> [||] in
   let column = field "column" and threshold = field "threshold" and left = field "left" and right = field "right" in
   let found = Hashtbl.create 64 in
-  let halves c question =
-    let j = Nats.count (C.feature_of columns.(c)) in
-    match sides.(j) with
-    | Grid _ ->
-        let k = hint c question in
-        if C.falls columns.(c) then (j, C.Over k, C.Under k) else (j, C.Under k, C.Over k)
-    | Rank count ->
-        let passes level = C.passes_fast s question (C.column_fast features.(j) columns.(c) (Z.of_int level)) in
-        let mask = List.fold_left (fun m k -> if passes k then Z.logor m (two k) else m) Z.zero (List.init count Fun.id) in
-        (j, C.Within mask, C.Within (Z.logxor mask (Z.pred (two count)))) in
   Array.iteri
     (fun n c ->
       match c with
       | Whole c when Z.sign c >= 0 ->
           let c = Z.to_int c in
-          let j, one, other = halves c (test columns c threshold.(n) "statement: model") in
-          let add child side = match child with Whole k -> Hashtbl.replace found (Z.to_int k) (nat j, side) | _ -> () in
-          add left.(n) one;
-          add right.(n) other
+          Option.iter
+            (fun (j, one, other) ->
+              let add child side = match child with Whole k -> Hashtbl.replace found (Z.to_int k) (nat j, side) | _ -> () in
+              add left.(n) one;
+              add right.(n) other)
+            (sides_of c (test columns c threshold.(n) "statement: model"))
       | _ -> ())
     column;
   found
@@ -467,30 +477,36 @@ let with_trees empty features sides columns data cuts where =
   let empty = { empty with C.cast_to_float32 = single "cast";
     test_is_strict = word (model "test") ["<="; "<"] (where ^ ": test") = "<"; sums_in_float32;
     ordered = truth (model "ordered") (where ^ ": ordered"); error; squash = Z.of_int (List.assoc rule squashed);
-    divide = whole (model "divide") Z.one (two 31) (where ^ ": divide"); unit0 = Z.of_int unit; start_scores } in
+    divide = (let n = any (model "divide") where in need (Z.sign n > 0) "%s: divide" where; n); unit0 = Z.of_int unit; start_scores } in
   let search = Hints.cut empty features columns in
-  let hint = match cuts with None -> search | Some cuts -> given_cuts columns (model "trees") cuts search in
+  let given = Option.map (given_cuts columns (model "trees")) cuts in
+  let cut = match given with None -> fun c question -> Some (search c question) | Some given -> given in
+  let hint c question = match columns.(c), cut c question with
+    | C.Table _, _ -> Z.zero
+    | _, Some k -> k
+    | _, None -> search c question in
   let room = ref max_nodes in
   let read_tree t data =
     let made, size = tree columns hint scores data (Printf.sprintf "%s: tree %d" where t) in
     room := !room - size;
-    need (!room >= 0) "%s: too many nodes" where;
+    within (!room >= 0) "more than %d nodes of trees" max_nodes;
     made in
   let raw = items (model "trees") where in
   let made = { empty with C.trees = Array.to_list (Array.mapi read_tree raw) } in
-  let leading = Array.map (fun data -> lazy (sides_of empty features sides columns hint data)) raw in
-  (outputs, (fun t -> Lazy.force leading.(t)), made)
+  let sides_of = sides_of_test empty features sides columns cut in
+  let leading = Array.map (fun data -> lazy (leading_sides columns sides_of data)) raw in
+  (outputs, { raw; cut; leading = (fun t -> Lazy.force leading.(t)) }, made)
 
 let statement data cuts =
   let where = "statement" in
   let field =
     fields data ["features"; "columns"; "model"; "goal"; "distance"; "rules"; "avoid"; "most_changes"; "claim"] where in
   let raw = items (field "features") "statement: features" in
-  need (Array.length raw <= 10_000) "statement: too many features";
+  within (Array.length raw <= 10_000) "more than 10000 features";
   let both = Array.mapi (fun j f -> feature f (Printf.sprintf "statement: feature %d" j)) raw in
   let features = Array.map fst both and sides = Array.map snd both in
   let raw = items (field "columns") "statement: columns" in
-  need (Array.length raw <= 100_000) "statement: too many columns";
+  within (Array.length raw <= 100_000) "more than 100000 columns";
   let columns = Array.mapi (fun c x -> column features sides x (Printf.sprintf "statement: column %d" c)) raw in
   if has (field "distance") "forms" then raise (Not_covered "forms of a distance");
   let distance = fields (field "distance") ["alpha"; "beta"; "gamma"] "statement: distance" in
@@ -503,7 +519,10 @@ let statement data cuts =
     end else Some (rational ~low:0 (fields claim ["closer_than"] "statement: claim" "closer_than") "statement: claim") in
   let most_changes = match field "most_changes" with
     | Null -> None
-    | k -> Some (nat (min (int_of k 0 (1 lsl 31) "statement: most_changes") (Array.length features))) in
+    | k ->
+        let k = any k "statement: most_changes" in
+        if Z.sign k < 0 then raise (Not_covered "a limit on changes that no point can keep");
+        Some (nat (Z.to_int (Z.min k (Z.of_int (Array.length features))))) in
   let zero = (Z.zero, Z.zero) in
   let empty = { C.features = Array.to_list features; columns = Array.to_list columns; cast_to_float32 = false;
     test_is_strict = false; sums_in_float32 = false; ordered = false; error = zero; squash = Z.zero; divide = Z.one;
@@ -518,23 +537,13 @@ let statement data cuts =
         let rule, outputs = linear (Array.length columns) data cuts where in
         (Linear outputs, List.length outputs, { empty with C.squash = Z.of_int (List.assoc rule squashed) })
     | Some (Text "ensemble") ->
-        let scores, leading, made = with_trees empty features sides columns data cuts where in
-        (Trees (leading, List.length made.C.trees), scores, made)
+        let scores, trees, made = with_trees empty features sides columns data cuts where in
+        (Trees trees, scores, made)
     | _ -> refused "statement: model: kind" in
   let goal = list_of (list_of (compare_of scores)) (field "goal") "statement: goal" in
   ({ made with C.goal }, model, features, sides)
 
-(* ---------------------------------------------------------------- proof and witness *)
-
-(* The parts of a box that are too far away, split off: each is a box that the leaf "distance" closes. *)
-let nearer features sides entry rest =
-  let where = "near" in
-  let pair = items ~length:2 entry where in
-  let j = int_of pair.(0) 0 (Array.length features - 1) where in
-  match box_side sides.(j) pair.(1) where with
-  | C.Range (low, high) ->
-      C.Split (nat j, Z.pred low, C.Distance, C.Split (nat j, high, rest, C.Distance))
-  | C.Mask mask -> C.Split (nat j, mask, rest, C.Distance)
+(* ---------------------------------------------------------------- what leaves of the proof hold *)
 
 (* Multipliers for one part of the goal; without hidden units there are no slopes and no phases. *)
 let multipliers features data where =
@@ -548,7 +557,8 @@ let multipliers features data where =
 
 (* Prices for one part of the goal. They may be any numbers that are not negative, so that how they are read is no matter
    of trust: all are brought to one scale, and sides are named by their axis. *)
-let pricing s leading trees features part data where =
+let pricing s { raw; leading; _ } features part data where =
+  let trees = Array.length raw in
   let field = fields data ["goal"; "largest"; "unit"; "prices"] where in
   let factors = list_of (rational ~low:0) (field "goal") where in
   need (List.length factors = List.length part) "%s: expected %d multipliers" where (List.length part);
@@ -585,72 +595,3 @@ let pricing s leading trees features part data where =
     multiply = List.map (fun q -> Z.shift_right (times q) (Z.to_int s.C.unit0)) factors;
     top_shares = List.init (Array.length features) top; tolls = Array.to_list tolls;
     pieces = Array.to_list (Array.map (List.sort_uniq Z.compare) pieces) }
-
-let owners = ["trees", false; "cell", false; "prune", false; "prices", false; "dual", true; "bounds", true; "phase", true]
-
-(* The leaves of trees that a node names are not looked at: the theory looks for those that a box reaches. *)
-let node s model features sides data where stack =
-  let leaf made = made :: stack in
-  let node = Array.to_list (items data where) in
-  (match node with
-   | Text name :: _ ->
-       let linear = match model with Linear _ -> true | Trees _ -> false in
-       need (List.assoc_opt name owners <> Some (not linear)) "%s: %s is not about this kind of model" where name
-   | _ -> ());
-  match node, stack with
-  | [Text "split"; j; at], first :: second :: stack ->
-      let j = int_of j 0 (Array.length features - 1) where in
-      let at = match sides.(j) with
-        | Rank count -> whole at Z.zero (Z.pred (two count)) where
-        | Grid _ -> whole at (Z.neg (two 1200)) (two 1200) where in
-      C.Split (nat j, at, first, second) :: stack
-  | Text "split" :: _, _ -> refused "%s: the proof is not one tree" where
-  | [Text "empty"], _ -> leaf C.Empty
-  | [Text "distance"], _ -> leaf C.Distance
-  | [Text "changes"], _ -> leaf C.Changes
-  | [Text "avoid"; k], _ -> leaf (C.Avoided (nat (int_of k 0 1_000_000 where)))
-  | [Text "rule"; k], _ -> leaf (C.Rule (nat (int_of k 0 1_000_000 where)))
-  | Text "trees" :: _, _ -> leaf C.Trees
-  | Text "cell" :: _, _ -> leaf C.Cell
-  | Text "prune" :: _, _ :: _ -> stack
-  | Text "near" :: entries, child :: stack -> List.fold_right (nearer features sides) entries child :: stack
-  | Text "prices" :: parts, _ ->
-      let goal = s.C.goal in
-      need (List.length parts = List.length goal) "%s: expected %d parts" where (List.length goal);
-      (match model with
-       | Trees (leading, trees) ->
-           leaf (C.Prices (List.map2 (fun part data -> pricing s leading trees features part data where) goal parts))
-       | Linear _ -> refused "%s: there are no trees" where)
-  | Text "dual" :: parts, _ -> leaf (C.Dual (List.map (fun part -> multipliers features part where) parts))
-  | [Text "bounds"], _ :: _ -> stack
-  | Text ("bounds" | "phase") :: _, _ -> refused "%s: there is no hidden unit" where
-  | Text name :: _, _ -> refused "%s: there is no rule %s" where name
-  | _ -> refused "%s: no node" where
-
-let proof s model features sides data =
-  let nodes = items data "proof" in
-  need (Array.length nodes <= max_nodes) "proof: too many nodes";
-  let stack = ref [] in
-  for n = Array.length nodes - 1 downto 0 do
-    stack := node s model features sides nodes.(n) (Printf.sprintf "node %d" n) !stack
-  done;
-  match !stack with [made] -> made | _ -> refused "proof: it is not one tree"
-
-let certificate data =
-  if has data "mace_set" then raise (Not_covered "sets");
-  if has data "mace_plan" then raise (Not_covered "plans");
-  if has data "mace_rows" then raise (Not_covered "rows");
-  let names = ["mace_certificate"; "statement"; "witness"; "proof"] in
-  let names = if has data "cuts" then "cuts" :: names else names in
-  let field = fields data (if has data "about" then "about" :: names else names) "the certificate" in
-  let format = if has data "cuts" then 2 else 1 in
-  need (match field "mace_certificate" with Whole n -> Z.equal n (Z.of_int format) | _ -> false)
-    "the certificate: unknown format";
-  let s, model, features, sides = statement (field "statement") (if format = 2 then Some (field "cuts") else None) in
-  let witness = match field "witness" with
-    | Null -> None
-    | data ->
-        let field = fields data ["point"; "distance"] "witness" in
-        Some (point features sides (field "point") "witness: point", rational (field "distance") "witness: distance") in
-  let proof = proof s model features sides (field "proof") in
-  (s, model, { C.cost_unit = Hints.cost_unit s proof; proof_of = proof }, witness)

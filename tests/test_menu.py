@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
+from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import GoalError, MaceError
@@ -178,6 +179,18 @@ def test_the_menu_of_a_number_has_boxes_between_both_ends():
     low, high = np.quantile(model.predict(X), [0.5, 0.8]).tolist()
     menu = mace.Explainer(model, SPACE).menu(row, goal=f"{low!r} <= y <= {high!r}")
     compare(menu, World(model, SPACE, row, lambda said: low <= said <= high))
+
+
+def test_of_boxes_that_exclude_each_other_the_larger_one_is_taken():
+    grid = pd.DataFrame(itertools.product(range(10), repeat=2), columns=["x", "y"])
+    space = mace.Space([mace.Feature(name, "integer", 0, 9) for name in grid])
+    good = ((grid.x <= 8) | (grid.y <= 2)) & (grid.min(axis=1) >= 1)
+    menu = mace.Explainer(DecisionTreeClassifier().fit(grid, good.astype(int)), space).menu({"x": 0, "y": 0}, goal=1)
+    (way,) = menu.ways
+    assert way.answer.counterfactuals[0].values == {"x": 1, "y": 1}
+    # Moving x first as far as it goes would leave 1 .. 9 by 1 .. 2.
+    assert way.box is not None and way.box.ranges == {"x": (1, 8), "y": (1, 9)} and way.box.largest
+    assert {name: box.ranges[name] for name, box in way.ranges.items()} == {"x": (1, 9), "y": (1, 9)}
 
 
 def test_a_side_on_which_no_number_lies_needs_no_proof():

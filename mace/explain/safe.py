@@ -7,11 +7,14 @@ Promise: every allowed value of the box keeps what was wanted, whatever rules sa
 point's own values. The box is `largest` where no side of it can be moved on its own: one more step meets a point at
 which the deployed model was asked and had something else.
 How: the same refutation, asked of a box about the opposite goal. First the largest cube around the point, then each
-side as far as it goes; a side ends right before the nearest value at which the goal is lost.
+side as far as it goes; a side ends right before the nearest value at which the goal is lost. Where that is less than
+all ranges of single values together, boxes that begin with the whole range of one feature are grown, too, and the one
+with most combinations of values is taken.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -86,6 +89,19 @@ def _beyond_all(between: Between) -> bool:
     return under or over
 
 
+@dataclass(frozen=True)
+class _Grown:
+    """The sides of a box, and whether none of them can be moved any further, for certain."""
+
+    sides: dict[int, Axis]
+    certain: bool
+
+    @property
+    def size(self) -> Fraction:
+        """How many combinations of values it has."""
+        return math.prod((_size(side) for side in self.sides.values()), start=Fraction(1))
+
+
 class Around:
     """The questions about boxes around one point with the goal."""
 
@@ -94,6 +110,7 @@ class Around:
         self.search, self.limits, self.point = search, limits, point
         table = search.judge.table
         self.features = question.space.features
+        self._ranges: dict[int, _Grown] = {}
         self.axes = tuple(replace(axis, start=index) for axis, index in zip(question.axes, point, strict=True))
         self.questions = []
         for other in opposites(question.goal.wanted, table.classes):
@@ -112,20 +129,44 @@ class Around:
 
     def box(self, features: Sequence[int]) -> Safe | None:
         """The box over these features; None if not even its proof ended in time."""
-        sides: dict[int, Axis] = {j: _alone(self.axes[j], self.point[j]) for j in features}
-        if len(features) > 1:
-            sides = self._cube(sides)
-        largest = True
-        for j in features:
-            ends = (-1, 1) if isinstance(self.axes[j], GridAxis) else (0,)
-            for way in ends:
-                sides[j], certain = self._moved(sides, j, way)
-                largest = largest and certain
-        proved = [self._ask(question, sides, "l1") for question in self.questions]
+        grown = self._largest(features)
+        proved = [self._ask(question, grown.sides, "l1") for question in self.questions]
         if any(one.bracket.status != "infeasible" for one in proved):
             return None
         answers = [self._answer(one) for one in proved]
-        return Safe({self.features[j].name: self._values(j, side) for j, side in sides.items()}, largest, answers)
+        ranges = {self.features[j].name: self._values(j, side) for j, side in grown.sides.items()}
+        return Safe(ranges, grown.certain, answers)
+
+    def _largest(self, features: Sequence[int]) -> _Grown:
+        """The box of most combinations of values, of those grown from the cube and from the range of each feature."""
+        if len(features) == 1:
+            return self._range(features[0])
+        here = {j: _alone(self.axes[j], self.point[j]) for j in features}
+        best = self._grown(self._cube(here), features)
+        ranges = {j: self._range(j) for j in features}
+        if best.size == math.prod(one.size for one in ranges.values()):
+            return best  # its sides are the ranges themselves: no box holds more
+        for j in features:
+            if not self.limits.deadline.over:
+                other = self._grown(here | ranges[j].sides, [k for k in features if k != j])
+                other = replace(other, certain=other.certain and ranges[j].certain)
+                best = max(best, other, key=lambda one: one.size)
+        return best
+
+    def _range(self, j: int) -> _Grown:
+        """How far the value of one feature may move with all others as they are."""
+        if j not in self._ranges:
+            self._ranges[j] = self._grown({j: _alone(self.axes[j], self.point[j])}, [j])
+        return self._ranges[j]
+
+    def _grown(self, sides: dict[int, Axis], features: Sequence[int]) -> _Grown:
+        """A box with the sides of these features moved outwards, one after the other, as far as they go."""
+        sides, certain = dict(sides), True
+        for j in features:
+            for way in (-1, 1) if isinstance(self.axes[j], GridAxis) else (0,):
+                sides[j], sure = self._moved(sides, j, way)
+                certain = certain and sure
+        return _Grown(sides, certain)
 
     def _cube(self, sides: dict[int, Axis]) -> dict[int, Axis]:
         """The sides of the largest cube of numbers, in shares of their ranges, that is proved to keep the goal."""
@@ -198,6 +239,15 @@ class Around:
         if isinstance(side, GridAxis):
             return feature.show(side, side.lower), feature.show(side, side.upper)
         return tuple(feature.show(side, level) for level in side.levels())
+
+
+def _size(side: Axis) -> Fraction:
+    """How many values a side has; of a number without steps, how many thousandths of its range, and one."""
+    if isinstance(side, LevelAxis):
+        return Fraction(len(list(side.levels())))
+    if side.grid.kind == "step" or side.lower == side.upper:
+        return Fraction(side.upper - side.lower + 1)
+    return 1 + 1000 * (side.value(side.upper) - side.value(side.lower)) / side.scale
 
 
 def _alone(axis: Axis, index: int) -> Axis:

@@ -24,7 +24,7 @@ from mace.errors import GoalError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
 from mace.problem.goals import Classes, Probability
 from mace.tables.margins import compare_slack
-from mace.tables.means import doubt, probability
+from mace.tables.means import doubt, ends
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Network, Table
 
 _FARTHEST = 1e300
@@ -156,8 +156,14 @@ def _middle(part: Link, low: float, high: float) -> float:
 
 
 def _rising(part: Link) -> bool:
-    ends = probability(part, np.array([-_FARTHEST, _FARTHEST]))
-    return bool(ends[1] >= ends[0])
+    said = _most(part, 1.0, np.array([-_FARTHEST, _FARTHEST]))
+    return bool(said[1] >= said[0])
+
+
+def _most(part: Link, sign: float, scores: Floats) -> Floats:
+    """The most that sign * part may be as the library rounds it, but for `doubt`; monotone as the part is."""
+    said = ends(part, scores)
+    return said.high if sign > 0 else -said.low
 
 
 def _turn(part: Link, condition: Condition) -> float:
@@ -166,7 +172,7 @@ def _turn(part: Link, condition: Condition) -> float:
     up = _rising(part) == (condition.sign > 0)
 
     def holds(score: float) -> bool:
-        return bool(condition.sign * probability(part, np.array([score]))[0] >= condition.bound)
+        return bool(_most(part, condition.sign, np.array([score]))[0] >= condition.bound)
 
     inner, outer = (_FARTHEST, -_FARTHEST) if up else (-_FARTHEST, _FARTHEST)
     if not holds(inner) or holds(outer):
@@ -225,10 +231,10 @@ def line_above(part: Link, sign: float, piece: Piece, k: int) -> Line:
     """A line that no value of sign * part exceeds in a piece, the lowest one at the piece's place."""
     low, high, at = piece.low[k], piece.high[k], piece.at[k]
     if not (math.isfinite(low) and math.isfinite(high)):
-        ends = [low if math.isfinite(low) else -_FARTHEST, high if math.isfinite(high) else _FARTHEST]
-        return Line(0.0, float((sign * probability(part, np.array(ends))).max()))  # it is monotone
+        far = [low if math.isfinite(low) else -_FARTHEST, high if math.isfinite(high) else _FARTHEST]
+        return Line(0.0, float(_most(part, sign, np.array(far)).max()))  # it is monotone
     few = _places(part, low, high, at, _FEW)
-    values = sign * probability(part, few)
+    values = _most(part, sign, few)
     slope = _slope(few, values, min(max(at, low), high))
     return Line(slope, _constant(part, sign, slope, low, high, at))
 
@@ -237,7 +243,7 @@ def _constant(part: Link, sign: float, slope: float, low: float, high: float, at
     """The least constant of a line with this slope, rounded up."""
     bend = _bend(part)
     x = _places(part, low, high, at, _FEW if bend is not None else _MANY)
-    y = sign * probability(part, x)
+    y = _most(part, sign, x)
     if bend is not None:
         found = (y - slope * x).max() + (float(np.diff(x).max(initial=0.0)) ** 2) * bend / 8
     else:  # between two places a monotone function is no larger than at one of them
@@ -255,7 +261,7 @@ def _bend(part: Link) -> float | None:
     if part.kind == "logistic" and inner is None:
         return _BENT * part.slope**2
     if part.kind == "logistic" and inner is not None and inner.kind == "logistic" and inner.inside is None:
-        return inner.slope**2 * _BENT * (part.slope**2 / 16 + abs(part.slope) / 4)
+        return 1.00001 * inner.slope**2 * _BENT * (part.slope**2 / 16 + abs(part.slope) / 4)  # `ends` stretches by less
     return None
 
 

@@ -1,9 +1,10 @@
 """Means of probabilities, each of which follows from a score of its own: what several calibrated members say.
 
 In:  a `Link` of the kind "mean" (`mace.tables.table`), scores, and how far the library's may lie from them.
-Out: `probability`, of one part; `around`, the least and the largest mean that the library may compute.
+Out: `probability`, of one part; `ends`, what rounding makes of it; `around`, the least and the largest mean that the
+     library may compute.
 Promise: every part is a monotone function, so that the ends of a score's interval give the ends of its probability;
-`DOUBT` covers the rounding of the functions themselves and of the sum.
+`doubt` covers the rounding of the outer functions and of the sum.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from mace.tables.table import Floats, Link
 
 _LEAST_ODDS = 1e-12  # what scikit-learn adds to probabilities before it takes their logarithms
+_LEAST_INSIDE = 1e-37  # smaller probabilities are rounded by more than their last places
 
 
 class Means(NamedTuple):
@@ -26,7 +28,11 @@ class Means(NamedTuple):
 
 def probability(link: Link, scores: Floats) -> Floats:
     """The probability of class 1 for numbers of the score that a link is about, of any shape."""
-    given = scores if link.inside is None else probability(link.inside, scores)
+    return _outer(link, scores if link.inside is None else probability(link.inside, scores))
+
+
+def _outer(link: Link, given: Floats) -> Floats:
+    """The same for what the link itself is given: scores, or the probabilities that the one inside makes of them."""
     with np.errstate(over="ignore", divide="ignore"):
         if link.kind == "steps":
             x, y = np.array(link.knots, dtype=np.float64).T
@@ -38,21 +44,29 @@ def probability(link: Link, scores: Floats) -> Floats:
         return np.asarray(1.0 / (1.0 + np.exp(-(link.slope * given + link.shift))))
 
 
+def _unit(link: Link) -> float:
+    """Half a unit in the last place of the coarsest type in which a link is computed."""
+    coarse = "float32" in (link.dtype, link.inside.dtype if link.inside else "")
+    return 2.0**-24 if coarse else 2.0**-53
+
+
+def ends(link: Link, scores: Floats) -> Means:
+    """The least and the largest that the library may make of these scores, but for `doubt`.
+
+    A probability that is rounded inside of steep steps, or near 1 inside of odds, moves the result by far more.
+    """
+    if link.inside is None:
+        found = probability(link, scores)
+        return Means(found, found)
+    inner, far = probability(link.inside, scores), 16.0 * _unit(link)
+    least, most = (_outer(link, inner + side * (far * inner + _LEAST_INSIDE)) for side in (-1.0, 1.0))
+    return Means(np.minimum(least, most), np.maximum(least, most))
+
+
 def doubt(link: Link) -> float:
-    """How far a library's mean may lie from ours, for the same scores."""
-    coarse = any("float32" in (part.dtype, *([part.inside.dtype] if part.inside else [])) for part in link.parts)
+    """How far a library's mean may lie from ours, for the same scores and what `ends` allows for."""
     steep = max(1.0 + abs(part.slope) + abs(part.shift) for part in link.parts)
-    return 1e-11 + (64.0 * 2.0**-24 * steep * _steepest(link) if coarse else 64.0 * 2.0**-53 * steep)
-
-
-def _steepest(link: Link) -> float:
-    """How much a rounded probability inside may move what a part makes of it."""
-    found = 1.0
-    for part in link.parts:
-        if part.kind == "steps" and part.inside is not None:
-            x, y = np.array(part.knots, dtype=np.float64).T
-            found = max(found, float((np.abs(np.diff(y)) / np.maximum(np.diff(x), 1e-9)).max(initial=0.0)))
-    return found
+    return 1e-11 + 64.0 * steep * max(map(_unit, link.parts))
 
 
 def around(link: Link, scores: Floats, error: Floats) -> Means:
@@ -62,8 +76,8 @@ def around(link: Link, scores: Floats, error: Floats) -> Means:
     """
     low, high = np.zeros(len(scores)), np.zeros(len(scores))
     for part in link.parts:
-        ends = [probability(part, scores[:, part.score] + side * error[part.score]) for side in (-1, 1)]
-        low += np.minimum(*ends)
-        high += np.maximum(*ends)
+        below, above = (ends(part, scores[:, part.score] + side * error[part.score]) for side in (-1, 1))
+        low += np.minimum(below.low, above.low)
+        high += np.maximum(below.high, above.high)
     count, far = len(link.parts), doubt(link)
     return Means(low / count - far, high / count + far)

@@ -24,7 +24,7 @@ from mace.compilers import read
 from mace.errors import GoalError, ModelError
 from mace.explain.averaged import MOST_TOGETHER, Refined
 from mace.problem.goal_decision import lower
-from mace.problem.goal_means import conditions_of, covered, line_above, whole_of
+from mace.problem.goal_means import Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goals import Between, Classes, Margin, Probability
 from mace.problem.proof import Leaf
 from mace.solve.driver import Bracket
@@ -110,6 +110,29 @@ def test_a_line_lies_above_what_it_bounds_and_touches_it_near_its_place() -> Non
         over = line.slope * x + line.constant - sign * probability(part, x)
         assert over.min() >= 0
         assert over.min() < 2e-3
+
+
+def test_a_rounded_probability_inside_steep_odds_or_steps_stays_within_what_is_allowed_for() -> None:
+    scores = np.linspace(10, 34, 2001)[:, None]
+    coarse, fine = Link("logistic", dtype="float32"), Link("logistic")
+    near = 1.0 - np.array([3e-15, 2e-15])
+    steps = Link("steps", knots=((0.0, 0.0), (float(near[0]), 0.1), (float(near[1]), 0.9)), inside=fine)
+    odds = Link("odds", 0.1, dtype="float32", inside=coarse)
+    for part in (odds, steps):
+        unit = np.float32 if part is odds else np.float64
+        rounded = (1 / (1 + np.exp(-scores[:, 0].astype(unit)))).astype(np.float64)
+        for side in (-1, 1):  # a library's last place may be another one
+            given = np.clip(rounded + side * np.spacing(rounded.astype(unit)), 0, 1).astype(np.float64)
+            if part is odds:
+                said = 1 / (1 + ((1 - given + 1e-12) / (given + 1e-12)) ** 0.1)
+            else:
+                said = np.interp(given, *np.array(steps.knots).T)
+            low, high = around(Link("mean", parts=(part,), dtype=part.dtype), scores, np.zeros(1))
+            assert ((low <= said) & (said <= high)).all()
+            piece = Piece((10.0,), (34.0,), (20.0,))
+            for sign in (1.0, -1.0):
+                line = line_above(part, sign, piece, 0)
+                assert (line.slope * scores[:, 0] + line.constant >= sign * said).all()
 
 
 def test_what_a_mean_decides_is_no_comparison_of_scores_and_says_so() -> None:

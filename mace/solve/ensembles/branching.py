@@ -7,7 +7,8 @@ that the bound stands with its proof whenever the search ends. A child's bound i
 
 The nodes are boxes of cells, taken by their bounds. A child's prices are its parent's, made better for its own box by
 a few rounds of dual ascent over the leaves that it reaches nearer than the best point. The plain search, which closes
-small boxes faster, has a try at each; where it fails the box is split at a cut that the relaxation leaves open. The
+small boxes faster, has a try at each; where it fails the box is split at a cut that the relaxation leaves open: of the
+cuts that promise most, by what cuts of their axes gained before, the one whose sides a short ascent lifts most. The
 shares of the relaxation, rounded, are where points with the goal are looked for.
 """
 
@@ -15,8 +16,10 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -29,9 +32,11 @@ from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.relaxation import DIGITS, Exact, Relaxation
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
+# How a cut is chosen: Achterberg, Koch, Martin 2005, "Branching rules revisited".
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
-RELIABLE = 3  # how often an axis was split, or tried, until no more trials are made
-TRIAL, ROUNDS, FIRST_ROUNDS = 20, 100, 2000  # of dual ascent: in such a trial, a node, the box of all allowed points
+RELIABLE = 2  # how often an axis was split, or tried, until what that gained is believed
+PROMISED = 5  # cuts that promise most, by what is believed, that are tried too
+TRIAL, ROUNDS, FIRST_ROUNDS = 40, 300, 2000  # of dual ascent: in such a trial, a node, the box of all allowed points
 GLANCE, PROMISING = 150, 0.9  # rounds, after which it must prove such a part of what is known already to go on
 STEP, FIRST_STEP = 0.3, 1.0  # how long its first steps are
 WALKS = 20_000  # walks through trees that the plain search may take in one node
@@ -41,7 +46,8 @@ OFFERS = 60  # nodes in which points with the goal are looked for
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
 # Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
 # prove enough.
-ROUNDED = ((10, 2e-3), (14, 2e-4), (18, 2e-5), (26, 0.0), (36, 0.0))
+ROUNDED = ((8, 3e-3), (10, 2e-3), (10, 5e-4), (12, 5e-4), (14, 2e-4), (18, 2e-5), (26, 0.0), (36, 0.0))
+BEYOND = 1.01  # an ascent goes on until so many times the limit: what is too much is spent on rounding
 LEAST_MOVED = 0.05  # shares are known about so well
 
 
@@ -196,7 +202,7 @@ class Branching:
     def _climb(self, relaxation: Relaxation, active: Active, parent: Part, rounds: int) -> Climbed:
         """Some rounds of dual ascent from a parent's multipliers."""
         start, first = parent.climbed, rounds in (GLANCE, FIRST_ROUNDS)
-        target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * (1 + 1e-9)
+        target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * BEYOND
         return ascend(
             relaxation.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
             relaxation.largest, FIRST_STEP if first else STEP,
@@ -284,19 +290,18 @@ class Branching:
     def _choose(self, node: Node) -> Candidate | None:
         """The cut (axis, cut or level) whose two sides promise the best bounds; None if the relaxation is whole."""
         place = min(range(len(node.parts)), key=lambda p: node.parts[p].key)
-        part, tried = node.parts[place], 0
         least = 1e-6 * float(self.host.limit) / self.grounded.scale
-        best, chosen = -1.0, None
-        for candidate in self._open(self.relaxations[place], part.climbed.pieces, node):
-            known = all(self.gains.get((candidate.axis, side), (0.0, 0))[1] >= RELIABLE for side in (0, 1))
-            if not known and tried < CANDIDATES:
-                tried += 1
-                score = math.prod(max(self._trial(node, place, candidate, side), least) for side in (0, 1))
-            else:
-                score = math.prod(max(self._expected(candidate, side), least) for side in (0, 1))
-            if score > best:
-                best, chosen = score, candidate
-        return chosen
+
+        def score(candidate: Candidate, gained: Callable[[Candidate, int], float]) -> float:
+            return math.prod(max(gained(candidate, side), least) for side in (0, 1))
+
+        def believed(candidate: Candidate) -> bool:
+            return all(self.gains.get((candidate.axis, side), (0.0, 0))[1] >= RELIABLE for side in (0, 1))
+
+        candidates = self._open(self.relaxations[place], node.parts[place].climbed.pieces, node)
+        known = sorted(filter(believed, candidates), key=lambda one: score(one, self._expected), reverse=True)
+        tried = [one for one in candidates if not believed(one)][:CANDIDATES] + known[:PROMISED]
+        return max(tried, key=lambda one: score(one, partial(self._trial, node, place)), default=None)
 
     def _trial(self, node: Node, place: int, candidate: Candidate, side: int) -> float:
         """What a few rounds add to the bound on one side of a cut."""

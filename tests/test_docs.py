@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -16,7 +17,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from typer.testing import CliRunner
 
-from mace import datasets
+from mace import datasets, errors
 from mace.cli import app
 from tests import notebooks
 
@@ -83,7 +84,26 @@ def test_the_site_builds_without_a_warning(tmp_path):
     )  # fmt: skip
     assert built.returncode == 0 and "WARNING" not in built.stderr, built.stderr
     api = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+    messages = (tmp_path / "site" / "messages.html").read_text(encoding="utf-8")
+    assert messages.count("<tr>") > 700 and "is not a class of this model" in messages
     assert "<li><code>space</code>:" in api and not re.search(r"(src|href)=\"https?://[^\"]*(font|cdn)", api)
+
+
+def test_messages_are_listed_as_the_sources_hold_them():
+    made = importlib.util.spec_from_file_location("every_message", ROOT / "docs" / "every_message.py")
+    listed = importlib.util.module_from_spec(made)
+    sys.modules[made.name] = listed  # for the annotations of its class
+    made.loader.exec_module(listed)
+    source = """
+def read(name, known):
+    hint = meant(name, known, f"It has {known}.")
+    raise SpaceError(f"no feature `{name}`" + " here", hint=hint)
+def ask(): raise NotOursError("no")
+"""
+    (found,) = listed.of_source(source, "mace/space")
+    assert found == ("SpaceError", "no feature `…` here", "Did you mean …? It has ….", "mace/space")
+    assert listed._cell("a|b `c`") == "a&#124;b &#96;c&#96;"
+    assert {kind for kind in vars(errors) if kind.endswith("Error")} <= {*listed.KINDS}
 
 
 def test_every_page_is_in_the_table_of_contents():

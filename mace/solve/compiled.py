@@ -52,6 +52,7 @@ SOURCES = (
     "ensembles/cells.py",
     "ensembles/cuts.py",
     "ensembles/greedy.py",
+    "ensembles/inherited.py",
     "ensembles/pruning.py",
     "ensembles/search.py",
     "ensembles/walk.py",
@@ -67,7 +68,20 @@ log = logging.getLogger("mace.compiled")
 
 def compiled(function: F) -> F:
     """Compile a function once it is worth it."""
-    made: Any = numba.njit(function)
+    return _compiled(function, counting=True)
+
+
+def lean(function: F) -> F:
+    """The same for one that neither makes arrays nor returns any, and so need not count who holds those it is given.
+
+    Counting takes longer than a small function itself: it is done for every array of every tuple, in every call.
+    """
+    return _compiled(function, counting=False)
+
+
+def _compiled(function: F, *, counting: bool) -> F:
+    njit: Any = numba.njit  # whose stubs know less than it takes
+    made: Any = njit(_nrt=counting)(function)  # unsaid, it would be as in whoever calls the function
     if hasattr(made, "enable_caching"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
         made.__class__ = _Function
         made._cache = Kept(function)

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from mace.problem.question import Question
-from mace.solve.ensembles import greedy, walk
+from mace.solve.ensembles import greedy, inherited, walk
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.networks.kernels import EMPTY, INFINITY, OPTIMAL, dual_simplex, knapsack
 from mace.tables.table import Ensemble
@@ -77,6 +77,42 @@ def test_a_forest_cut_to_a_ball_has_the_same_leaves_inside(seed: int) -> None:
             if cost < limit:
                 reached = walk.leaf_of(made.ground, small, other, cells)
                 assert small.leaf[reached] == walk.leaf_of(made.ground, made.forest, one, cells)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_leaves_inherited_across_a_cut_are_as_good_as_those_walked_to(seed: int) -> None:
+    _, made = grounded(seed)
+    every, stack, limit = made.ground, walk.new_stack(made.depth), NO_LIMIT
+    forest = walk.shrink(every, made.forest, whole(made), limit, stack)
+    kept, gain = inherited.new_inherited(forest), forest.gain[0]
+    roots, near = forest.roots.tolist(), np.zeros(len(forest.roots), np.int64)
+
+    def walked(box: walk.Box) -> tuple[list[int], list[int]]:
+        near = [walk.leaf_of(every, forest, root, box.near) for root in roots]
+        pairs = zip(roots, near, strict=True)
+        return near, [walk.best_leaf(every, forest, gain, root, box, limit, one, stack) for root, one in pairs]
+
+    box = whole(made)
+    leaves = [np.array(one, np.int64) for one in walked(box)]
+    inherited.leave(kept, 2, 0, 0, 1, np.zeros(1, np.int64), leaves[0], leaves[1][None, :])
+    place = inherited.place_of(kept, 2)
+    assert place >= 0 > inherited.place_of(kept, 1)
+    for axis in range(len(made.axes)):
+        if not every.grid[axis] or box.low[axis] == box.high[axis]:
+            continue
+        for side in ("low", "high"):
+            far = whole(made)
+            getattr(far, side)[axis] += 1 if side == "low" else -1
+            walk.measure(every, far)
+            there, reached = walked(far)
+            inherited.near_again(every, forest, far, kept, place, axis, near)
+            assert near.tolist() == there
+            wanted = int(gain[reached].sum())
+            for need in (-NO_LIMIT, wanted, wanted + 1):
+                best = np.zeros(len(roots), np.int64)
+                inherited.best_again(every, forest, gain, need, far, limit, kept, place, 0, axis, near, best, stack)
+                total = int(gain[best].sum())
+                assert total == wanted if need <= wanted else wanted <= total
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import has_goal, leaf_of
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     top: Any
 
 
-@compiled
+@lean
 def sweep(
     ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, rows: Array, total: Array
 ) -> int:
@@ -87,7 +87,7 @@ def sweep(
     return int(cells)
 
 
-@compiled
+@lean
 def allowed(ground: Ground, axis: int, cell: int) -> bool:
     """Whether a cell or level lies in the box of all allowed points."""
     if ground.grid[axis]:
@@ -95,7 +95,7 @@ def allowed(ground: Ground, axis: int, cell: int) -> bool:
     return bool((ground.low[axis] >> cell) & 1)
 
 
-@compiled
+@lean
 def cost(ground: Ground, axis: int, cell: int) -> Cost:
     """The scaled cost of a cell or level."""
     if not ground.grid[axis]:
@@ -106,7 +106,7 @@ def cost(ground: Ground, axis: int, cell: int) -> Cost:
     return Cost(ground.part[g], ground.top[g])
 
 
-@compiled
+@lean
 def cost_of(ground: Ground, point: Array) -> Any:
     """The scaled distance of a point of cells."""
     total: Any = np.int64(0)
@@ -126,7 +126,7 @@ def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Arr
     return has_goal(aim, forest.value, leaves)
 
 
-@compiled
+@lean
 def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
     """By how much the sums at a cell miss the goal; 0 when none does."""
     lack = 0.0

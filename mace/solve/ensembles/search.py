@@ -16,9 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.inherited import (
+    Inherited,
+    best_again,
+    leave,
+    near_again,
+    new_inherited,
+    place_of,
+)
 from mace.solve.ensembles.walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, lost, measure
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5
@@ -26,6 +34,7 @@ OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 
 NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
 NEAR_ENOUGH, DOUBTED = 1, 2
 NO_LIMIT = 2**62
+A_WALK = 8  # trees that inherit both of their leaves take as long as one that is walked
 
 
 class Book(NamedTuple):
@@ -64,7 +73,7 @@ class Place(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one dive: leaves by tree, marks by cut."""
+    """Room for one dive: leaves by tree, marks by cut; and what is kept for boxes that wait."""
 
     near: Array
     leaves: Array
@@ -74,6 +83,7 @@ class Scratch(NamedTuple):
     marked: Array
     touched: Array
     seen: Array
+    kept: Inherited
 
 
 def new_book(capacity: int) -> Book:
@@ -100,10 +110,11 @@ def new_scratch(forest: Forest, cuts: int, axes: int) -> Scratch:
     near, leaves = np.zeros(trees, np.int64), np.zeros(trees, np.int64)
     best, fresh = np.zeros((compares, trees), np.int64), np.zeros(compares, np.int64)
     score, marked = np.zeros(cuts + 1, np.float64), np.zeros(cuts + 1, np.int8)
-    return Scratch(near, leaves, best, fresh, score, marked, np.zeros(cuts + 1, np.int64), np.zeros(axes, np.int64))
+    touched, seen = np.zeros(cuts + 1, np.int64), np.zeros(axes, np.int64)
+    return Scratch(near, leaves, best, fresh, score, marked, touched, seen, new_inherited(forest))
 
 
-@compiled
+@lean
 def push(book: Book, node: int) -> None:
     heap, key = book.heap, book.key
     place = book.count[HEAP]
@@ -118,7 +129,7 @@ def push(book: Book, node: int) -> None:
     heap[place] = node
 
 
-@compiled
+@lean
 def pop(book: Book) -> int:
     heap, key = book.heap, book.key
     first = heap[0]
@@ -143,11 +154,11 @@ def pop(book: Book) -> int:
     return int(first)
 
 
-@compiled
+@lean
 def load(ground: Ground, book: Book, node: int, box: Box) -> None:
     """The box of a node, from the splits above it."""
-    box.low[:] = ground.low
-    box.high[:] = ground.high
+    for j in range(len(box.low)):
+        box.low[j], box.high[j] = ground.low[j], ground.high[j]
     while book.parent[node] >= 0:
         axis, cut = book.axis[node], np.int64(book.cut[node])
         if ground.grid[axis]:
@@ -161,7 +172,7 @@ def load(ground: Ground, book: Book, node: int, box: Box) -> None:
         node = book.parent[node]
 
 
-@compiled
+@lean
 def near_side(ground: Ground, box: Box, axis: int, cut: Any) -> int:
     """The side of a cut on which the box's nearest point lies."""
     if ground.grid[axis]:
@@ -169,7 +180,7 @@ def near_side(ground: Ground, box: Box, axis: int, cut: Any) -> int:
     return 0 if (ground.at[ground.base[axis] + cut] >> box.near[axis]) & 1 else 1
 
 
-@compiled
+@lean
 def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     """The key of the side of a cut on which the box's nearest point does not lie."""
     g = ground.base[axis] + cut
@@ -188,7 +199,7 @@ def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
     return int(box.total[0] - box.part[axis] + part + max(box.total[1], top))
 
 
-@compiled
+@lean
 def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, limit: int) -> int:
     """Two children; the far one goes into the heap if it is below the limit. Returns the near one, narrows the box."""
     first = book.count[NODES]
@@ -240,7 +251,7 @@ def preorder(child: Array) -> Array:
     return order[:count]
 
 
-@compiled
+@lean
 def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     """Whether the sums of these leaves, with all their rounding slack, allow the goal."""
     for p in range(len(aim.begin) - 1):
@@ -358,7 +369,7 @@ def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> Place:
     return Place(np.int64(-1), np.int64(-1))
 
 
-@compiled
+@lean
 def walk_again(
     ground: Ground, forest: Forest, gain: Array, box: Box, limit: int, best: Array, scratch: Scratch, stack: Stack,
     axis: int, cut: int, side: int,
@@ -367,7 +378,7 @@ def walk_again(
     work = 0
     for t in range(len(best)):
         leaf = best[t]
-        if leaf == scratch.near[t]:
+        if leaf == scratch.near[t] or not (scratch.kept.axes[leaf] >> (axis & 63)) & 1:
             continue
         node, child = forest.up[leaf], leaf
         gone: Any = False
@@ -386,7 +397,7 @@ def walk_again(
     return work
 
 
-@compiled
+@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,
@@ -427,17 +438,25 @@ def run(
         if 0 <= most_changes < changed:
             book.state[node] = CHANGES
             continue
-        for t in range(trees):
-            near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
-            leaves[t] = forest.leaf[near[t]]
-        count[WORK] += trees
-        if book.settled[node] != DOUBTED and (
-            may_have_goal(forest, aim, near) if aim.fuzzy else has_goal(aim, whole.value, leaves)
-        ):
-            count[WITNESS] = node
-            return GOAL
-        part = 0
-        scratch.fresh[:] = 0
+        came = book.axis[node]
+        place = place_of(scratch.kept, node)
+        if place >= 0:
+            count[WORK] += trees // A_WALK + near_again(ground, forest, box, scratch.kept, place, came, near)
+        else:
+            for t in range(trees):
+                near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
+            count[WORK] += trees
+        if may_have_goal(forest, aim, near):
+            for t in range(trees):
+                leaves[t] = forest.leaf[near[t]]
+            if book.settled[node] != DOUBTED and (aim.fuzzy or has_goal(aim, whole.value, leaves)):
+                count[WITNESS] = node
+                return GOAL
+        part = inherited = 0
+        if place >= 0:
+            part = inherited = scratch.kept.part[place]
+        for c in range(len(scratch.fresh)):
+            scratch.fresh[c] = 0
         while True:
             # Which parts of the goal are out of reach? They stay so in every smaller box.
             open_part = False
@@ -446,7 +465,15 @@ def run(
                 for i in range(aim.begin[part], aim.begin[part + 1]):
                     c = aim.part_of[i]
                     total = np.int64(0)
-                    if scratch.fresh[c] != part + 1:
+                    if scratch.fresh[c] != part + 1 and place >= 0 and part == inherited:
+                        scratch.fresh[c] = part + 1
+                        count[WORK] += best_again(
+                            ground, forest, forest.gain[c], aim.need[c], box, limit, scratch.kept, place, c, came,
+                            near, scratch.best[c], stack,
+                        )  # fmt: skip
+                        for t in range(trees):
+                            total += forest.gain[c, scratch.best[c, t]]
+                    elif scratch.fresh[c] != part + 1:
                         scratch.fresh[c] = part + 1
                         for t in range(trees):
                             total += forest.gain[c, forest.roots[t]]
@@ -494,6 +521,10 @@ def run(
                 return FULL
             side = near_side(ground, box, axis, cut)
             node = split(ground, book, node, box, axis, cut, limit)
+            far = node - 1 if side else node + 1
+            if book.key[far] < limit:
+                first, last = aim.begin[part], aim.begin[part + 1]
+                leave(scratch.kept, far, part, first, last, aim.part_of, near, scratch.best)
             for i in range(aim.begin[part], aim.begin[part + 1]):
                 c = aim.part_of[i]
                 count[WORK] += walk_again(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground
 from mace.solve.ensembles.cuts import Array
 
@@ -67,7 +67,7 @@ def new_stack(depth: int) -> Stack:
     return Stack(np.zeros((depth + 4, 9), np.int64), np.zeros((depth + 4, 4), np.int64))
 
 
-@compiled
+@lean
 def cheapest(ground: Ground, axis: int, mask: int) -> int:
     """The level of a mask that is nearest to the start."""
     for place in range(ground.order.shape[1]):
@@ -79,13 +79,13 @@ def cheapest(ground: Ground, axis: int, mask: int) -> int:
     return -1
 
 
-@compiled
+@lean
 def lost(ground: Ground, axis: int, low: Any, high: Any) -> bool:
     """Whether "missing" lies in the cells low..high of a grid axis and is nearer to the start than all the others."""
     return bool(low >= ground.turn[axis] and high == ground.high[axis])
 
 
-@compiled
+@lean
 def side_of(ground: Ground, axis: int, low: Any, high: Any) -> Nearest:
     """The side low..high of a grid axis, or the mask `low` of levels, which is not empty."""
     if not ground.grid[axis]:
@@ -100,7 +100,7 @@ def side_of(ground: Ground, axis: int, low: Any, high: Any) -> Nearest:
     return Nearest(near, np.int64(0), np.int64(0))
 
 
-@compiled
+@lean
 def measure(ground: Ground, box: Box) -> int:
     """Fill in costs and nearest cells of a box; returns how many axes exclude their start."""
     total = largest = 0
@@ -119,7 +119,7 @@ def measure(ground: Ground, box: Box) -> int:
     return changed
 
 
-@compiled
+@lean
 def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     """The leaf below `node` that a point (cells and levels) reaches."""
     while forest.test[node, 0] >= 0:
@@ -163,14 +163,14 @@ def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
     return False
 
 
-@compiled
+@lean
 def remember(box: Box, trail: Array, steps: Any, axis: Any) -> None:
     """Note an axis's side and cost before they are narrowed."""
     trail[steps, OF_AXIS], trail[steps, OLD_PART] = axis, box.part[axis]
     trail[steps, OLD_LOW], trail[steps, OLD_HIGH] = box.low[axis], box.high[axis]
 
 
-@compiled
+@lean
 def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
     """Take narrowings back, the last one first, until so many are left; returns how many are."""
     while steps > kept:
@@ -181,7 +181,7 @@ def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
     return steps
 
 
-@compiled
+@lean
 def best_leaf(
     ground: Ground, forest: Forest, gain: Array, node: int, box: Box, limit: int, found: int, stack: Stack
 ) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,61 @@ def test_levels_and_soft_constraints_count() -> None:
     assert abs(found.display(show_outcome=True)["outcome"].iloc[0] - 0.8) == pytest.approx(best)
 
 
+CHAINS = [
+    ["proximity", *HARD, "closeness"],
+    [HARD[1], "proximity"],
+    ["closeness", "diff_outcome", HARD[0]],
+    ["diff_outcome", "proximity", HARD[1]],
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("names", CHAINS, ids=[chain[0] for chain in CHAINS])
+def test_soft_constraints_by_priority_are_those_of_enumeration(seed: int, names: list[str]) -> None:
+    rng = np.random.default_rng(seed)
+    made = card(rng)
+    row = {v.name: int(rng.integers(0, 3)) + 0.5 for v in made.variables}
+    found = Counterfactual(made).fit(table(made, rng))
+    ranks = {name: 9.0 - k for k, name in enumerate(names)}
+    objectives = {name: rank for name, rank in ranks.items() if name in ("proximity", "closeness")}
+    soft = {name: rank for name, rank in ranks.items() if name not in objectives}
+    least = ["min_outcome"]
+    found.generate(
+        row, 0.3, "probability", 2, "hierarchical", objectives, 2, hard_constraints=least, soft_constraints=soft
+    )
+    problem = found._generated.problem
+    listed = replace(problem, target=None).singles({}, math.inf, NEVER).bins
+    left = [listed[list(pair)] for pair in itertools.combinations(range(len(listed)), 2)]
+
+    def value(name: str, pair: Any) -> float:
+        moved = pair >= 0
+        if name == "closeness":
+            return float(problem.closeness(pair).sum())
+        if name == "proximity":
+            return sum(float(problem.steps[j][problem.choices[j].index(b)]) for one in pair for j, b in moves(one))
+        if name == "diff_outcome":
+            return float(problem.far(problem.scores(pair)).sum())
+        alone = int((moved[0] != moved[1]).sum())
+        both = int((moved[0] & moved[1] & (pair[0] != pair[1])).sum())
+        return -float(alone if name == HARD[0] else alone + 2 * both)
+
+    def moves(one: Any) -> list[tuple[int, int]]:
+        return [(j, int(b)) for j, b in enumerate(one) if b >= 0]
+
+    if not left:
+        assert found.status == "INFEASIBLE"
+        return
+    assert found.status == "OPTIMAL" and found._generated.chosen is not None
+    answer = found._generated.chosen.bins
+    for name in names:
+        best = min(value(name, pair) for pair in left)
+        reached = value(name, answer)
+        assert reached <= best + 0.1 * abs(best) + 1e-8, (name, reached, best)
+        if name == names[-1]:
+            assert reached == pytest.approx(best, abs=1e-8)
+        left = [pair for pair in left if value(name, pair) <= best + 0.1 * abs(best) + 1e-9]
+
+
 def test_bins_stand_for_the_nearest_raw_value(capsys: pytest.CaptureFixture[str]) -> None:
     made, X = by_hand()
     found = (
@@ -228,6 +285,21 @@ def test_code_for_the_library_runs_with_the_import_changed() -> None:
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, cwd=root, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "lines", "each"),
+    [("documented", 18, "OPTIMAL"), ("faults", 4, "the original has it, ours has it not")],
+)
+def test_the_tutorials_run_and_the_faults_of_the_original_are_not_ours(program: str, lines: int, each: str) -> None:
+    if importlib.util.find_spec("optbinning") is None:
+        pytest.skip("an extra that is not installed: optbinning")
+    command = [sys.executable, "-m", f"tests.bench.{program}"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    said = [line for line in done.stdout.splitlines() if line.endswith(each)]
+    assert len(said) == lines, done.stdout
 
 
 @pytest.mark.exhaustive

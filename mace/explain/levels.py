@@ -25,13 +25,13 @@ from mace.certify.recheck import recheck
 from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.miss import least_shortfall, shortfall_at
-from mace.explain.search import Search, Searched, asked_gap
+from mace.explain.search import Search, Searched, asked_gap, nothing_less
 from mace.explain.traded import Trade
-from mace.problem.distance import Distance, Norm, is_measured
+from mace.problem.distance import Distance, Norm
 from mace.problem.goals import Wanted
 from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of
 from mace.problem.plausibility import said_of_rows
-from mace.problem.proof import Leaf, Proof
+from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.choice import choose
 from mace.solve.driver import Asked, Bracket
@@ -199,7 +199,7 @@ def _inside(run: _Run, held: Held, priority: Priority) -> Searched | None:
     for _ in range(ROUNDS):
         assert bracket.upper is not None and bracket.point is not None
         if bracket.upper <= 0:
-            bracket.status, bracket.proof = "optimal", [Leaf("distance")] if is_measured(own) else None
+            bracket.status, bracket.proof = "optimal", nothing_less(own)
             return Searched(bracket, replace(question, distance=own), "none (nothing is less than 0)", "")
         below = bracket.upper - _margin(question, own, bracket.upper)
         asked = bounded(question, own, below, strict=True)

@@ -61,6 +61,13 @@ class Searched(NamedTuple):
     gap: Gap = Gap()
 
 
+def nothing_less(distance: Distance) -> Proof | None:
+    """The proof that no distance is below 0; None where certificates do not speak of the distance."""
+    if isinstance(distance, NearestRow):
+        return []
+    return [Leaf("distance")] if is_measured(distance) else None
+
+
 @dataclass(frozen=True)
 class Search:
     """How every answer to one row is looked for.
@@ -127,8 +134,7 @@ class Search:
 
         free = question.obeys(question.start) and question.distance_of(question.start) <= 0
         if free and confirm(question.start):
-            rows = isinstance(question.distance, NearestRow)
-            proof: Proof | None = [] if rows else [Leaf("distance")] if is_measured(question.distance) else None
+            proof = nothing_less(question.distance)
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=proof)
             return Searched(done, question, "none (the row has the goal already)", "")
         if isinstance(question.distance, NearestRow):

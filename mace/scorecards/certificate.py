@@ -133,10 +133,7 @@ def _in_doubt(problem: Problem) -> bool:
     """Whether some choice, allowed or not, has a score at an end of what will do."""
     wide = replace(problem, low=-math.inf, high=math.inf)
     bins = wide.singles({"proximity": 1.0}, math.inf, NEVER).bins
-    scores = np.full(len(bins), problem.card.score(problem.start))
-    for j, variable in enumerate(problem.card.variables):
-        own, now = problem.values[j], problem.start[j]
-        scores += variable.coefficient * (own[np.where(bins[:, j] < 0, now, bins[:, j])] - own[now])
+    scores = problem.scores(bins)
     ends = [end for end in (problem.low, problem.high) if math.isfinite(end)]
     return any(bool((np.abs(scores - end) <= 2 * DOUBT).any()) for end in ends)
 

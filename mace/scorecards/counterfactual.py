@@ -27,6 +27,7 @@ from mace.base.values import plain
 from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Card, card_of
 from mace.scorecards.choosing import Chosen, Rules, any_set, best_set, next_level, warm
+from mace.scorecards.hierarchy import by_priority
 from mace.scorecards.problem import OBJECTIVES, Near, Problem
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Counterfactual:
         max_changes:  variables that each may change; None: half of them.
         hard_constraints: "diversity_features", "diversity_values", and the outcomes above.
         soft_constraints: a reward for each variable ("diversity_features") or bin ("diversity_values") in which two
-                      differ, a penalty on |outcome - y| ("diff_outcome").
+                      differ (a priority with "hierarchical"), a penalty on |outcome - y| ("diff_outcome").
         time_limit:   seconds.
         Raises MaceError for what is not one of these.
         """
@@ -161,8 +162,6 @@ class Counterfactual:
         hard, soft = tuple(hard_constraints or ()), dict(soft_constraints or {})
         aims = _objectives(objectives, method)
         _checked(card, y, outcome_type, n_cf, hard, soft)
-        if method == "hierarchical" and any(name in HARD for name in soft):
-            raise MaceError("soft diversity goes with method='weighted' only")
         if "closeness" in aims and self._near is None:
             raise MaceError("closeness needs values of the training table that do not depend on each other linearly")
         row, index = _row(query)
@@ -172,7 +171,7 @@ class Counterfactual:
         deadline, core = Deadline.asked(time_limit), tuple[str, ...]()
         seen: list[Chosen] = []
         try:
-            chosen = _solve(problem, aims, method, n_cf, rules, priority_tol, deadline, seen)
+            chosen = _solve(problem, aims, soft, method, n_cf, rules, priority_tol, deadline, seen)
             status = "OPTIMAL" if chosen is not None else "INFEASIBLE"
             if chosen is None:
                 core = _core(problem, n_cf, rules, deadline)
@@ -394,10 +393,14 @@ def _window(y: float, kind: str, hard: Sequence[str]) -> tuple[float, float]:
 
 
 def _solve(
-    problem: Problem, aims: Mapping[str, float], method: str, count: int, rules: Rules, tolerance: float,
-    deadline: Deadline, seen: list[Chosen],
+    problem: Problem, aims: Mapping[str, float], soft: Mapping[str, float], method: str, count: int, rules: Rules,
+    tolerance: float, deadline: Deadline, seen: list[Chosen],
 ) -> Chosen | None:  # fmt: skip
     """The best set; sets that are found before it are put into `seen`."""
+    ranked = {**aims, **{name: soft[name] for name in SOFT if name in soft and (count > 1 or name not in HARD)}}
+    if method == "hierarchical" and len(ranked) > len(aims):
+        names, apart = sorted(ranked, key=lambda name: -ranked[name]), Rules(rules.features, rules.values)
+        return by_priority(problem, names, count, apart, tolerance, deadline, seen.append)
     if method == "weighted" or len(aims) == 1:
         return best_set(problem, aims, count, rules, deadline, seen.append)
     one, *others = sorted(aims, key=lambda name: -aims[name])

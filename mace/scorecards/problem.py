@@ -144,7 +144,7 @@ class Problem:
                 return None
         if not support and not self.low - DOUBT <= score[0] <= self.high + DOUBT:
             return None
-        parts = {"proximity": near, "closeness": self.closeness(bins), "far": self._far(score)}
+        parts = {"proximity": near, "closeness": self.closeness(bins), "far": self.far(score)}
         cost = sum((objective.get(name, 0.0) * parts[name] for name in OBJECTIVES), np.zeros(len(near))) + parts["far"]
         keep = (cost <= most) & self._sure(bins, score)
         return Singles(bins[keep], cost[keep], {k: v[keep] for k, v in parts.items()}, whole=False)
@@ -158,7 +158,15 @@ class Problem:
         found: Array = np.abs((values - self.near.mean) @ self.near.factor).sum(axis=1)
         return found
 
-    def _far(self, score: Array) -> Array:
+    def scores(self, bins: Array) -> Array:
+        """The score of each choice, shape (n,)."""
+        total = np.full(len(bins), self.card.score(self.start))
+        for j, variable in enumerate(self.card.variables):
+            own, now = self.values[j], self.start[j]
+            total += variable.coefficient * (own[np.where(bins[:, j] < 0, now, bins[:, j])] - own[now])
+        return total
+
+    def far(self, score: Array) -> Array:
         """What the distance of the outcome from the target costs."""
         if self.target is None:
             return np.zeros(len(score))

@@ -1,0 +1,70 @@
+"""Vectors about what nodes have to say: true claims, which a checker that looks for leaves by itself would accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.proofs.by_hand import AT_3, GOAL, TWO, at_least, forest, tree, two
+
+UP_TO_3_OF_EACH = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 3.0])
+UP_TO_3_OF_EACH["trees"][1]["column"] = [1, -1, -1]
+FROM_5 = {"rules": [["<=", ["c", "5"], ["x", 0]]]}
+LOW = [["split", 0, 3], ["cell", [0, 2], [1, 2]], ["cell", [0, 1], [1, 2]]]
+MIDDLE_AND_HIGH = [["split", 1, 3], ["cell", [0, 2], [1, 2]], ["cell", [0, 2], [1, 1]]]
+BESIDE = forest([[0.0], [1.0]], [[0.0], [0.0]], at=[3.0, 5.0])
+
+
+def prices(*entries: list[int], factor: str = "4") -> list[Any]:
+    """The rule for one comparison."""
+    return ["prices", {"goal": [factor], "largest": [], "unit": "1", "prices": [*entries]}]
+
+
+# What it is about -> what it shows -> the certificate.
+NODES: dict[str, dict[str, Any]] = {
+    "cell": {
+        "cell: a leaf that the root does not reach": two(AT_3, GOAL, "4", [["cell", [0, 2]]], [3]),
+        "cell: a leaf that the root does not reach, without a word": two(AT_3, GOAL, "4", [["cell"]], [3], rules=[]),
+        "cell: a number for a list": tree([["split", 0, 3], ["cell", 0], ["rule", 0]]),
+        "cell: a tree that there is not": tree([["split", 0, 3], ["cell", [1, 2]], ["rule", 0]]),
+        "cell: a leaf that goes unnamed": tree([["split", 0, 3], ["cell"], ["rule", 0]]),
+        "cell: a box that is too far, with a score that has the goal": two(
+            AT_3, GOAL, "5", [["split", 0, 4], ["rule", 0], ["cell", [0, 1]]], [3], **FROM_5
+        ),
+        "cell: a box that is too far, with a score that misses the goal": two(
+            AT_3, at_least(2.0), "5", [["split", 0, 4], ["rule", 0], ["cell", [0, 1]]], [3], **FROM_5
+        ),
+        "cell: leaves that are too far beside those that the box misses": two(
+            UP_TO_3_OF_EACH, at_least(2.0), "5", [["split", 1, 1], *LOW, *MIDDLE_AND_HIGH], [3, 3], **TWO
+        ),
+    },
+    "trees": {
+        "trees: a leaf that goes unnamed": tree([["split", 0, 3], ["trees"], ["rule", 0]]),
+        "trees: a number for a list": tree([["split", 0, 3], ["trees", 0], ["rule", 0]]),
+        "trees: a tree that there is not": tree([["split", 0, 3], ["trees", [1, 2]], ["rule", 0]]),
+    },
+    "changes": {"a claim of 0: no leaf is reached, so that nothing is asked of a node": tree([["changes"]], "0")},
+    "empty": {
+        "a claim of 0: the box is known to have no point": tree([["empty"]], "0"),
+        "a claim of 0: a node with a field too many": tree([["empty", 0]], "0"),
+    },
+    "rule": {
+        "a claim of 0: a rule that there is not": tree([["rule", 7]], "0"),
+        "a claim of 0: a node that is of no rule": tree([["rules", 0]], "0"),
+    },
+    "prices": {
+        "prices beside a test without a cut": two(BESIDE, GOAL, "4", [prices([0, 2, 4])], [3, None]),
+        "prices beside a test that narrows nothing": tree(
+            [["split", 0, 3], prices(factor="1"), ["rule", 0]], cuts=[None]
+        ),
+        "prices beside the same test with its cut": tree([["split", 0, 3], prices(factor="1"), ["rule", 0]]),
+        "prices of a box that is too far": two(
+            AT_3, GOAL, "5", [["split", 0, 4], ["rule", 0], prices(factor="0")], [3], **FROM_5
+        ),
+    },
+    "statement": {
+        "fewer than no changes": tree([["changes"]], most_changes=-1),
+        "as many changes as there are numbers": tree(
+            [["split", 0, 3], ["trees", [0, 2]], ["rule", 0]], most_changes=10**40
+        ),
+    },
+}  # fmt: skip

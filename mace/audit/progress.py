@@ -41,6 +41,7 @@ class Progress:
                 transient=True,
             )
             self._bar.start()
+            self._wait("getting ready")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -52,6 +53,7 @@ class Progress:
         self._counts.clear()
         self._done, self._total = done, total
         if self._bar is not None:
+            self._bar.remove_task(self._line)
             name = "rows" if part == MAIN else one_line(part)
             self._line = self._bar.add_task(name, total=total, completed=done, counts="")
 
@@ -69,3 +71,8 @@ class Progress:
         """The part is over."""
         if self._bar is not None:
             self._bar.remove_task(self._line)
+            self._wait("what is next")
+
+    def _wait(self, doing: str) -> None:
+        """A bar that only moves, while nothing can be counted."""
+        self._line = self._bar.add_task(doing, total=None, counts="")

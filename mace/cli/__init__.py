@@ -48,7 +48,7 @@ SHORT = {
     "front": "All inputs that no other one beats in several objectives.",
     "plan": "The cheapest sequence of actions to the wanted decision.",
     "audit": "Every rejected row: who has no way out, who a longer one.",
-    "report": "An audit as one HTML file to read, print and hand on.",
+    "report": "An audit as one .html or .pdf to read and hand on.",
     "serve": "A page on this machine, to try values and see answers.",
     "verify": "Properties on the whole space: proved or violated.",
     "reproduce": "A table or figure of a paper, beside what it prints.",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,10 +111,14 @@ def audit(
         asked = population.settings(given) | measured.settings | common
         model = given.read_model()
         if sys.stderr.isatty():
+            for name in ("mace.audit.dispatch", "rich.progress"):  # what takes long before there is a bar
+                import_module(name)
             alive.hush()  # the audit draws a bar
         else:
             asked["callback"] = Lines()
         shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
+    alive.doing = "putting the answers together"
+    alive.resume()
     _print(shown, shown.to_dict(), format)
     raise typer.Exit(code)
 

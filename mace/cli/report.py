@@ -17,7 +17,7 @@ def report(
         Path,
         typer.Argument(metavar="AUDIT", help="What `mace audit` wrote: .json, .jsonl, .csv, .parquet or a checkpoint."),
     ],
-    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write: .html, or .pdf where a Chromium is.")],
     person: Annotated[int | None, typer.Option("--person", help="A page about this row of the data, from 0.")] = None,
     groups: Annotated[
         str | None, typer.Option("--groups", help="Features to compare by, where AUDIT holds no groups: Sex,Job.")
@@ -34,7 +34,7 @@ def report(
         str, typer.Option("--template", help="audit, model-validation, or letter: one page for --person.")
     ] = "audit",
 ) -> None:
-    """Write an audit as one HTML file to read, print and hand on."""
+    """Write an audit as one file to read, print and hand on: .html or .pdf."""
     from mace.report.make import report as write
     from mace.report.read import read_audit
 

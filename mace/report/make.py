@@ -18,6 +18,7 @@ from mace.base.meant import meant
 from mace.errors import MaceError
 from mace.present.drawing import need_matplotlib
 from mace.present.html import template as made
+from mace.report.pdf import as_pdf
 
 if TYPE_CHECKING:
     from mace.audit.result import Audit
@@ -37,9 +38,9 @@ def report(
     certificates: str | Path | None = None,
     template: Template = "audit",
 ) -> Path:
-    """Write an audit as one self-contained, printable HTML file.
+    """Write an audit as one self-contained, printable HTML file; or print it to PDF, where the file is called .pdf.
 
-    path:   where to; an existing file is replaced when the new one is complete.
+    path:   where to; an existing file is replaced when the new one is complete. A .pdf needs Chromium, Chrome or Edge.
     person: whom one page is about: the place of a row in the audited frame, from 0, or an answer of `mace.explain`,
             which also brings alternatives.
     title:  of the report; None: says which model was audited.
@@ -48,12 +49,12 @@ def report(
     certificates: the folder of the audit's certificates; the person's is then checked once more.
     template: "audit"; "model-validation", which begins with what was asked and of which model; "letter", one page in
             plain words for the person, who must then be named.
-    Returns the path. Raises FileError if it cannot be written, RowError for a person who was not audited, and
-            MaceError if Jinja2 or matplotlib is not installed.
+    Returns the path. Raises FileError if it cannot be written or printed, RowError for a person who was not audited,
+            and MaceError if Jinja2 or matplotlib is not installed.
     """
     path = Path(path)
     text = to_html(audit, person, title=title, date=date, space=space, certificates=certificates, template=template)
-    return write_whole(path, text.encode())
+    return write_whole(path, as_pdf(text) if path.suffix.lower() == ".pdf" else text.encode())
 
 
 def to_html(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -255,6 +256,26 @@ def test_a_letter_says_in_plain_words_what_would_have_been_enough():
     with pytest.raises(MaceError, match="a letter is about a person"):
         to_html(made.audit(), template="letter")
     assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")
+
+
+def test_a_pdf_is_what_a_browser_prints_of_the_page(tmp_path, monkeypatch):
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f"#!{sys.executable}\nimport sys, urllib.parse, pathlib\n"
+        "page = pathlib.Path(urllib.parse.unquote(sys.argv[-1].removeprefix('file://'))).read_bytes()\n"
+        "target = next(word for word in sys.argv if word.startswith('--print-to-pdf=')).partition('=')[2]\n"
+        "pathlib.Path(target).write_bytes(b'%PDF ' + page) if b'hostile' not in page else sys.exit('no room')\n"
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv("MACE_BROWSER", str(browser))
+    printed = mace.report(made.audit(), tmp_path / "letter.PDF", 0, template="letter").read_bytes()
+    assert printed == b"%PDF " + to_html(made.audit(), 0, template="letter").encode()
+    with pytest.raises(FileError, match=r"did not print the report: no room\nWrite an \.html"):
+        mace.report(made.audit(), tmp_path / "other.pdf", title="hostile")
+    monkeypatch.setenv("MACE_BROWSER", str(tmp_path / "none"))
+    with pytest.raises(FileError, match=r"no browser to print a PDF with: MACE_BROWSER is .*none"):
+        mace.report(made.audit(), tmp_path / "other.pdf")
+    assert not (tmp_path / "other.pdf").exists()
 
 
 def test_a_person_has_before_and_after_and_other_ways():

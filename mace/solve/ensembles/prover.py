@@ -144,7 +144,14 @@ def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:
 
 
 def _searched(search: Plain) -> Reply:
-    """Search to the end, a limit or the gap; by the relaxation where the plain search stalls."""
+    """Search to the end, a limit or the gap; by the relaxation where the plain search stalls.
+
+    Sums of functions of one feature each are searched as the knapsacks that they are.
+    """
+    from mace.solve.ensembles.separable import separated
+
+    if (known := separated(search)) is not None:
+        return known
     patience = PATIENCE if search.leaves <= FEW_LEAVES else MORE_PATIENCE * PATIENCE
     finished = search.search(patience)
     if search.stalled:

@@ -27,29 +27,23 @@ def relaxed(plain: Plain) -> Reply | None:
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
     if plain.leaves > MOST_LEAVES:
         return None
-    return Stalled(plain).reply()
+    boxes = Boxes(plain)
+    branching = Branching(plain.grounded, plain.forest, boxes)
+    known = math.floor(plain.lower() * plain.grounded.scale)
+    if branching.start(known) <= known:
+        return None
+    finished = branching.run()
+    plain.why = "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
+    plain.relaxations = branching.nodes
+    lower = None if finished else Fraction(branching.key, plain.grounded.scale)
+    return plain.said(branching.doubtful, lower, branching.proof())
 
 
-class Stalled:
-    """The host of a `Branching`."""
+class Boxes:
+    """The host of a `Branching`: boxes and points as the plain search sees them."""
 
     def __init__(self, plain: Plain) -> None:
         self.plain, self.deadline, self.room = plain, plain.deadline, plain.room
-        self.branching = Branching(plain.grounded, plain.forest, self)
-
-    def reply(self) -> Reply | None:
-        """Search to the end, a limit or the gap; None where the root's bound is not above what is proved."""
-        plain, branching = self.plain, self.branching
-        known = math.floor(plain.lower() * plain.grounded.scale)
-        if branching.start(known) <= known:
-            return None
-        finished = branching.run()
-        plain.why = (
-            "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
-        )
-        plain.relaxations = branching.nodes
-        lower = None if finished else Fraction(branching.key, plain.grounded.scale)
-        return plain.said(branching.doubtful, lower, branching.proof())
 
     @property
     def limit(self) -> int:

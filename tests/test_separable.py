@@ -1,0 +1,78 @@
+"""Sums of functions of one feature each: nearest points by enumeration, proofs that a checker accepts."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mace
+from mace.solve.ensembles import separable
+
+TOPS = (9, 7, 5, 5)
+NAMES = list("abcd")
+SPACE = mace.Space([mace.Feature(name, "integer", 0, top) for name, top in zip(NAMES, TOPS, strict=True)])
+EVERY = np.array(list(itertools.product(*(range(top + 1) for top in TOPS))), dtype=np.float64)
+
+
+def additive(seed: int) -> Any:
+    """A mean of trees of which each sees one column, and no two the same."""
+    from sklearn.ensemble import BaggingRegressor
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(seed)
+    X = EVERY[rng.integers(0, len(EVERY), 200)]
+    bent = np.sin(X * rng.uniform(0.5, 2, 4)) @ rng.normal(size=4)
+    for state in itertools.count(1000 * seed):
+        model = BaggingRegressor(DecisionTreeRegressor(), 4, max_features=1, random_state=state)
+        model.fit(pd.DataFrame(X, columns=NAMES), bent)
+        if len({int(one[0]) for one in model.estimators_features_}) == 4:
+            return model
+    raise AssertionError
+
+
+@pytest.fixture(scope="module")
+def models() -> list[tuple[Any, Any]]:
+    """Models, and what their library says of every point."""
+    return [(model := additive(seed), model.predict(pd.DataFrame(EVERY, columns=NAMES))) for seed in range(2)]
+
+
+@pytest.mark.parametrize("goal", [0.999, 0.9, 0.6])
+def test_the_nearest_of_all_points_is_found_and_proved(goal: float, models: Any, monkeypatch: Any) -> None:
+    searched = []
+
+    ask = separable.separated
+
+    def noted(plain: Any) -> Any:
+        searched.append(ask(plain))
+        return searched[-1]
+
+    monkeypatch.setattr(separable, "separated", noted)
+    rng = np.random.default_rng(3)
+    for model, said in models:
+        least = float(np.quantile(said, goal))
+        for start in EVERY[rng.integers(0, len(EVERY), 3)]:
+            row = dict(zip(NAMES, map(int, start), strict=True))
+            answer = mace.explain(model, SPACE, row, goal=f"y >= {least!r}", distance="l1")
+            away = [sum(Fraction(abs(int(x)), top) for x, top in zip(change, TOPS, strict=True)) / 4
+                    for change in EVERY[said >= least] - start]  # fmt: skip
+            assert answer.exact_distance == min(away)
+            assert answer.exact_distance == 0 or answer.certificate.check().accepted
+    assert any(reply is not None for reply in searched)
+
+
+def test_what_is_no_such_sum_is_left_to_the_other_searches(models: Any) -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    (model, said), *_ = models
+    row = dict(zip(NAMES, (0, 0, 0, 0), strict=True))
+    goal = f"y >= {float(np.quantile(said, 0.9))!r}"
+    answer = mace.explain(model, SPACE, row, goal=goal, distance={"l1": 0.5, "linf": 0.5})
+    assert answer.status == "optimal"
+    assert mace.explain(model, SPACE, row, goal=goal, most_changes=4).status == "optimal"
+    tree = DecisionTreeRegressor(max_depth=4).fit(pd.DataFrame(EVERY, columns=NAMES), said)
+    assert mace.explain(tree, SPACE, row, goal=goal).status in ("optimal", "infeasible")

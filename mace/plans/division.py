@@ -6,10 +6,11 @@ In:  a node, what it can reach, its bound, and what it is divided for.    Out: n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from mace.plans.bounds import Bound, middle_of
+from mace.plans.commuting import superfluous
 from mace.plans.nodes import Cut, Node, Reach
 from mace.worlds.affine import ZERO
 
@@ -26,9 +27,12 @@ class Why(NamedTuple):
 
 
 def children(
-    node: Node, reach: Reach, bound: Bound, variables: list[str], why: Why
+    node: Node, reach: Reach, bound: Bound, variables: list[str], why: Why, commutes: Sequence[Set[int]]
 ) -> Iterator[Node]:  # fmt: skip
-    """Two or more nodes that hold all plans of this one."""
+    """Nodes that hold all plans of this one; of those that differ in the places of neighbours that commute, one.
+
+    commutes: for each variant those that may change places with it.
+    """
     wide = [name for name in variables if node.box[name][0] < node.box[name][1]]
     worth = dict(zip(variables, (float(value) for value in bound.worth), strict=True))
     # What a discount leaves open counts where the model agrees, or where its lines are off by less.
@@ -37,7 +41,9 @@ def children(
     first = not reach.simple or why.refused or open_cost
     if len(node.rest) > 1 and (not wide or reach.order and first):
         for number in sorted(node.rest):
-            yield Node((*node.prefix, number), node.rest - {number}, node.box)
+            rest = node.rest - {number}
+            if not superfluous(commutes, node.prefix, number, rest):
+                yield Node((*node.prefix, number), rest, node.box)
         return
     cut = _turn(node, reach, open_cost, why.refused)
     if cut is None:

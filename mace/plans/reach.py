@@ -19,12 +19,14 @@ from typing import NamedTuple
 from mace.language import Program
 from mace.language.interval import NO, YES
 from mace.plans.changes import Changes
+from mace.plans.commuting import commuting, read_by
 from mace.plans.nodes import Forms, Node, Reach, contracted, cuts_of
 from mace.plans.rest import all_of, anywhere
 from mace.plans.task import Task, Variant
 from mace.problem.programs import Rule, Side
 from mace.space.axes import GridAxis
 from mace.worlds.affine import ZERO, Form, Ranges
+from mace.worlds.costs import NeverError, least_of
 from mace.worlds.forms import Enclosing, Limit, UnboundedError
 from mace.worlds.parts import Consequence
 
@@ -50,6 +52,7 @@ class Reacher:
         self._factors: dict[tuple[object, ...], Factor] = {}
         self._taken: dict[tuple[object, ...], tuple[Reach, dict[str, Form]] | None] = {}
         self._reads = [self._reading(variant) for variant in task.variants]
+        self.commuting = commuting(self.changes)
         self._tests = [
             {
                 declared.name.removeprefix("before_")
@@ -80,6 +83,13 @@ class Reacher:
             after = self.take(found, rest[0], found.end, ranges, found.end)
             found.end = after or found.end
             return after is not None
+        if all(b.number in self.commuting[a.number] for a, b in itertools.combinations(rest, 2)):
+            for variant in rest:
+                after = self.take(found, variant, found.end, ranges, found.end)
+                if after is None:
+                    return False
+                found.end = after
+            return True
         within = anywhere(self.changes, found.end, rest, ranges)
         part = Reach(within)
         for variant in rest:
@@ -168,11 +178,7 @@ class Reacher:
     def _reading(self, variant: Variant) -> list[str]:
         """The features on which conditions, changes, cost and discount of an action depend."""
         action = variant.action
-        edges = [edge for name in action.affects for edge in self.task.world.into.get(name, ())]
-        programs = [*action.before, action.change, *action.after, action.cost, *(edge.factor for edge in edges)]
-        read = {declared.name for program in programs for declared in program.inputs}
-        plain = {name.removeprefix(prefix) for name in read for prefix in ("before_", "start_", "")}
-        return sorted((plain | set(action.affects)) & self.changes.start.keys())
+        return sorted(read_by(self.changes, variant, (*action.before, *action.after)))
 
     def _enclosed(
         self, found: Reach, variant: Variant, state: Forms, ranges: Ranges, here: Forms
@@ -201,7 +207,10 @@ class Reacher:
         if then == NO:
             return None
         found.settled &= held == then == YES
-        self._charge(found, variant, names, state, walk, here)
+        try:
+            self._charge(found, variant, names, state, walk, here)
+        except NeverError:
+            return None
         found.exact &= not walk.curved and not walk.undecided
         found.cuts += [cut for form in walk.undecided for cut in cuts_of(form, ZERO, ranges)]
         found.turns += [cut for form in tests.undecided for cut in cuts_of(form, ZERO, ranges)]
@@ -210,24 +219,24 @@ class Reacher:
     def _charge(
         self, found: Reach, variant: Variant, names: Forms, state: Forms, walk: Enclosing, here: Forms
     ) -> None:  # fmt: skip
-        """Add the cost of an action: its effort times the least discount."""
+        """Add the cost of an action: its effort times the least discount. Raises NeverError."""
         try:
-            effort = walk.run(variant.action.cost, names)[0]
+            effort = least_of(walk, variant.action.cost, names)
         except UnboundedError:
             found.exact = False
             return
-        assert isinstance(effort, Form)
-        low, high = effort.span(walk.box)
+        top = effort.line.span(walk.box)[1]
+        high = max(top if effort.high is None else effort.high, ZERO)
         share = self._discount(found, variant, state, walk.box, here)
         for name, slope in share.slopes:
             for variable, factor in here[name].coef.items() if slope else ():
                 first, last = walk.box[variable]
-                moved = max(high, ZERO) * abs(slope * factor) * (last - first)
+                moved = high * abs(slope * factor) * (last - first)
                 found.lean[variable] = found.lean.get(variable, ZERO) + moved
-        found.loose += max(high, ZERO) * (share.high - share.low)
-        found.floor += max(low, ZERO) * share.low
+        found.loose += high * (share.high - share.low)
+        found.floor += max(effort.low, ZERO) * share.low
         # Effort is never negative, so the least discount bounds the cost below; where only the line is, 0 does.
-        found.cost += effort.times(share.low) if high > 0 else Form.constant(ZERO)
+        found.cost += effort.line.times(share.low) if top > 0 else Form.constant(ZERO)
 
     def _discount(self, found: Reach, variant: Variant, state: Forms, ranges: Ranges, here: Forms) -> Factor:
         """The least and the largest discount of an action on a box of states (equations 1 and 2)."""

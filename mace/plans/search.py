@@ -209,7 +209,7 @@ class Search:
             return
         why = Why(said, refused, best.price)
         again = known.older if not refused else None
-        for child in children(node, known.reach, bound, variables, why):
+        for child in children(node, known.reach, bound, variables, why, self.reacher.commuting):
             self._push(child, cost, again if child.prefix == node.prefix else None)
 
     def _points(self, node: Node, known: Known, cost: float, variables: list[str]) -> None:

@@ -59,14 +59,15 @@ class Enclosing:
 
     def run(self, program: Program, names: Mapping[str, Form]) -> tuple[Enclosure, dict[str, Enclosure]]:
         """What a program may return, and what each of its names may be then. Raises UnboundedError."""
-        mine = self._inputs(program, names)
+        mine = self.inputs(program, names)
         returned: list[tuple[Enclosure, dict[str, Enclosure]]] = []
         self._block(program.body, mine, returned)
         result = reduce(self._join, (value for value, _ in returned))
         ends = [names for _, names in returned]
         return result, reduce(self._joined, ends)
 
-    def _inputs(self, program: Program, names: Mapping[str, Form]) -> dict[str, Enclosure]:
+    def inputs(self, program: Program, names: Mapping[str, Form]) -> dict[str, Enclosure]:
+        """What a program's inputs and constants are."""
         mine: dict[str, Enclosure] = {i.name: names[i.name] for i in program.inputs}
         consts: dict[str, Fraction | int | bool] = {}
         for const in program.consts:
@@ -80,7 +81,7 @@ class Enclosing:
         for test in tests:
             last = test.body[0]
             todo = [last.value] if isinstance(last, Return) else []
-            mine = self._inputs(test, names)
+            mine = self.inputs(test, names)
             while todo:
                 node = todo.pop()
                 if not isinstance(node, Apply):
@@ -88,7 +89,7 @@ class Enclosing:
                 if node.op is Op.AND:
                     todo += node.args
                 elif node.op in LIMITS:
-                    one, other = (self._expr(arg, mine) for arg in node.args)
+                    one, other = (self.value(arg, mine) for arg in node.args)
                     if isinstance(one, Form) and isinstance(other, Form):
                         for sign, strict in LIMITS[node.op]:
                             found.append(Limit((one - other).times(sign), strict))
@@ -116,9 +117,9 @@ class Enclosing:
                 case Skip():
                     pass
                 case Assign(name=name, value=value):
-                    names[name] = self._expr(value, names)
+                    names[name] = self.value(value, names)
                 case Return(value=value):
-                    returned.append((self._expr(value, names), names))
+                    returned.append((self.value(value, names), names))
                     return None
                 case For(index=index, first=first, last=last, body=body):
                     for number in range(first, last + 1):
@@ -139,7 +140,7 @@ class Enclosing:
     def _if(
         self, stmt: If, names: dict[str, Enclosure], returned: list[tuple[Enclosure, dict[str, Enclosure]]]
     ) -> dict[str, Enclosure] | None:
-        test = self._expr(stmt.test, names)
+        test = self.value(stmt.test, names)
         if test == YES:
             return self._block(stmt.then, names, returned)
         if test == NO:
@@ -164,7 +165,8 @@ class Enclosing:
 
     # --- expressions ---
 
-    def _expr(self, expr: Expr, names: Mapping[str, Enclosure]) -> Enclosure:
+    def value(self, expr: Expr, names: Mapping[str, Enclosure]) -> Enclosure:
+        """What an expression may be. Raises UnboundedError."""
         done: list[Enclosure] = []
         for payload, count in _code(expr):
             if count:

@@ -221,6 +221,53 @@ consequence b -> job:
 """.strip("\n").split("\n\n")
 
 
+CURVED_EFFECTS = """
+    parameter v: int in [-3, 3]
+    before abs(v) >= 1
+    a = a + v
+    cost (abs(v) / abs(before_b - 4)) * (abs(v) / abs(before_b - 4))
+
+    parameter v: real in [-2, 2] step 0.5
+    c = c + v
+    cost (abs(v) / before_a) * (abs(v) / before_a)
+
+    parameter v: int in [-2, 2]
+    before a > 0
+    b = b * (a + v) / a
+    a = a + v
+    cost abs(v) / (1 + c * c)
+
+    parameter v: int in [1, 3]
+    before start_a >= 0 and a > -1
+    c = c + v / 2
+    cost v / (before_a + before_b) + v / 9
+
+    parameter v: int in [1, 4]
+    b = b + v
+    cost v * v / abs(before_b - a)
+
+    before job != "chef"
+    job = "chef"
+    cost 0.4
+
+    parameter v: int in [0, 3]
+    b = b - v
+    after b >= 0
+    cost (0.1 + v) / abs(before_c) * abs(before_c - 1) / (7 - before_c)
+""".strip("\n").split("\n\n")
+
+
+def curved_text(rng: np.random.Generator) -> str:
+    """Two to four actions whose costs are quotients and products of features, and divide by zero in some states."""
+    chosen = rng.permutation(len(CURVED_EFFECTS))[: int(rng.integers(2, 5))]
+    return "".join(
+        [
+            *(f"action do {k}:\n{CURVED_EFFECTS[k]}\n" for k in chosen),
+            *(edge for edge in EDGES if rng.random() < 0.2),
+        ]
+    )
+
+
 def hard_text(rng: np.random.Generator, space: mace.Space) -> str:
     """Two to four actions of few values, and consequences that stack; conditions hold at the ends of intervals."""
     chosen = rng.permutation(len(HARD_EFFECTS))[: int(rng.integers(2, 5))]

@@ -30,10 +30,14 @@ class Line(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The parts that may hold, each with its lines; `worth` says how much each variable's width loosens them."""
+    """The parts that may hold, each with its lines.
+
+    worth:  how much each variable's width loosens them.    spread: how much the intervals of forms do.
+    """
 
     parts: list[list[Line]]
     worth: Floats
+    spread: float = 0.0
 
 
 class Bounder(Protocol):

@@ -15,6 +15,7 @@ from mace.plans.task import Task, Variant
 from mace.space.axes import Axis, GridAxis
 from mace.worlds.affine import ZERO, Form, Ranges
 from mace.worlds.forms import Enclosing, UnboundedError
+from mace.worlds.steps import index_of
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,15 @@ class Changes:
         )
 
     def rounded(self, name: str, form: Form, ranges: Ranges | None = None) -> Form:
-        slack = self.slack(name, form, self._all if ranges is None else ranges)
-        return form.wider(-slack, slack) if slack else form
+        """What a feature's grid makes of a form: one value where all of a box is rounded to it."""
+        box = self._all if ranges is None else ranges
+        slack = self.slack(name, form, box)
+        if not slack:
+            return form
+        first, last = (index_of(self.axes[name], value) for value in form.span(box))
+        if first is not None and first == last:
+            return Form.constant(self.axes[name].value(first))
+        return form.wider(-slack, slack)
 
     @cached_property
     def _all(self) -> Ranges:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence, Set
 from mace.language import Program
 from mace.language.interval import YES
 from mace.plans.changes import Changes
+from mace.plans.nodes import Forms
 from mace.plans.rest import anywhere
 from mace.plans.task import Variant
 from mace.worlds.forms import Enclosing, UnboundedError
@@ -52,7 +53,7 @@ def commuting(changes: Changes) -> list[frozenset[int]]:
     ]
 
 
-def _holds(walk: Enclosing, test: Program, names: dict[str, object]) -> bool:
+def _holds(walk: Enclosing, test: Program, names: Forms) -> bool:
     try:
         return walk.holds([test], names) == YES
     except UnboundedError:

@@ -6,7 +6,7 @@ In:  a node, what it can reach, its bound, and what it is divided for.    Out: n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from mace.plans.bounds import Bound, middle_of
@@ -27,11 +27,12 @@ class Why(NamedTuple):
 
 
 def children(
-    node: Node, reach: Reach, bound: Bound, variables: list[str], why: Why, commutes: Sequence[Set[int]]
+    node: Node, reach: Reach, bound: Bound, variables: list[str], why: Why, commutes: Sequence[Set[int]],
+    full: Mapping[str, int],
 ) -> Iterator[Node]:  # fmt: skip
     """Nodes that hold all plans of this one; of those that differ in the places of neighbours that commute, one.
 
-    commutes: for each variant those that may change places with it.
+    commutes: for each variant those that may change places with it.    full: how wide each variable is at most.
     """
     wide = [name for name in variables if node.box[name][0] < node.box[name][1]]
     worth = dict(zip(variables, (float(value) for value in bound.worth), strict=True))
@@ -49,6 +50,9 @@ def children(
     if cut is None:
         # Where what a discount leaves open counts most, what moves it is divided.
         lean = {name: reach.lean[name] for name in wide if reach.lean.get(name)} if open_cost else {}
+        if not lean and bound.spread > sum(worth.values()):
+            # What loosens the bound most are the intervals of curved forms: these shrink with all their variables.
+            worth = {name: (node.box[name][1] - node.box[name][0]) / full[name] for name in wide}
         variable = max(lean or wide, key=lambda n: (lean.get(n, ZERO), worth[n], node.box[n][1] - node.box[n][0]))
         low, high = node.box[variable]
         cut = Cut(variable, math.floor(middle_of((low, high))))

@@ -134,7 +134,7 @@ class NetworkBounds:
             lines = [Line(scores.coef[i], float(scores.constant[i])) for i in part]
             if all(line.constant + float(np.abs(line.coef).sum()) * (1 + 2.0**-40) + 1e-300 >= 0 for line in lines):
                 parts.append(lines)
-        return Bound(parts, scores.worth)
+        return Bound(parts, scores.worth, scores.spread)
 
     def likely(self, prepared: Prepared, variables: Sequence[str], point: Sequence[int]) -> bool:  # noqa: ARG002
         """See `Bounder`."""
@@ -168,7 +168,7 @@ class NetworkBounds:
             coef, constant = self.rows @ slope, self.rows @ base - self.than
             constant = constant + np.maximum(self.rows, 0) @ high + np.minimum(self.rows, 0) @ low
             constant = constant + self.unit * (np.abs(self.rows) @ size + np.abs(self.than))
-            return _Lines(coef, constant, worth)
+            return _Lines(coef, constant, worth, _spread(self.rows, low, high))
         found = self._back(weights, offset, len(self.layers) - 1, mine, first)
         spare = self.unit * (np.abs(self.rows) @ size + np.abs(self.than))
         # What a unit's lines are off is shared out by what moves it; of deeper layers, by the end's lines.
@@ -176,7 +176,7 @@ class NetworkBounds:
         total = part.sum(axis=1)
         worth += np.divide(part.T, total, out=np.zeros_like(part.T), where=total > 0) @ found.loss[0]
         worth += sum(float(share.sum()) for share in found.loss[1:]) * ends / max(1e-300, float(ends.sum()))
-        return _Lines(found.coef, found.constant + spare, worth)
+        return _Lines(found.coef, found.constant + spare, worth, found.spread)
 
     def _back(
         self, weights: Floats, offset: Floats, depth: int, relus: list[_Relu],
@@ -196,19 +196,26 @@ class NetworkBounds:
                 weights = weights @ layer.weights.T
         slope, base, low, high = first
         constant = offset + weights @ base + np.maximum(weights, 0) @ high + np.minimum(weights, 0) @ low
-        return _Backward(weights @ slope, constant, losses[::-1])
+        return _Backward(weights @ slope, constant, losses[::-1], _spread(weights, low, high))
+
+
+def _spread(weights: Floats, low: Floats, high: Floats) -> float:
+    """How much of weights @ x is left open by x in [low, high], of all rows."""
+    return float((np.abs(weights) @ (high - low)).sum())
 
 
 class _Lines(NamedTuple):
     coef: Floats
     constant: Floats
     worth: Floats
+    spread: float
 
 
 class _Backward(NamedTuple):
     coef: Floats
     constant: Floats
     loss: list[Floats]
+    spread: float
 
 
 class _Relu(NamedTuple):

@@ -211,7 +211,7 @@ class Reacher:
             self._charge(found, variant, names, state, walk, here)
         except NeverError:
             return None
-        found.exact &= not walk.curved and not walk.undecided
+        found.exact &= not walk.curved and not walk.undecided and all(form.exact for form in made.values())
         found.cuts += [cut for form in walk.undecided for cut in cuts_of(form, ZERO, ranges)]
         found.turns += [cut for form in tests.undecided for cut in cuts_of(form, ZERO, ranges)]
         return made

@@ -74,6 +74,7 @@ class Search:
         self.task, self.gap, self.deadline = task, gap, deadline
         self.reacher = Reacher(task)
         moving = sorted({name for v in task.variants for name in v.action.affects})
+        self.full = {name: one.last - one.first for variant in task.variants for name, one in variant.variables.items()}
         self.bounder = bounder_of(task.question, moving)
         self.attempts = Attempts(task, self.bounder)
         self.found = self.attempts.found
@@ -209,7 +210,7 @@ class Search:
             return
         why = Why(said, refused, best.price)
         again = known.older if not refused else None
-        for child in children(node, known.reach, bound, variables, why, self.reacher.commuting):
+        for child in children(node, known.reach, bound, variables, why, self.reacher.commuting, self.full):
             self._push(child, cost, again if child.prefix == node.prefix else None)
 
     def _points(self, node: Node, known: Known, cost: float, variables: list[str]) -> None:

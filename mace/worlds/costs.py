@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from mace.language import Apply, Expr, Op, Program, Return
-from mace.worlds.affine import ZERO, Form
+from mace.worlds.affine import Form
 from mace.worlds.forms import Enclosing, Enclosure, UnboundedError
 
 FAR = 3  # an interval whose ends differ by more has its tangent nearer to the upper one

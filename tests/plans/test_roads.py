@@ -15,18 +15,18 @@ from mace.base.deadline import Deadline
 from mace.errors import MaceError
 from mace.plans.task import task_of
 from mace.plans.unrolled import cheapest, unrollable
-from tests.plans.small_worlds import KINDS, frame_of, hard_text, least, model_of, space_of
+from tests.plans.small_worlds import KINDS, curved_text, frame_of, hard_text, least, model_of, space_of
 from tests.plans.test_worlds import FIGURE_2, MODEL, SPACE, START
 
 
-def hard_planner(seed: int) -> mace.Planner:
-    """A small model that refuses about half of all rows, and a world of corner cases."""
+def hard_planner(seed: int, *, curved: bool = False) -> mace.Planner:
+    """A small model that refuses about half of all rows, and a world of corner cases, or of costs that divide."""
     rng = np.random.default_rng(seed)
     space = space_of(rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = model_of(KINDS[seed % 4], space, rng, 0.45, layers=(4,))
-    return mace.Planner(model, space, mace.World.read(hard_text(rng, space), space))
+    return mace.Planner(model, space, mace.World.read(curved_text(rng) if curved else hard_text(rng, space), space))
 
 
 def refused(planner: mace.Planner, seed: int) -> pd.DataFrame:
@@ -36,8 +36,8 @@ def refused(planner: mace.Planner, seed: int) -> pd.DataFrame:
     return rows[planner.explainer.decisions(rows) != 1]
 
 
-def two_agree(seed: int) -> str:
-    planner = hard_planner(seed)
+def two_agree(seed: int, *, curved: bool = False) -> str:
+    planner = hard_planner(seed, curved=curved)
     horizon = 1 + seed % len(planner.world.actions)
     for _, x in refused(planner, seed).head(1).iterrows():
         found = planner.plan(x, goal=1, horizon=horizon, gap=0, rgap=0, timeout=None)
@@ -79,6 +79,15 @@ def test_the_search_solvers_and_enumeration_agree() -> None:
 
 def test_corner_cases_of_worlds_by_enumeration() -> None:
     assert {"optimal", "infeasible"} <= {two_agree(seed) for seed in range(40, 46)}
+
+
+def test_costs_that_divide_by_enumeration() -> None:
+    assert {"optimal", "infeasible"} <= {two_agree(seed, curved=True) for seed in (3, 5, 7)}
+
+
+@pytest.mark.slow
+def test_many_costs_that_divide_by_enumeration() -> None:
+    assert Counter(two_agree(seed, curved=True) for seed in range(10, 19))["optimal"] > 1
 
 
 @pytest.mark.slow

@@ -19,12 +19,13 @@ from mace import Feature, Space
 from mace.base.deadline import Deadline
 from mace.certify import recheck as recheck_module
 from mace.certify.recheck import recheck
-from mace.certify.writer import certificate
+from mace.certify.writer import Certificate, certificate
 from mace.errors import CertificateError, MaceError
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket
 from mace.solve.ensembles import plain
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks import search as networks_search
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Limits, Unknown
 
@@ -92,6 +93,30 @@ def test_a_refused_proof_of_a_network_bounds_nothing() -> None:
     recheck(bracket, question, Deadline.after(60.0))
     assert (bracket.status, bracket.lower, bracket.proof) == ("bounded", 0, None)
     assert "refused" in bracket.why
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_where_the_checker_refuses_tightened_bounds_the_answer_is_sought_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(3)
+    space = Space([Feature(f"x{j}", "real", 0.0, 1.0) for j in range(4)])
+    X = pd.DataFrame(rng.random((200, 4)), columns=space.names)
+    model = MLPClassifier((8, 8), solver="lbfgs", random_state=3).fit(X.to_numpy(), rng.random(200) < 0.5)
+    row, goal = X.iloc[0], not model.predict(X.to_numpy())[0]
+    monkeypatch.setattr(networks_search, "STALLED", 1)
+    said, asked = recheck_module.objection, []
+
+    def objection(made: Certificate, deadline: Deadline) -> str:
+        asked.append(any(node[0] == "tighten" for node in made.data["proof"]))
+        return "refused (..)" if asked[-1] else said(made, deadline)
+
+    usual = mace.explain(model, space, row, goal=goal)
+    monkeypatch.setattr(recheck_module, "objection", objection)
+    answer = mace.explain(model, space, row, goal=goal)
+    assert asked == [True, False]
+    assert answer.status == usual.status == "optimal" and answer.distance == pytest.approx(usual.distance, abs=1e-8)
+    assert answer.certificate.check().accepted
 
 
 def test_the_proof_about_a_linear_model_needs_no_reading_before_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:

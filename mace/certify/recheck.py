@@ -24,7 +24,7 @@ from mace.certify.writer import Certificate, canonical, certifiable, certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.programs import rule_of
-from mace.problem.proof import Leaf
+from mace.problem.proof import Leaf, Tighten
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
 from mace.tables.table import Network
@@ -36,18 +36,19 @@ DENSER = 4
 """So many times as long does the checker need for the same number of characters of a network."""
 
 
-def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) -> None:
+def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) -> bool:
     """Take a bound away whose proof the checker refuses, or, where floats alone decided, does not accept in time.
 
+    Returns whether the checker refused it, and the proof has bounds of hidden units that rest on one another.
     A rule that no certificate can hold stands here as `false`: leaves that it closes pass, and all others are read.
     """
     proof = bracket.proof
     if proof is None:
-        return
+        return False
     by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
     model, formed = question.model, not isinstance(question.distance, Norm)
     if not by_floats and not formed and not (isinstance(model, Network) and len(model.layers) > 1):
-        return
+        return False
     never = rule_of("false", question.space)
     kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)
     question = replace(question, rules=kept)
@@ -63,6 +64,7 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     if refusal or unread and by_floats:
         bracket.proof, bracket.lower, bracket.why = None, Fraction(0), refusal or unread
         bracket.status = "unknown" if bracket.point is None else "bounded"
+    return bool(refusal) and any(isinstance(node, Tighten) for node in proof)
 
 
 def objection(made: Certificate, deadline: Deadline) -> str:

@@ -34,11 +34,17 @@ class NetworkOracle(Witnessing):
     name = "networks"
     optimises = True
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, *, tightens: bool = True) -> None:
+        """tightens: bound hidden units by linear programs too, one after the other.
+
+        In exact arithmetic each end comes out a little better, and what later ends make of that may be worse: seldom,
+        but then a checker refuses the proof.
+        """
         reason = self.accepts(question)
         if reason is not None:
             raise ModelError(f"the prover for networks does not take this question: {reason}")
         super().__init__(question)
+        self.tightens = tightens
 
     @staticmethod
     def accepts(question: Question) -> str | None:
@@ -67,6 +73,7 @@ class NetworkOracle(Witnessing):
 
         self.witnesses.replay = replay
         search = Search(self.witnesses, gap, limits, radius, strict)
+        search.tightens = self.tightens
         if best is not None:
             search.offer(best, trusted=True)
         return _reply(search)

@@ -79,6 +79,7 @@ class Search(Frame):
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = Kept(Fraction(0), None)
+        self.tightens = True  # whether nodes may be tightened at all
         self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain
         self.heap: list[tuple[float, float, int, Node]] = []
@@ -245,7 +246,7 @@ class Search(Frame):
     def begin_anew(self) -> None:
         """Tighten the root, and begin the tree anew if that was worth it; nodes are tightened from here on."""
         self.tightened = self.distance
-        if self.anywhere or self.reach >= INFINITY or not self.numbers.net.relu.any():
+        if not self.tightens or self.anywhere or self.reach >= INFINITY or not self.numbers.net.relu.any():
             return
         root = self.first_node()
         self.look(root)

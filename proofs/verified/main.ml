@@ -66,11 +66,11 @@ let load path =
 (* Exit status and words about a file, and what was read where it was judged. *)
 let judged path =
   try
-    let (s, model, c, w) as read = Walk.certificate (load path) in
+    let (s, model, c, w) as read = Judge.certificate (load path) in
     let accepted = match model with
       | Reader.Trees _ -> Accepts.accepts s c w
       | Reader.Linear outputs -> Accepts.linear_accepts s outputs c w in
-    if not accepted then Walk.blame s model c w;
+    if not accepted then Judge.blame s model c w;
     ((0, "accepted"), Some read)
   with
   | Reader.Refused words -> ((10, "refused: " ^ words), None)

@@ -1,9 +1,9 @@
 (* Sections 5 and 6 of FORMAT.md: from the nodes of a certificate to a proof of the theory.
 
-   Nothing here is trusted. The theory's proofs say less than nodes do: the theory looks for the leaves that a box reaches, where a
-   node names those that it does not. This file follows the nodes as FORMAT.md says, refuses what does not fit, and hands over a
-   proof that the theory judges. Only what both accept is accepted; what this file follows and the theory does not is "not
-   covered", and [blame] says at which leaf. *)
+   Nothing here is trusted. The theory's proofs say less than nodes do: the theory looks for the leaves that a box reaches,
+   where a node names those that it does not. This file follows the nodes as FORMAT.md says, refuses what does not fit, and
+   hands over a proof that the theory judges. Only what both accept is accepted; what this file follows and the theory does
+   not is "not covered", and [Judge.blame] says at which leaf. *)
 
 module C = Accepts
 open Json
@@ -74,75 +74,6 @@ let ranges w state =
          | Ends (low, high) -> C.interval_range w.axes.(j).theory low high
          | Mask mask -> C.levels_range mask w.axes.(j).prices)
        state.box)
-
-(* ---------------------------------------------------------------- the slack of 7.1 *)
-
-let power n = if n >= 0 then Q.of_bigint (two n) else Q.inv (Q.of_bigint (two (-n)))
-let of_float (m, e) = Q.mul (Q.of_bigint m) (power (Z.to_int e))
-let gamma digits operations =
-  let error = Q.mul (Q.of_int operations) (power (-digits)) in
-  need (Q.lt error Q.one) "statement: too many additions for a rounding bound";
-  Q.div error (Q.sub Q.one error)
-
-let rec leaves_of = function C.Leaf values -> [values] | C.Node (_, _, _, l, r) -> List.rev_append (leaves_of l) (leaves_of r)
-
-(* How far the exact sums of a float comparison that holds may lie below it, and of one that fails above it. *)
-let slack s (c : C.comparison0) =
-  let sides = List.map Nats.count (List.filter_map Fun.id [c.plus; c.minus]) in
-  let two_sides = List.length sides = 2 in
-  let digits = Z.to_int (C.precision s) in
-  let smallest = power (if s.C.sums_in_float32 then -126 else -1022) in
-  let bits = ref Z.zero in
-  let size_of values =
-    let parts = List.map (List.nth values) sides in
-    List.iter (fun v -> bits := Z.logor !bits v) parts;
-    List.fold_left (fun sum v -> Z.add sum (Z.abs v)) Z.zero parts in
-  let first = C.first_scores s in
-  let of_tree t =
-    List.fold_left (fun most values -> Z.max most (size_of (List.map (C.stored s) values))) Z.zero (leaves_of t) in
-  let sizes = List.map of_tree s.C.trees in
-  let size = List.fold_left Z.add (size_of first) sizes in
-  let grain = Z.logand !bits (Z.neg !bits) in
-  let real n = Q.mul (Q.of_bigint n) (power (- (Z.to_int s.C.unit0))) in
-  let terms = List.length s.C.trees + if List.exists (fun k -> Z.sign (List.nth first k) <> 0) sides then 1 else 0 in
-  let room = power (if s.C.sums_in_float32 then 127 else 1023) in
-  need (Q.lt (Q.mul (real size) (Q.add Q.one (gamma digits (terms + 1)))) room) "statement: model: sums may overflow";
-  let exact = Z.leq size (Z.shift_left grain digits) in
-  let summing = if exact then Q.zero else Q.mul (gamma digits (max (terms - 1) 0)) (real size) in
-  let divide = Q.of_bigint s.C.divide in
-  let halved = Z.popcount s.C.divide = 1 && Q.geq (Q.div (real grain) divide) smallest in
-  let loose, tight =
-    if Z.equal s.C.divide Z.one || (exact && halved) then (Q.zero, Q.zero)
-    else begin
-      let rounding = Q.mul (Q.mul (power (1 - digits)) (real size)) (Q.add Q.one (gamma digits terms)) in
-      let error = Q.add rounding (Q.mul (Q.mul (Q.of_int 2) divide) smallest) in
-      if two_sides && Q.gt (real grain) error then (Q.zero, Q.zero)
-      else ((if two_sides && c.strict then Q.zero else error), if two_sides && not c.strict then Q.zero else error)
-    end in
-  let squashed = Q.mul (Q.mul (Q.of_bigint s.C.squash) (power (-digits))) divide in
-  let outside = Q.add squashed (Q.mul (of_float s.C.error) (Q.of_int (List.length sides))) in
-  (Q.add (Q.add summing loose) outside, Q.add (Q.add summing tight) outside)
-
-(* The least sum of margins with which a comparison may hold, in units of the scores and in those of floats, 2^-1074: whole
-   numbers both. *)
-let threshold s (c : C.comparison0) =
-  let slack, _ = slack s c in
-  let least = Q.sub (Q.mul (of_float c.than) (Q.of_bigint s.C.divide)) slack in
-  let whole unit =
-    let least = Q.mul least (power unit) in
-    if Q.equal slack Q.zero && c.strict then Z.succ (Z.fdiv least.num least.den) else Z.cdiv least.num least.den in
-  (whole (Z.to_int s.C.unit0), whole 1074)
-
-(* Whether the scores of an ensemble certainly have the goal at a point, by 7.1; what the float sums decide is the theory's. *)
-let certain s point =
-  let repeated = s.C.ordered && Z.sign (fst s.C.error) = 0 && Z.sign s.C.squash = 0 in
-  let leaves = lazy (List.map (C.leaf_fast s point) s.C.trees) in
-  let holds (c : C.comparison0) =
-    let _, slack = slack s c in
-    let sum = List.fold_left (fun sum l -> Z.add sum (C.margin c l)) (C.margin c (C.first_scores s)) (Lazy.force leaves) in
-    let margin = Q.sub (Q.mul (Q.of_bigint sum) (power (- (Z.to_int s.C.unit0)))) (Q.mul (of_float c.than) (Q.of_bigint s.C.divide)) in
-    Q.gt margin slack || (Q.equal slack Q.zero && (not c.strict) && Q.equal margin Q.zero) in
-  repeated || List.exists (List.for_all holds) s.C.goal
 
 (* ---------------------------------------------------------------- leaves *)
 
@@ -329,7 +260,8 @@ let prices w state model where parts =
       tolls = List.map (List.map toll) given.tolls } in
     C.prices_close w.unit axes w.limit (Lazy.force w.blurred) box (List.map needs part) given in
   if not (far || List.for_all2 closed goal read) then
-    if Hints.parted w.s w.unit then raise (Not_covered "prices where all distances are multiples of more than one part of a whole")
+    if Hints.parted w.s w.unit then
+      raise (Not_covered "prices where all distances are multiples of more than one part of a whole")
     else refused "%s: the prices allow a point with the goal" where;
   C.Prices read
 
@@ -376,7 +308,8 @@ let rec node w state =
         else begin
           let state = prune w state where entries in
           need (w.s.C.ordered && Z.sign (fst w.s.C.error) = 0) "%s: the last bits of the model's scores are not known" where;
-          need (state.empty || Array.for_all (fun alive -> Z.popcount alive = 1) state.alive) "%s: a tree has several leaves" where;
+          let single alive = Z.popcount alive = 1 in
+          need (state.empty || Array.for_all single state.alive) "%s: a tree has several leaves" where;
           if state.empty then C.Trees
           else begin
             let left = Array.mapi (fun t alive -> w.leaves.(t).(Z.trailing_zeros alive).scores) state.alive in
@@ -410,9 +343,13 @@ let rec distinct = function [] -> [] | c :: rest -> c :: distinct (List.filter (
 let proof s unit model features sides data ~named =
   let nodes = items data "proof" in
   within (Array.length nodes <= max_nodes) "more than %d nodes of the proof" max_nodes;
-  let axes = Array.map (fun f -> let a = C.axis_of s unit f in { theory = a; prices = C.prices_of a; costs = Hashtbl.create 64 }) features in
+  let axis f =
+    let theory = C.axis_of s unit f in
+    { theory; prices = C.prices_of theory; costs = Hashtbl.create 64 } in
+  let axes = Array.map axis features in
   let limit = C.limit_of s unit in
-  let box = Array.map (fun f -> match f.C.domain_of with C.Between (low, high) -> Ends (low, high) | C.Among mask -> Mask mask) features in
+  let whole f = match f.C.domain_of with C.Between (low, high) -> Ends (low, high) | C.Among mask -> Mask mask in
+  let box = Array.map whole features in
   let costs = Array.mapi (fun j span -> cost axes.(j) span) box in
   let total = Array.fold_left (fun sum (own, _) -> Z.add sum own) Z.zero costs in
   let largest = Array.fold_left (fun most (_, top) -> Z.max most top) Z.zero costs in
@@ -421,21 +358,24 @@ let proof s unit model features sides data ~named =
   let leaves = match model with
     | Trees model when named -> Array.init (Array.length model.raw) (reached s model axes limit root compares)
     | _ -> [||] in
-  let numbers = Array.map (fun found ->
+  let places found =
     let numbers = Hashtbl.create 64 in
     Array.iteri (fun k leaf -> Hashtbl.add numbers leaf.number k) found;
-    numbers) leaves in
-  let ranked k found = List.sort (fun (a, _) (b, _) -> Z.compare b a) (Array.to_list (Array.mapi (fun i leaf -> (leaf.margins.(k), i)) found)) in
+    numbers in
+  let numbers = Array.map places leaves in
+  let ranked k found =
+    let margins = Array.to_list (Array.mapi (fun i leaf -> (leaf.margins.(k), i)) found) in
+    List.sort (fun (a, _) (b, _) -> Z.compare b a) margins in
   let comparing = match model with
     | Trees _ when named ->
         Array.mapi
           (fun k compare ->
-            let needed, in_floats = threshold s compare in
+            let needed, in_floats = Slack.threshold s compare in
             { compare; needed; in_floats; best = Array.map (ranked k) leaves })
           compares
     | _ -> [||] in
   let alive = Array.map (fun found -> Z.pred (two (Array.length found))) leaves in
-  let sum one = Array.fold_left Z.add (C.margin one.compare (C.first_scores s)) (Array.mapi (fun t alive -> top one t alive) alive) in
+  let sum one = Array.fold_left Z.add (C.margin one.compare (C.first_scores s)) (Array.mapi (top one) alive) in
   let root = { root with alive; sums = Array.map sum comparing; empty = Array.exists (fun a -> Z.sign a = 0) alive } in
   let shapes = lazy (
     let priced = Array.to_list (Array.map (fun a -> (a.theory, a.prices)) axes) in
@@ -462,86 +402,3 @@ let ends data =
     | _ -> () in
   (match data with List nodes -> Array.iter node nodes | _ -> ());
   !found
-
-(* ---------------------------------------------------------------- where the theory does not follow *)
-
-let not_covered form = Printf.ksprintf (fun words -> raise (Not_covered words)) form
-
-(* A region `near` about an axis that has "missing" is not of the theory. *)
-let is_lacking s = function
-  | C.Near _ -> List.exists (fun f -> f.C.absent <> None && (match f.C.domain_of with C.Between _ -> true | _ -> false)) s.C.features
-  | _ -> false
-
-(* Raised where this file accepts and the theory does not: "not covered" if the theory alone is to blame, else refused. *)
-let blame s model (c : C.certificate) witness =
-  let lacking = List.exists (is_lacking s) s.C.avoid in
-  (match witness with
-   | Some (point, far) when lacking && not (C.is_there s point far) -> not_covered "regions around a point where numbers may be missing"
-   | Some (point, far) -> need (C.is_there s point far) "witness: it is not allowed, or not at this distance"
-   | None -> ());
-  match model with
-  | Linear _ -> if lacking then not_covered "regions around a point where numbers may be missing" else refused "the theory's checker says no"
-  | Trees _ ->
-      (match witness with
-       | Some (point, far) when not (C.check_witness s point far) ->
-           let repeated = s.C.ordered && Z.sign (fst s.C.error) = 0 && Z.sign s.C.squash = 0 in
-           if repeated then refused "witness: the model may not say so there"
-           else not_covered "a witness within the theory's own slack"
-       | _ -> ());
-      if List.exists (List.exists (fun c -> not (C.sums_stay_finite s c))) s.C.goal then not_covered "sums that may overflow by the theory's own bound";
-      need (C.well_formed s c.cost_unit) "statement: columns: a value overflows";
-      let axes = C.axes_of s c.cost_unit and limit = C.limit_of s c.cost_unit in
-      let shapes = match C.all (List.map (C.cut_tree_of s axes) s.C.trees) with
-        | Some shapes -> shapes
-        | None -> refused "cuts: a test is cut elsewhere" in
-      let opponents = List.map (List.map (fun c -> C.opponent s shapes (C.may s c))) s.C.goal in
-      let closed = C.check_leaf s axes limit (C.closes s c.cost_unit axes limit shapes opponents) in
-      let rec find p box =
-        match p with
-        | C.Split (j, at, first, second) ->
-            let a, prices = List.nth axes (Nats.count j) in
-            let into half = C.set j half box in
-            (match List.nth box (Nats.count j) with
-             | C.Interval (low, high, _, _) ->
-                 find first (into (C.interval_range a low (Z.min high at)));
-                 find second (into (C.interval_range a (Z.max low (Z.succ at)) high))
-             | C.Levels (mask, _, _) ->
-                 find first (into (C.levels_range (Z.logand mask at) prices));
-                 find second (into (C.levels_range (Z.logand mask (Z.lognot at)) prices)))
-        | _ when closed p box -> ()
-        | C.Trees -> not_covered "a sum of trees within the theory's own slack"
-        | C.Prices _ -> not_covered "prices within the theory's own slack"
-        | C.Distance -> not_covered "a distance of floats that the theory rounds"
-        | C.Avoided k when is_lacking s (List.nth s.C.avoid (Nats.count k)) ->
-            not_covered "regions around a point where numbers may be missing"
-        | C.Avoided k -> refused "avoid: the box is not inside region %d" (Nats.count k)
-        | C.Rule k -> refused "rule: rule %d can hold in the box" (Nats.count k)
-        | C.Changes -> refused "changes: too few features must change"
-        | C.Cell -> refused "cell: the model has the goal in this cell"
-        | C.Dual _ | C.Empty -> refused "there are points in the box" in
-      find c.proof_of (List.map (fun (a, _) -> C.root_range a) axes);
-      refused "the theory's checker says no"
-
-(* ---------------------------------------------------------------- a certificate *)
-
-let certificate data =
-  List.iter (fun (name, words) -> if has data name then raise (Not_covered words)) ["mace_set", "sets"; "mace_rows", "rows"; "mace_plan", "plans"];
-  let names = ["mace_certificate"; "statement"; "witness"; "proof"] in
-  let names = if has data "cuts" then "cuts" :: names else names in
-  let field = fields data (if has data "about" then "about" :: names else names) "the certificate" in
-  let format = if has data "cuts" then 2 else 1 in
-  need (match field "mace_certificate" with Whole n -> Z.equal n (Z.of_int format) | _ -> false)
-    "the certificate: unknown format";
-  let named = format = 2 in
-  let s, model, features, sides = statement (field "statement") (if named then Some (field "cuts") else None) in
-  let witness = match field "witness" with
-    | Null -> None
-    | data ->
-        let field = fields data ["point"; "distance"] "witness" in
-        Some (point features sides (field "point") "witness: point", rational (field "distance") "witness: distance") in
-  let unit = Hints.cost_unit s (ends (field "proof")) in
-  let made = proof s unit model features sides (field "proof") ~named in
-  (match witness, model with
-   | Some (point, _), Trees _ when named -> need (certain s point) "witness: the model may not say so there"
-   | _ -> ());
-  (s, model, { C.cost_unit = unit; proof_of = made }, witness)

@@ -3,7 +3,8 @@
     python -m tests.bench.certificates [--rows 3] [--only forest ..] [--older FILE]
 
 `--older FILE` is a checker of format 1, one file (`git show REVISION:proofs/check.py`): it is asked about the same
-proofs in its own format, in the same run. What its format has no rule for (`prices`) is counted apart. Seconds are CPU
+proofs in its own format, in the same run. Its format has no rule for prices, which are counted apart, and none for
+tightened bounds of units: there it is given a proof of the same question that was found without. Seconds are CPU
 seconds of one core, compiling excluded; sizes are those of files, gzipped, each with its own model. The search includes
 what is made for a row before it begins. A certificate that is not accepted stops the run.
 """
@@ -22,18 +23,20 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from unittest.mock import patch
 
 import mace
 from mace.certify import elaboration
 from mace.certify.models import model_part, numbering
-from mace.certify.writer import canonical, certificate, node_text, zipped
+from mace.certify.writer import Certificate, canonical, certificate, node_text, zipped
 from mace.compilers import read
 from mace.compilers.sklearn.linear import read_linear
 from mace.problem.distance import norm
-from mace.problem.proof import Priced
+from mace.problem.proof import Priced, Proof, Tighten
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check as checked
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks import search as networks_search
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Gap, Limits
 from mace.solve.warm import warm
@@ -120,15 +123,28 @@ def measured(question: Question, seconds: float, older: Any) -> Cost | None:
     check, verdict = timed(lambda: checked(json.loads(text)))
     assert verdict.accepted, verdict.reason
     cost = Cost(search, write, check, made.size, None, None)
-    if older is None or any(isinstance(node, Priced) for node in proof):
+    older_text = None if older is None else in_format_1(question, seconds, made, proof)
+    if older_text is None:
         return cost
-    nodes = [node_text(node, question.model) for node in proof]
-    older_text = canonical(
-        {**{k: v for k, v in made.data.items() if k != "cuts"}, "mace_certificate": 1, "proof": nodes}
-    )
     took, said = timed(lambda: older.check(json.loads(older_text)))
     assert said.accepted, said.reason
     return cost._replace(older_check=took, older_size=len(zipped(older_text)))
+
+
+def in_format_1(question: Question, seconds: float, made: Certificate, proof: Proof) -> bytes | None:
+    """The certificate, or one of the same question, with rules that the older checker has; None if there is none."""
+    if any(isinstance(node, Tighten) for node in proof):
+        with patch.object(networks_search, "STALLED", sys.maxsize):
+            reply, _ = _answer(question, seconds)
+        if not isinstance(reply, Found) or reply.proof is None:
+            return None
+        proof = reply.proof
+        made = certificate(question, reply.lower, reply.point, proof)
+    if any(isinstance(node, Priced) for node in proof):
+        return None
+    kept = {name: value for name, value in made.data.items() if name != "cuts"}
+    nodes = [node_text(node, question.model) for node in proof]
+    return canonical({**kept, "mace_certificate": 1, "proof": nodes})
 
 
 def _answer(question: Question, seconds: float) -> tuple[Any, Any]:

@@ -166,7 +166,8 @@ def _open(audit: Audit) -> Said:
         without = len(audit.records) - statuses.certified.count
         has = "has" if without == 1 else "have"
         one = f"{counted_rows(without)} {has} no certificate that the checker accepted"
-        said.append(one if without else "the checker accepted a certificate for each")
+        each = "each" if audit.finished else "each that was answered"
+        said.append(one if without else f"the checker accepted a certificate for {each}")
         if by_solvers := statuses.proofs.get("solvers", 0):
             said.append(f"{counted_rows(by_solvers)} rest on solvers, which no checker has confirmed")
     text = "; ".join(said)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mace.reproduce import plans, reproduce
+from mace.reproduce.page import to_html
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 
@@ -28,3 +29,6 @@ def test_what_the_published_search_leaves_on_the_table(monkeypatch: pytest.Monke
     assert ours["mean of the least"] == pytest.approx(5.0597, rel=0.002)
     assert ours["mean"] >= ours["mean of the least"]
     assert ours["median of the gaps, %"] == ours["largest gap, %"] >= 0
+    (plot,) = made.plots
+    assert plot.alt.startswith("proved: 1 action cost")
+    assert "<svg" in to_html(made)

@@ -115,7 +115,8 @@ def bounded_as_enumerated(question: Question, priorities: tuple[Priority, ...]) 
         values = {p: value_of(question, priority.of, p) for p in left}
         least, reached = min(values.values()) * priority.unit, level.exact_distance
         assert level.exact_lower_bound <= least <= reached, (level, float(least))
-        slack = Fraction(1, 10**5) if level.oracle in ("forms", "networks", "smt") else Fraction(0)
+        rounded = level.oracle.startswith(("forms", "networks", "smt"))
+        slack = Fraction(1, 10**5) if rounded else Fraction(0)
         assert reached - level.exact_lower_bound <= slack * max(reached, 1), (level, float(least))
         left = [p for p in left if values[p] <= priority.held(reached / priority.unit)]
     assert found.bracket.point in left if left else True

@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPRegressor
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import mace
 from mace.errors import GoalError
@@ -109,3 +109,15 @@ def test_a_goal_of_several_classes_has_no_shortfall() -> None:
     model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(SPACE.encode(ROWS), ROWS.a % 4)
     with pytest.raises(GoalError, match="names several classes"):
         mace.explain(model, SPACE, ROWS.iloc[0], goal=[2, 3], objectives=["shortfall", "l1"])
+
+
+def test_a_share_of_votes_that_stays_at_nothing_is_missed_by_all_of_it() -> None:
+    rows = pd.DataFrame({"x": [0.0, 1.0, 2.0, 8.0, 9.0]})
+    model = DecisionTreeClassifier().fit(rows, [0, 0, 0, 1, 1])
+    space = mace.Space([mace.Feature("x", "integer", 0, 3)])
+    objectives = ["shortfall", "l1"]
+    answer = mace.explain(model, space, {"x": 1}, goal="p(1) >= 0.9", objectives=objectives)
+    assert [level.value for level in answer.levels] == [0.9, 0.0]
+    assert all(level.certificate.check().accepted for level in answer.levels)
+    assert "no change brings the row nearer to the goal" in answer.notes
+    assert "nothing that may change comes nearer to the goal" in str(answer)

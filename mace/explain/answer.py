@@ -42,6 +42,9 @@ MEANING = {
 
 UNREAD = "nothing is proved: the model cannot be read"
 
+MEANING_OF_LEVELS = "proved, in this order: each objective is the least that those before it allow"
+MEANING_OF_MISSES = "proved: nothing that may change comes nearer to the goal; then each objective is the least"
+
 MEANING_OF_SEARCH = {
     "optimal": "proved by asking the model about every allowed point that is nearer",
     "bounded": UNREAD,
@@ -142,7 +145,14 @@ class Answer(Proved):
         """What the status says, for people."""
         if self.calls is not None:
             return MEANING_OF_SEARCH[self.status]
+        if self.together is None and self.status == "optimal" and len(self.levels) > 1:
+            return MEANING_OF_MISSES if self.misses else MEANING_OF_LEVELS
         return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]
+
+    @property
+    def misses(self) -> bool:
+        """Whether the goal cannot be met, and this is how near one can come."""
+        return any(level.missing and level.exact_value for level in self.levels[:1])
 
     @property
     def distance(self) -> float | None:

@@ -30,6 +30,7 @@ class Level(Proved):
     claim:   of the certificate. Where it speaks of an earlier objective, it says that no point with a smaller value of
              this level keeps to what that one allows; where it speaks of a sum of both, no point with the goal has
              less of the sum, and what the earlier one allows, at its weight in the sum, is taken off.
+    missing: whether it says how far the goal is missed.
     of_answer: the value at the counterfactual of the answer, which later levels may have moved within the tolerance.
     """
 
@@ -46,6 +47,7 @@ class Level(Proved):
     witness: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     claimed: Fraction | None = field(default=None, repr=False, compare=False)
     timeout: float | None = field(default=None, repr=False, compare=False)
+    missing: bool = field(default=False, repr=False, compare=False)
 
     @property
     def claim(self) -> Fraction | None:

@@ -22,7 +22,7 @@ from mace.explain.level import Level
 from mace.explain.search import Search
 from mace.problem.distance import Norm
 from mace.problem.goal_decision import lower as lowered
-from mace.problem.goals import Wanted
+from mace.problem.goals import Probability, Wanted
 from mace.problem.objectives import Priority
 from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
@@ -65,8 +65,8 @@ class _Miss:
 
     def aimed(self, goal: Measured) -> Question:
         """The question about another goal, and no distance."""
-        made, table = lowered(goal, self.search.judge.table)
-        return replace(self.question, goal=made, model=table)
+        made, table = lowered(_beyond_all(goal), self.search.judge.table)
+        return replace(self.question, goal=replace(made, text=str(goal)), model=table)
 
     @property
     def slack(self) -> Fraction:
@@ -112,6 +112,16 @@ class _Miss:
         value = shortfall_at(self.search, self.goal, self.question, point)
         if self.upper is None or value < self.upper:
             self.point, self.upper = point, value
+
+
+def _beyond_all(goal: Measured) -> Measured:
+    """The same goal; one that every share of votes has stays a comparison, although it says nothing."""
+    if not isinstance(goal, Probability):
+        return goal
+    between = goal.between
+    low = -1.0 if between.low is not None and between.low <= 0 and not between.low_strict else between.low
+    high = 2.0 if between.high is not None and between.high >= 1 and not between.high_strict else between.high
+    return replace(goal, between=replace(between, low=low, high=high))
 
 
 def least_shortfall(search: Search, question: Question, priority: Priority, limits: Limits, gap: Gap) -> Missed:
@@ -191,4 +201,5 @@ def _level(miss: _Miss, priority: Priority, gap: Gap, seconds: float) -> Level:
         witness=miss.point if met else None,
         claimed=Fraction(0) if met else None,
         timeout=miss.limits.deadline.seconds,
+        missing=True,
     )

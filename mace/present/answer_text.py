@@ -40,7 +40,9 @@ def bounds(answer: Answer) -> str:
     if answer.distance is None:
         floor = f"; none is closer than {answer.lower_bound:.9g}" if answer.lower_bound else ""
         return f"{answer.status} ({meaning}{floor}): {one_line(answer.why)}"
-    if answer.exact_distance == answer.exact_lower_bound:
+    if len(answer.levels) > 1 and answer.status == "optimal":  # the bounds of each stand below
+        held = f"{answer.distance_name} distance {answer.distance:.9g}"
+    elif answer.exact_distance == answer.exact_lower_bound:
         held = f"{answer.distance_name} distance = lower bound = {answer.distance:.9g}, gap 0"
     else:
         gap = answer.distance - answer.lower_bound
@@ -64,7 +66,7 @@ def levels(answer: Answer) -> list[str]:
         else:
             lines.append(f"{head} {level.value:.9g}, lower bound {level.lower_bound:.9g}")
         if level.of_answer is not None and level.value is not None and level.of_answer > level.value:
-            lines[-1] += f"; {level.of_answer:.9g} here"
+            lines[-1] += f"; {level.of_answer:.9g} here, as its tolerance allows"
         if level.why:
             lines[-1] += f" ({one_line(level.why)})"
     return lines

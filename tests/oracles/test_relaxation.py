@@ -22,6 +22,7 @@ from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
+from tests.bench import breast_cancer
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Hand
 from tests.oracles.small_ensembles import bounds, optimum, points_of, random_question
@@ -101,6 +102,19 @@ def test_between_two_distances_that_there_are_a_bound_is_the_upper_one(at_once: 
         assert isinstance(reply, Found)
         assert reply.lower == question.distance_of(reply.point)
         assert accepted(question, reply)["prices"]
+
+
+def test_a_hard_row_needs_few_boxes_and_a_short_proof() -> None:
+    """30 real features, 100 trees: cuts that are not chosen well make ten times as many boxes."""
+    task = breast_cancer.problem("forest-100x6", 7)
+    question = question_of(task, task.rows[6], "l1")
+    oracle = EnsembleOracle(question)
+    reply = oracle.ask(None, Limits())
+    assert isinstance(reply, Found) and reply.lower == question.distance_of(reply.point)
+    assert 0 < oracle.statistics["relaxations"] < 250
+    made = certificate(question, reply.lower, reply.point, reply.proof or [])
+    assert made.check().accepted
+    assert made.proof_size < 300_000
 
 
 class Stopping(Branching):

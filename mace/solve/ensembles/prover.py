@@ -37,7 +37,7 @@ from mace.space.axes import Point
 
 _REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
 _MEMORY = 3 * 2**30
-PATIENCE = 250_000  # walks through trees, a sixth of a second: searches that end soon after are faster than ascent
+PATIENCE = 500_000  # walks through trees, a twelfth of a second: searches that end soon after are faster than ascent
 FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 

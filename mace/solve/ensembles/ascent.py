@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Ground
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import Box, measure, side_of
@@ -94,7 +94,7 @@ class Climbed(NamedTuple):
     pieces: Array
 
 
-@compiled
+@lean
 def state(frame: Frame, row: int, low: Array, high: Array) -> int:
     """Whether a box lies on a row's side whole, in part, or not at all."""
     axis, cut = frame.axis[row], frame.cut[row]
@@ -198,7 +198,7 @@ def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
     )  # fmt: skip
 
 
-@compiled
+@lean
 def on_side(frame: Frame, row: int, piece: int) -> bool:
     """Whether a piece of the row's axis lies on its side."""
     axis = frame.axis[row]
@@ -235,7 +235,7 @@ def payments(frame: Frame, active: Active, prices: Array, paid: Array) -> None:
                 paid[piece] += paid[piece - 1]
 
 
-@compiled
+@lean
 def onto_simplex(shares: Array) -> None:
     """The nearest shares >= 0 whose sum is at most 1."""
     total = 0.0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.solve.compiled import compiled, lean
+from mace.solve.compiled import lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import has_goal, leaf_of
@@ -21,6 +21,14 @@ from mace.solve.ensembles.walk import has_goal, leaf_of
 STUCK, GOING, REACHED = 0, 1, 2
 ROUNDS = 8  # steps of a climb between two looks at the clock
 POWERS = (1.0, 0.6, 0.2, None)  # of the cost against the gain; None: pull back from the given point
+
+
+class Room(NamedTuple):
+    """Room for the walks of a sweep, for its sums by cell, and for a leaf of every tree."""
+
+    rows: Array
+    total: Array
+    leaves: Array
 
 
 class Cost(NamedTuple):
@@ -118,7 +126,7 @@ def cost_of(ground: Ground, point: Array) -> Any:
     return total + largest
 
 
-@compiled
+@lean
 def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Array) -> bool:
     """Whether the model's own sums have the goal at a point of cells."""
     for t in range(len(leaves)):
@@ -135,10 +143,11 @@ def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
     return lack
 
 
-@compiled
-def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array) -> bool:
+@lean
+def pull_back(
+    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array, leaves: Array
+) -> bool:
     """Move one feature after the other, once, to its cheapest cell that keeps the goal; whether any moved."""
-    leaves = np.zeros(len(forest.roots), np.int64)
     moved = False
     for axis in range(len(point)):
         before = point[axis]
@@ -161,13 +170,12 @@ def pull_back(ground: Ground, forest: Forest, aim: Aim, part: int, point: Array,
     return moved
 
 
-@compiled
+@lean
 def climb(
     ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, rows: Array, total: Array,
-    point: Array, rounds: int,
+    leaves: Array, point: Array, rounds: int,
 ) -> int:  # fmt: skip
     """Raise the sums at `point` towards one part of the goal, in so many steps at most: STUCK, GOING or REACHED."""
-    leaves = np.zeros(len(forest.roots), np.int64)
     axes = len(point)
     lack = -1.0
     for _ in range(rounds):
@@ -216,7 +224,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
     Returns cells; None if no point was found before the deadline.
     """
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
-    rows, total = _room(grounded)
+    rows, total, leaves = _room(grounded)
     best: Array | None = None
 
     def reach(part: int, power: float) -> Array | None:
@@ -226,7 +234,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
             if deadline.over:
                 return None
             left = min(ROUNDS, most - first)
-            ended = climb(ground, forest, aim, part, power, most_changes, rows, total, point, left)
+            ended = climb(ground, forest, aim, part, power, most_changes, rows, total, leaves, point, left)
             if ended != GOING:
                 return point if ended == REACHED else None
         return None
@@ -236,7 +244,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
             point = given.copy() if power is None and len(given) else None if power is None else reach(part, power)
             if point is None:
                 continue
-            while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total):
+            while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total, leaves):
                 pass
             if best is None or cost_of(ground, point) < cost_of(ground, best):
                 best = point
@@ -246,8 +254,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
 def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Deadline) -> Array | None:
     """The cheapest point found by climbing from given cells and pulling back; None if that leads to none."""
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
-    rows, total = _room(grounded)
-    leaves = np.zeros(len(forest.roots), np.int64)
+    rows, total, leaves = _room(grounded)
     best: Array | None = None
     for part in range(len(aim.begin) - 1):
         point, ended = given.copy(), GOING
@@ -255,19 +262,23 @@ def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Dea
             ended = REACHED
         for _ in range(0, 6 * len(point) + 6, ROUNDS):
             if ended == GOING and not deadline.over:
-                ended = climb(ground, forest, aim, part, 1.0, most_changes, rows, total, point, ROUNDS)
+                ended = climb(ground, forest, aim, part, 1.0, most_changes, rows, total, leaves, point, ROUNDS)
         if ended != REACHED:
             continue
-        while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total):
+        while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total, leaves):
             pass
         if best is None or cost_of(ground, point) < cost_of(ground, best):
             best = point
     return best
 
 
-def _room(grounded: Grounded) -> tuple[Array, Array]:
-    """Room for the walks of a sweep, and for its sums by cell."""
+def _room(grounded: Grounded) -> Room:
+    """Room for what the climbs and sweeps of one question need."""
     ground = grounded.ground
     ends = [*ground.base[1:].tolist(), len(ground.at)]
     widest = max([ground.order.shape[1] + 2, 4, *(end - base + 3 for base, end in zip(ground.base, ends, strict=True))])
-    return np.zeros((grounded.depth + 4, 3), np.int64), np.zeros((len(grounded.aim.need), widest), np.int64)
+    return Room(
+        np.zeros((grounded.depth + 4, 3), np.int64),
+        np.zeros((len(grounded.aim.need), widest), np.int64),
+        np.zeros(len(grounded.forest.roots), np.int64),
+    )

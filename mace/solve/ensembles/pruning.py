@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import Box, side_of
@@ -95,7 +95,7 @@ def enlarged(rows: Array) -> Array:
     return np.concatenate((rows, np.empty_like(rows)))
 
 
-@compiled
+@lean
 def half(ground: Ground, axis: int, at: Any, low: Any, high: Any, second: Any) -> Half:
     """One of the two sides into which a cell or a mask divides what a box has on an axis."""
     if not ground.grid[axis]:

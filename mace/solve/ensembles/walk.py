@@ -132,27 +132,30 @@ def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     return node
 
 
-@compiled
-def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
-    """The library's own float sums of these leaves (rows of `value`), in its order, and its comparison."""
-    outputs = value.shape[1]
-    total = aim.start.copy()
+@lean
+def score_of(aim: Aim, value: Array, leaves: Array, output: int) -> float:
+    """The library's own float sum of one output over these leaves (rows of `value`), in its order."""
+    total = aim.start[output]
     for t in range(len(leaves)):
-        for k in range(outputs):
-            total[k] += value[leaves[t], k]
-            if aim.single:  # a float32 sum is the rounded double sum: a double has more than twice the digits
-                total[k] = np.float64(np.float32(total[k]))
+        total += value[leaves[t], output]
+        if aim.single:  # a float32 sum is the rounded double sum: a double has more than twice the digits
+            total = np.float64(np.float32(total))
     if aim.divide != 1.0:
-        for k in range(outputs):
-            total[k] /= aim.divide
-            if aim.single:
-                total[k] = np.float64(np.float32(total[k]))
+        total /= aim.divide
+        if aim.single:
+            total = np.float64(np.float32(total))
+    return float(total)
+
+
+@lean
+def has_goal(aim: Aim, value: Array, leaves: Array) -> bool:
+    """Whether the library's own comparisons of its float sums hold for these leaves."""
     for p in range(len(aim.begin) - 1):
         every = True
         for i in range(aim.begin[p], aim.begin[p + 1]):
             c = aim.part_of[i]
-            left = total[aim.plus[c]] if aim.plus[c] >= 0 else -aim.than[c]
-            right = total[aim.minus[c]] if aim.minus[c] >= 0 else aim.than[c]
+            left = score_of(aim, value, leaves, aim.plus[c]) if aim.plus[c] >= 0 else -aim.than[c]
+            right = score_of(aim, value, leaves, aim.minus[c]) if aim.minus[c] >= 0 else aim.than[c]
             if aim.plus[c] < 0 and aim.minus[c] < 0:
                 left, right = 0.0, aim.than[c]
             if not (left > right or (left == right and not aim.strict[c])):

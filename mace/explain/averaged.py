@@ -172,9 +172,10 @@ class _Pieces:
             if not split:
                 self.closed.append(piece)
                 self.least = found.lower if self.least is None else min(self.least, found.lower)
-            for child in split:
+            # Of equal bounds the latest half comes first in which members say more: a point with the goal is met there.
+            for child in sorted(split, key=self._said):
                 made += 1
-                heapq.heappush(self.open, (max(bound, found.lower), made, child))
+                heapq.heappush(self.open, (max(bound, found.lower), -made, child))
 
     def _ball(self) -> Piece:
         """The scores that the model can have nearer than the best point known."""
@@ -233,6 +234,12 @@ class _Pieces:
             self.best = point
             self.ball = self._ball()
         return True
+
+    def _said(self, piece: Piece) -> float:
+        """What the members say at most in a piece, towards the first condition."""
+        sign = self.conditions[0].sign
+        ends = [probability(part, np.array([piece.low[k], piece.high[k]])) for k, part in enumerate(self.link.parts)]
+        return float(sum((sign * end).max() for end in ends))
 
     def _split(self, piece: Piece, point: Point) -> tuple[Piece, ...]:
         """The two halves of a piece at the scores of its nearest point; none where no line would come nearer."""

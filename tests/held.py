@@ -28,7 +28,7 @@ import pandas as pd
 from mace.compilers import deployed
 from mace.compilers.crosscheck import Rows, _Said
 from mace.compilers.pipeline.reader import compile_raw
-from mace.errors import ModelError
+from mace.errors import MaceError
 from mace.explain.reading import read_model
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -171,7 +171,7 @@ def _unsettled(said: Any) -> Any:
 
 
 def held(family: Family, rows: int, alone: int, problems: int) -> str:
-    """One line of the table; raises AssertionError or ModelError where a family is not what its library says."""
+    """One line of the table; raises AssertionError or MaceError where a family is not what its library says."""
     began = time.process_time()
     seen = compared(family, rows, alone) if rows else Compared(0, 0, 0, 0)
     between = time.process_time()
@@ -203,7 +203,7 @@ def main() -> int:
                     print(f"| {family.name} | {held(family, asked.rows, asked.alone, asked.problems)} |", flush=True)
             except ImportError as error:
                 print(f"| {family.name} | not installed: {error.name} | | | | | |", flush=True)
-            except (AssertionError, ModelError):
+            except (AssertionError, MaceError):
                 failed += 1
                 print(f"| {family.name} | FAILED | | | | | |", flush=True)
                 print(traceback.format_exc()[-1500:], file=sys.stderr)

@@ -249,7 +249,8 @@ def formula(X: Any, y: Any, rng: Rng) -> Any:
 
 
 RESULTS = (
-    *(Family(f"statsmodels-{kind}", results(kind), 2, ODDS, exact=False) for kind in ("Logit", "Probit")),
+    Family("statsmodels-Logit", results("Logit"), 2, ODDS, exact=False),
+    Family("statsmodels-Probit", results("Probit"), 2, ("another", "class"), exact=False),
     Family("statsmodels-OLS", results("OLS"), 0, NUMBER, exact=False),
     Family("statsmodels-Poisson", results("Poisson"), 0, NUMBER, exact=False),
     Family("statsmodels-formula", formula, 2, ODDS, raw=True, exact=False, features=LEVELS),

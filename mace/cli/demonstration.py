@@ -77,7 +77,7 @@ def run_demo(as_json: bool) -> int:
     space, rows = dataset.space, dataset.X
     with Beat(f"training four models on {len(rows):,} loans that never existed"):
         trained = models(space, rows, dataset.y)
-    with Beat("reading the models, and comparing what was read with what they predict"):
+    with Beat("reading the models, and comparing with what they predict"):
         explainers = {name: Explainer(model, space, background=rows) for name, model in trained.items()}
         row = _rejected(explainers, rows)
     with Beat("making the provers ready"):

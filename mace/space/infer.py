@@ -127,7 +127,7 @@ def _describe(
     if not numeric or nominal:
         levels = sorted(values.unique().tolist(), key=lambda level: (str(type(level)), level))
         kind = "binary" if len(levels) == 2 and not nominal else "categorical"
-        shown = ", ".join(level if isinstance(level, str) else short(level) for level in levels[:8])
+        shown = ", ".join(_level(level) for level in levels[:8])
         return {"kind": kind, "levels": levels}, f"{kind} with the levels {shown}" + (", .." if len(levels) > 8 else "")
     numbers = values.to_numpy(dtype=np.float64)
     if not np.isfinite(numbers).all():
@@ -143,3 +143,10 @@ def _describe(
         note = f"integer in {int(lower)}..{int(upper)} (observed)"
         return {"kind": "integer", "lower": int(lower), "upper": int(upper)}, note
     return {"kind": "real", "lower": lower, "upper": upper}, f"real, any float64 in {lower:g}..{upper:g} (observed)"
+
+
+def _level(level: Level) -> str:
+    """A level as a note shows it: a date without the time that it does not have."""
+    if isinstance(level, str):
+        return level
+    return str(level).removesuffix(" 00:00:00") if hasattr(level, "isoformat") else short(level)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.plans.bounds import Bound, Bounder
-from mace.plans.linear import Vertex
+from mace.plans.linear import Linear, Vertex
 from mace.plans.nodes import Node
 from mace.plans.task import Replayed, Task
 from mace.worlds.affine import ZERO
@@ -67,19 +67,26 @@ class Attempts:
         for turn in range(len(rest)):
             yield (*node.prefix, *rest[turn:], *rest[:turn])
 
-    def near(self, node: Node, prepared: Any, vertex: Vertex, bound: Bound, variables: list[str]) -> bool:
+    def near(
+        self, node: Node, prepared: Any, vertex: Vertex, linear: Linear, bound: Bound, variables: list[str]
+    ) -> bool:  # fmt: skip
         """Look for a plan at the place where the bound is attained, or as near to it as the model allows.
 
         Returns whether the model seems to agree there, and the interpreter refuses all plans.
         """
-        tries = 1 if self.found.plan is not None else FIRST_TRIES
+        best = self.found.plan
         said, taken = self._at(node, prepared, vertex.place, vertex.place, 0.0, variables)
-        if said or tries == 1:
-            return said and not taken
+        if said:
+            return not taken
         goal = [1.0 if c >= 0 else -1.0 for c in bound.parts[0][0].coef] if bound.parts[0] else list(vertex.place)
+        if best is not None:
+            # On the model's boundary rounding may refuse what a step further is accepted, at hardly more.
+            if linear.constant + sum(s * p for s, p in zip(linear.slopes, goal, strict=True)) < best.cost:
+                self._at(node, prepared, goal, goal, 0.0, variables)
+            return False
         if self._at(node, prepared, goal, goal, 0.0, variables)[0]:
             near, far = 0.0, 1.0
-            for _ in range(tries):
+            for _ in range(FIRST_TRIES):
                 half = (near + far) / 2
                 said, _ = self._at(node, prepared, vertex.place, goal, half, variables)
                 near, far = (near, half) if said else (half, far)

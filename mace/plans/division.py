@@ -16,6 +16,8 @@ from mace.worlds.affine import ZERO
 
 CENTRAL = 0.3  # how far from the middle of an interval a turn may lie to be a place to divide it
 
+COARSE = 1 / 256  # of a variable's range: below, intervals of forms come from rounding rather than from curves
+
 
 class Why(NamedTuple):
     """What a node is divided for: whether the model seems to agree where the bound is attained, whether the interpreter
@@ -50,9 +52,10 @@ def children(
     if cut is None:
         # Where what a discount leaves open counts most, what moves it is divided.
         lean = {name: reach.lean[name] for name in wide if reach.lean.get(name)} if open_cost else {}
-        if not lean and bound.spread > sum(worth.values()):
+        parts = {name: (node.box[name][1] - node.box[name][0]) / full[name] for name in wide}
+        if not lean and bound.spread > sum(worth.values()) and max(parts.values()) > COARSE:
             # What loosens the bound most are the intervals of curved forms: these shrink with all their variables.
-            worth = {name: (node.box[name][1] - node.box[name][0]) / full[name] for name in wide}
+            worth = parts
         variable = max(lean or wide, key=lambda n: (lean.get(n, ZERO), worth[n], node.box[n][1] - node.box[n][0]))
         low, high = node.box[variable]
         cut = Cut(variable, math.floor(middle_of((low, high))))

@@ -202,7 +202,7 @@ class Search:
         if len(node.rest) <= FEW_ORDERS and _volume(node) == 1:
             self.attempts.every_order(node)
             return
-        refused = self.attempts.near(node, known.prepared, best, bound, variables)
+        refused = self.attempts.near(node, known.prepared, best, linear, bound, variables)
         if isinstance(self.bounder, TreeBounds) and 1 < _volume(node) <= MOST_POINTS:
             self._points(node, known, cost, variables)
             return

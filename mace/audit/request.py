@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from mace.audit.progress import Callback
 from mace.audit.task import Task
 from mace.base.deadline import Deadline
+from mace.base.escape import short
 from mace.errors import FileError, GoalError, MaceError
 from mace.problem.goal_text import wanted
 from mace.solve.protocol import memory_asked
+from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mace.explain.explainer import DistanceSpec, GoalSpec
-    from mace.space.space import Space
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,19 @@ class Request:
     callback: Callback | None
 
     def __post_init__(self) -> None:
-        if self.rows not in ("rejected", "all"):
-            raise MaceError(f'rows must be "rejected" or "all", got {self.rows!r}')
+        if not isinstance(self.rows, str) or self.rows not in ("rejected", "all"):
+            raise MaceError(f'rows must be "rejected" or "all", got {short(self.rows)}')
+        if not isinstance(self.space, Space):
+            raise MaceError(f"the second argument must be a mace.Space, got {type(self.space).__name__}")
         Deadline.asked(self.timeout)
         memory_asked(self.memory_mb)
         jobs(self.n_jobs)
         for name in self.protected:
             _ = self.space[name]
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
-            raise MaceError(f"limit must be a whole number >= 1, got {self.limit!r}")
+            raise MaceError(f"limit must be a whole number >= 1, got {short(self.limit)}")
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int) or self.random_state < 0:
-            raise MaceError(f"random_state must be a whole number >= 0, got {self.random_state!r}")
+            raise MaceError(f"random_state must be a whole number >= 0, got {short(self.random_state)}")
         if self.resume and self.checkpoint is None:
             raise MaceError("there is nothing to resume without a checkpoint", hint="Name its file: --checkpoint.")
         if self.goal is None and self.rows == "rejected":

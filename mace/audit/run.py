@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mace.audit.result import Audit
+from mace.base import arguments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +61,7 @@ def audit(
             asked is a record that says so.
     """
     given = locals()
+    arguments.check(given)
     from mace.audit.dispatch import answered
     from mace.audit.request import Request
 

@@ -90,7 +90,7 @@ def as_written(number: object) -> Fraction:
         return exact(number)
     try:
         return exact(repr(float(number)))  # type: ignore[arg-type]
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         raise NumberError(f"{short(number)} is not a number") from None
 
 

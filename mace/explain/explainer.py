@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from numpy.typing import NDArray
 
+from mace.base.arguments import checked
 from mace.base.deadline import Deadline, interruptible, now
 from mace.base.escape import short
 from mace.base.kept import Kept
@@ -79,6 +80,7 @@ _LOWERED: Kept[tuple[Goal, Table]] = Kept(8)  # goals over the scores of a table
 class Explainer:
     """A model, a space, rules, a distance and background rows, read once; `explain` answers for a row, or for many."""
 
+    @checked
     def __init__(
         self,
         model: object,
@@ -201,6 +203,7 @@ class Explainer:
     @overload
     def explain(self, x: object, **settings: Unpack[Settings]) -> Answer: ...
 
+    @checked
     def explain(
         self, x: object, *,
         goal: GoalSpec = None, gap: object = None, rgap: object = None,
@@ -266,6 +269,7 @@ class Explainer:
         if together and (len(self.priorities) > 1 or self.priorities[0].unit != 1):
             raise MaceError("answers that are found together have one objective, which is a distance")
 
+    @checked
     def asked(
         self, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,
         memory_mb: int | None,
@@ -278,6 +282,7 @@ class Explainer:
         search = Search(self.judge, self._rows, oracle, None, None, None)
         return AskedRow(question, asking, search, Limits(deadline, None if allowed is None else allowed * 2**20))
 
+    @checked
     def propose(
         self, x: object, proposer: ProposerSpec, *,
         goal: GoalSpec = None, most_changes: int | None = None, random_state: int = 0, steps: int | None = None,
@@ -306,6 +311,7 @@ class Explainer:
         """The background rows as numbers, shape (rows, features); None without any."""
         return None if self._frame is None else numbers_of(self.space, self._frame)
 
+    @checked
     def menu(
         self, x: object, *,
         goal: GoalSpec = None, most_changes: int | None = None, oracle: str = "auto",

@@ -79,7 +79,7 @@ def explain_row(
         if isinstance(explainer, Unread):
             found: Answer = explainer.explain(row, oracle=oracle, timeout=deadline, **settings, **asked)
             return found
-        if asked["constrained"] or asked["confidence"] is not None:
+        if len(asked["constrained"]) or asked["confidence"] is not None:
             raise MaceError(
                 "`constrained` and `confidence` are for models that are only asked",
                 hint='Use objectives, a goal such as `p(good) >= 0.9`, or oracle="search".',

@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mace.base.arguments import checked
 from mace.base.deadline import Deadline, now
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
@@ -154,6 +155,7 @@ class Front:
         return str(view("front as HTML")(self))
 
 
+@checked
 def front(
     model: object, space: Space, x: object, *,
     objectives: Sequence[ObjectiveSpec] = ("l1", "changes"), goal: GoalSpec = None,

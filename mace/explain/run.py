@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base import arguments
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
@@ -68,13 +70,13 @@ def explain(
                 any distance; how sure its `confidence` has to be.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
+    arguments.check(locals())
     from mace.explain.explainers import explain_row
 
     read: dict[str, Any] = {"gap": gap, "rgap": rgap, "memory_mb": memory_mb}
-    asked: dict[str, Any] = {"constrained": constrained, "confidence": confidence}
     return explain_row(
-        model, space, x, oracle, read, asked, background=background, rules=rules, distance=distance, weights=weights,
-        objectives=objectives, goal=goal, count=count, together=together, diversity=diversity, timeout=timeout,
-        most_changes=most_changes, callback=callback, proposer=proposer, random_state=random_state,
-        max_calls=max_calls,
+        model, space, x, oracle, read, {"constrained": constrained, "confidence": confidence}, background=background,
+        rules=rules, distance=distance, weights=weights, objectives=objectives, goal=goal, count=count,
+        together=together, diversity=diversity, timeout=timeout, most_changes=most_changes, callback=callback,
+        proposer=proposer, random_state=random_state, max_calls=max_calls,
     )  # fmt: skip

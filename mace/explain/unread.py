@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import checked
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.values import plain
@@ -62,6 +63,7 @@ FEWEST = 10  # calls from which on these are put aside
 class Unread:
     """A model that is only asked, a space, rules, a distance and background rows; `explain` answers for a row."""
 
+    @checked
     def __init__(
         self,
         model: object,
@@ -87,6 +89,7 @@ class Unread:
         """The background rows as numbers; None without any."""
         return None if self._frame is None else numbers_of(self.space, self._frame)
 
+    @checked
     def explain(
         self, x: object, *,
         goal: GoalSpec = None, count: int = 1, together: bool = False, diversity: object = "features",
@@ -101,7 +104,7 @@ class Unread:
         """
         if oracle not in ("auto", "search"):
             why = self.notes[0] if self.notes else "this one is only asked"
-            raise MaceError(f"the oracle {oracle!r} needs a model that is read: {why}")
+            raise MaceError(f"the oracle {short(oracle)} needs a model that is read: {why}")
         if together:
             raise MaceError("answers that are found together need a model that is read")
         if not isinstance(count, int) or count < 1:

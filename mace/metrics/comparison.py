@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import checked
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.values import for_json
@@ -135,6 +136,7 @@ class Asked(NamedTuple):
     asked: int
 
 
+@checked
 def compare(
     models: object, rows: pd.DataFrame, counterfactuals: Mapping[str, pd.DataFrame], space: Space, *,
     goal: GoalSpec, data: pd.DataFrame | None = None, outcome: Sequence[bool] | None = None,
@@ -159,9 +161,11 @@ def compare(
     """
     if goal is None:
         raise GoalError("which counterfactuals are valid depends on the goal", hint="Give goal=.")
-    if not counterfactuals or not isinstance(counterfactuals, Mapping):
+    if not counterfactuals:
         raise MaceError("counterfactuals are a dict: the name of a method -> its frame")
     named = dict(models) if isinstance(models, Mapping) else {"model": models}
+    if not named:
+        raise MaceError("models are a dict: the name of a model -> the model; got none")
     same = Asked(rows, space, goal, rows if data is None else data, prices, asked)
     lines: list[Line] = []
     optima: dict[str, list[Answer]] = {}
@@ -175,6 +179,10 @@ def compare(
         notes += _about(name if len(named) > 1 else "", optima.get(name))
         explained = wanted(goal, explainer.table.classes, called=explainer.space.decisions)
         having = have_goal(explainer, same.data, explained) if outcome is None else list(outcome)
+        if len(having) != len(same.data):
+            raise MaceError(
+                f"outcome has {len(having)} entries; it needs one for each row of the data ({len(same.data)})"
+            )
         for method, frame in counterfactuals.items():
             taken = measures.time((seconds or {}).get(method, ())).mean
             real = same.data[np.array(having, dtype=bool)]
@@ -273,7 +281,7 @@ def _beside(
 
 def _given(optimum: Sequence[Answer], rows: pd.DataFrame, models: int) -> list[Answer]:
     found = list(optimum)
-    if models > 1 or len(found) != len(rows):
+    if models > 1 or len(found) != len(rows) or not all(isinstance(one, Answer) for one in found):
         raise MaceError(f"optimum has {len(found)} answers; it needs one a row ({len(rows)}), of one model")
     return found
 

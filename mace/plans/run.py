@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from mace.base.arguments import checked
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.exact import as_written
@@ -41,6 +42,7 @@ CERTIFIABLE = "the bound is that of the search; `certify()` writes a certificate
 class Planner:
     """A model, a space and a world, read once; `plan` answers for a row."""
 
+    @checked
     def __init__(
         self, model: object, space: Space, world: World | str | Path, *, rules: Sequence[str | Path] = ()
     ) -> None:  # fmt: skip
@@ -50,6 +52,7 @@ class Planner:
         self.world = world if isinstance(world, World) else World.load(world, space)
         self.explainer = Explainer(model, movable(space), rules=rules)
 
+    @checked
     def plan(
         self, x: object, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
@@ -70,6 +73,7 @@ class Planner:
             task = replace(task, allowed=task.allowed._replace(without=task.allowed.without | {actions}))
         return replace(made[0], others=made[1:])
 
+    @checked
     def front(
         self, x: object, by: str = STEPS, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         avoid: Sequence[str] = (), gap: object = None, rgap: object = None, timeout: float | Deadline | None = 60.0,
@@ -94,6 +98,7 @@ class Planner:
         return replace(task, allowed=Allowed(dict.fromkeys(touched(task, avoid), 0)))
 
 
+@checked
 def plan(
     model: object, space: Space, x: object, world: World | str | Path, *,
     goal: Any = None, horizon: int | None = None, discount: bool = True,

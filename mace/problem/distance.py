@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.errors import MaceError, NumberError
 
@@ -168,7 +169,7 @@ def norm(
         spec = spec.strip().lower()  # as papers write it: L1
         if spec not in ("l0", "l1", "linf"):
             raise DistanceError(
-                f"unknown distance {spec!r}",
+                f"unknown distance {short(spec)}",
                 hint='Use "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a .mace program.',
             )
         shares: Mapping[str, object] = {spec: 1}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mace.base.escape import short
 from mace.base.meant import meant
 from mace.errors import MaceError
 from mace.problem.distance import DistanceProgram
@@ -42,7 +43,7 @@ def choose(question: Question, name: str = "auto") -> Chosen:
     are needed and none is installed.
     """
     if name not in ORACLES:
-        raise MaceError(f"unknown oracle {name!r}", hint=meant(name, ORACLES, f"Use one of {', '.join(ORACLES)}."))
+        raise MaceError(f"unknown oracle {short(name)}", hint=meant(name, ORACLES, f"Use one of {', '.join(ORACLES)}."))
     prover = _made_for(question) if name == "auto" else name if name in PROVERS else None
     reason = PROVERS[prover].accepts(question) if prover is not None else None
     if prover is not None and reason is None:

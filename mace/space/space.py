@@ -132,7 +132,7 @@ class Space:
             x = x.iloc[0]
         if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1 and x.index.is_unique:  # type: ignore[attr-defined]
             x = dict(zip(x.index, x.tolist(), strict=True))  # type: ignore[attr-defined]
-        if isinstance(x, (np.ndarray, list, tuple)):
+        if isinstance(x, (list, tuple)) or isinstance(x, np.ndarray) and x.ndim:
             if len(x) != len(self.features):
                 raise RowError(f"expected {len(self.features)} values, one per feature; got {len(x)}")
             x = dict(zip(self.names, x, strict=True))

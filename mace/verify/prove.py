@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from mace.base.deadline import Deadline, TimeOverError, now
-from mace.errors import ModelError
+from mace.errors import MaceError, ModelError
 from mace.solve.protocol import Limits, Refuted, Unknown, memory_asked
 from mace.space.space import Space
 from mace.tables.table import Label
@@ -48,6 +48,11 @@ def verdict_of(
     """The verdict about one property; arguments as in `mace.verify`."""
     if isinstance(property, str):
         property = kinds.read(property)  # noqa: A001
+    if not isinstance(property, get_args(Property)):
+        raise MaceError(
+            f"a property must be one of mace.verify's, or its text; got {type(property).__name__}",
+            hint="For instance `monotone(Income, increasing)`.",
+        )
     if not isinstance(space, Space):
         raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
     deadline = Deadline.asked(timeout)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mace.base import arguments
 from mace.verify.properties import Property
 from mace.verify.verdict import Verdict
 
@@ -36,6 +37,7 @@ def verify(
     load:     reads the model that `equivalent` names by its file.
     Returns a Verdict. Raises a MaceError for a wrong model, space or property; a limit does not raise.
     """
+    arguments.check(locals())
     from mace.verify.prove import verdict_of
 
     return verdict_of(model, space, property, data, timeout, memory_mb, load)

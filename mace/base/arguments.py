@@ -1,0 +1,130 @@
+"""What kind of thing each argument of the public functions is.
+
+In:  the arguments of a function of the package that people call; they are told apart by their names.
+Out: `check`, or `checked`, the function that checks its arguments, which raise MaceError for one of another kind.
+Promise: what an argument must be within its kind (which classes there are, that a number is positive) is said by
+whoever uses it. Here only that is refused which could end as an error of Python: a table where one value is meant,
+a number where a text is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from fractions import Fraction
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from mace.base.escape import short
+from mace.errors import MaceError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Kind(NamedTuple):
+    """fits: whether a value is of the kind.    what: in words, after "must be"."""
+
+    fits: Callable[[object], bool]
+    what: str
+
+
+def _single(value: object) -> bool:
+    """Whether a value is no array and no frame, which Python cannot compare with one value."""
+    return not getattr(value, "ndim", 0) and not hasattr(value, "iloc")
+
+
+def _labels(value: object) -> bool:
+    """Whether a value is a label or a goal, or several labels."""
+    several = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+    return all(_single(one) and isinstance(one, Hashable) for one in several)
+
+
+def _is_frame(value: object) -> bool:
+    return hasattr(value, "iloc") and hasattr(value, "columns")
+
+
+def _texts(value: object) -> bool:
+    """Whether a value is a text, or several things one after the other."""
+    return isinstance(value, (str, os.PathLike)) or isinstance(value, Iterable) and getattr(value, "ndim", 1) == 1
+
+
+def _number(value: object) -> bool:
+    """Whether a value is read as a number, or as a text that may be one."""
+    return isinstance(value, (str, Fraction)) or hasattr(value, "__float__") and not hasattr(value, "__len__")
+
+
+def _or_none(kind: _Kind) -> _Kind:
+    return _Kind(lambda value: value is None or kind.fits(value), f"{kind.what}, or None")
+
+
+_TEXT = _Kind(lambda value: isinstance(value, str), "a text")
+_NUMBER = _Kind(_number, "a number")
+_WHOLE = _Kind(lambda value: isinstance(value, int), "a whole number")
+_FRAME = _Kind(_is_frame, "a DataFrame")
+_ONE = _Kind(_single, "a single value, no table")
+_PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
+_NAMES = _Kind(_texts, "a name, or a list of names")
+
+_KINDS = {
+    "goal": _Kind(
+        _labels,
+        "a class, a list of classes, or a text such as `p(1) >= 0.7`",
+    ),
+    "distance": _Kind(
+        lambda value: isinstance(value, (str, os.PathLike, Mapping)),
+        'a text such as "l1", a mixture such as {"l0": 0.5, "l1": 0.5}, or the Path of a program',
+    ),
+    "weights": _or_none(_Kind(lambda value: isinstance(value, Mapping), "a dict from names of features to numbers")),
+    "rules": _Kind(_texts, "a text, a Path, or a list of these"),
+    "background": _or_none(_FRAME),
+    "data": _or_none(_FRAME),
+    "callback": _or_none(_Kind(callable, "a function")),
+    "groups": _or_none(_Kind(lambda value: isinstance(value, Mapping) or _texts(value), _NAMES.what)),
+    **dict.fromkeys(("constrained", "protected", "avoid"), _NAMES),
+    **dict.fromkeys(("checkpoint", "certificates"), _or_none(_PATH)),
+    "counterfactuals": _Kind(lambda value: isinstance(value, Mapping), "a dict from the name of a method to its frame"),
+    **dict.fromkeys(("prices", "seconds"), _or_none(_Kind(lambda value: isinstance(value, Mapping), "a dict"))),
+    "outcome": _or_none(_Kind(lambda value: _texts(value) and not isinstance(value, str), "a list of truths")),
+    "optimum": _Kind(lambda value: isinstance(value, (bool, list, tuple)), "true, false, or a list of answers"),
+    "asked": _WHOLE,
+    "scheduler": _or_none(_TEXT),
+    "oracle": _TEXT,
+    "frame": _FRAME,
+    "gap": _or_none(_NUMBER),
+    "rgap": _or_none(_NUMBER),
+    "confidence": _or_none(_Kind(lambda value: _number(value) and not isinstance(value, str), _NUMBER.what)),
+    "most": _WHOLE,
+    **dict.fromkeys(
+        (
+            "count", "together", "safe", "proposer", "timeout", "memory_mb", "most_changes", "max_calls",
+            "random_state", "limit", "n_jobs", "resume", "check", "flips", "cores", "progress", "horizon", "discount",
+        ),
+        _ONE,
+    ),
+    "diversity": _Kind(lambda value: _single(value), "a text, a number, or a list of these"),
+}  # fmt: skip
+
+
+def check(given: Mapping[str, object]) -> None:
+    """Raise MaceError for an argument, name -> value, of another kind than its name says."""
+    for name, value in given.items():
+        kind = _KINDS.get(name)
+        if kind is not None and not kind.fits(value):
+            shown = short(value) if _single(value) else type(value).__name__
+            raise MaceError(f"{name} must be {kind.what}; got {shown}")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which checks its arguments first."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        with contextlib.suppress(TypeError):  # of a name that is unknown or lacks; Python says which one
+            check(signature.bind(*args, **kwargs).arguments)
+        return function(*args, **kwargs)
+
+    return wrapped

@@ -1,0 +1,93 @@
+"""Arguments of another kind than a public function takes are refused by name, before anything is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.base.arguments import checked
+from mace.errors import MaceError
+
+SPACE = mace.Space([mace.Feature(name, "integer", lower=0, upper=3) for name in "ab"])
+FRAME = pd.DataFrame([(a, b) for a in range(4) for b in range(4)], columns=list("ab"))
+MODEL = DecisionTreeClassifier(max_depth=2, random_state=0).fit(FRAME, FRAME.sum(axis=1) > 3)
+ROW = {"a": 0, "b": 0}
+ARRAY, SERIES = np.zeros(2), pd.Series([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("goal", [ARRAY, FRAME, SERIES, {}, [[]]]),
+        ("distance", [None, 1, ["l1"], ARRAY, len]),
+        ("weights", [1, "a", ARRAY, FRAME]),
+        ("gap", [ARRAY, SERIES, b"1", np.array("x"), "x"]),
+        ("count", [ARRAY, FRAME]),
+        ("diversity", [ARRAY, np.array("x")]),
+        ("rules", [None, 1, len]),
+        ("oracle", [None, 1, ARRAY]),
+        ("background", [1, [], ARRAY, "X"]),
+        ("callback", [1, "f", []]),
+        ("constrained", [None, 1]),
+    ],
+)
+def test_explain_names_an_argument_of_another_kind(name: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(MaceError, match=name):
+            mace.explain(MODEL, SPACE, ROW, **{name: value})
+
+
+def test_so_do_the_other_functions() -> None:
+    with pytest.raises(MaceError, match="expected a row"):
+        mace.explain(MODEL, SPACE, np.array("x"))
+    with pytest.raises(MaceError, match="most must be a whole number; got None"):
+        mace.front(MODEL, SPACE, ROW, most=None)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="safe must be"):
+        mace.Explainer(MODEL, SPACE).menu(ROW, safe=ARRAY)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="a property must be"):
+        mace.verify(MODEL, SPACE, None)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="frame must be a DataFrame; got None"):
+        mace.audit(MODEL, SPACE, None)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="second argument must be"):
+        mace.audit(MODEL, None, FRAME)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match='rows must be "rejected" or "all"'):
+        mace.audit(MODEL, SPACE, FRAME, rows=FRAME)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="checkpoint must be a path, or None; got 1"):
+        mace.audit(MODEL, SPACE, FRAME, goal=True, checkpoint=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("outcome", 1),
+        ("outcome", [True, False]),
+        ("prices", ARRAY),
+        ("asked", "2"),
+        ("seconds", 1),
+        ("optimum", [1]),
+        ("models", {}),
+    ],
+)
+def test_a_comparison_names_what_does_not_fit(name: str, value: Any) -> None:
+    given: dict[str, Any] = {
+        "models": MODEL, "rows": FRAME[:1], "counterfactuals": {"ours": FRAME[15:].set_axis([0])}, "space": SPACE,
+        "goal": True, "optimum": False,
+    }  # fmt: skip
+    assert mace.compare(**given).lines
+    with pytest.raises(MaceError, match=name):
+        mace.compare(**given | {name: value})
+
+
+def test_python_says_which_name_is_unknown() -> None:
+    @checked
+    def some(goal: object) -> object:
+        return goal
+
+    assert some("x") == "x"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        some(other=1)  # type: ignore[call-arg]

@@ -144,7 +144,7 @@ class Attempts:
         if self.found.plan is not None and plan.cost >= self.found.plan.cost:
             return
         if plan.end not in self.asked:
-            met = self.task.question.has_goal(plan.end)
+            met = self.task.question.settled(plan.end)
             if met is None:
                 met = self.task.judge.confirms(self.task.question, plan.end)
                 self.found.refused += not met

@@ -109,7 +109,7 @@ class _Reader:
         plans = [self._decoded(row) for row in genotypes]
         for plan in plans:
             if plan is not None and plan.end not in self.accepted:
-                said = self.task.question.has_goal(plan.end)
+                said = self.task.question.settled(plan.end)
                 if said is None:
                     said = self.task.judge.confirms(self.task.question, plan.end)
                 self.accepted[plan.end] = said

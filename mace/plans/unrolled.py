@@ -264,7 +264,7 @@ def _descend(task: Task, encoding: Unrolled, process: SolverProcess, deadline: D
         plan = task.replay(*_read(encoding, answer))
         if plan is None or best is not None and plan.cost >= best.cost:
             return Solved(best, proved=False, why="a plan of the solver cannot be taken: please report this")
-        said = task.question.has_goal(plan.end)
+        said = task.question.settled(plan.end)
         if said or said is None and task.judge.confirms(task.question, plan.end):
             best = plan
         else:

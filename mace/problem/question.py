@@ -128,6 +128,14 @@ class Question(Around):
             return program_result(self.model, self.axes, point) in self.goal.results
         return decides(self.model, self.goal.decision, self.row(point))
 
+    def settled(self, point: Point) -> bool | None:
+        """Whether the deployed model has the goal, where what was read of it tells; None where it has to be asked.
+
+        That is where rounding decides, and where comparisons grant a goal that they only enclose.
+        """
+        said = self.has_goal(point)
+        return None if said and self.goal.enclosed else said
+
 
 def program_result(model: Formula, axes: Sequence[Axis], point: Point) -> int:
     """The class number that a program model returns at a point."""

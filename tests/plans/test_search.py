@@ -6,7 +6,10 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import mace
@@ -174,3 +177,21 @@ def test_a_discount_with_a_slope_is_divided_where_it_moves() -> None:
     plan = mace.plan(model, space, {"hours": 40, "gain": 0}, world, goal=1, timeout=None)
     assert plan.status == "optimal"
     assert plan.searched < 200
+
+
+def test_a_goal_that_is_only_enclosed_is_asked_of_the_model_at_the_end_of_every_plan() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.integers(0, 7, (80, 2)), columns=list("ab"))
+    labels = (frame.a + frame.b + rng.normal(0, 2, 80) > 7).astype(int)
+    model = CalibratedClassifierCV(RandomForestClassifier(3, max_depth=3, random_state=0), cv=2).fit(frame, labels)
+    space = mace.Space([mace.Feature(name, "integer", lower=0, upper=6) for name in "ab"])
+    text = "".join(
+        f"action more {n}:\n    parameter v: int in [1, 3]\n    {n} = {n} + v\n    cost v + {k}\n"
+        for k, n in enumerate("ab")
+    )
+    planner = mace.Planner(model, space, mace.World.read(text, space))
+    for start in ({"a": 1, "b": 1}, {"a": 3, "b": 3}, {"a": 2, "b": 0}, {"a": 4, "b": 1}):
+        goal = 1 - int(model.predict(pd.DataFrame([start]))[0])
+        plan = planner.plan(start, goal=goal, gap=0, rgap=0)
+        want = least(planner, start, goal, 2)
+        assert (plan.exact_cost, plan.status) == (want, "infeasible" if want is None else "optimal")

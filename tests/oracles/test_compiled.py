@@ -156,7 +156,8 @@ def test_the_state_of_the_sources_covers_every_file_that_compiled_code_takes_nam
     for path in solve.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         decorated = any(
-            isinstance(node, ast.FunctionDef) and any(ast.unparse(d) == "compiled" for d in node.decorator_list)
+            isinstance(node, ast.FunctionDef)
+            and any(ast.unparse(d) in ("compiled", "lean") for d in node.decorator_list)
             for node in tree.body
         )
         if decorated:

@@ -12,6 +12,7 @@ Source: catboost/libs/model/model_export/json_model_helpers.cpp (1.2).
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -226,10 +227,12 @@ def _classes(info: Fields, loss: str, outputs: int) -> tuple[Label, ...]:
     kind = {"Integer": int, "Float": float, "String": str, "Boolean": bool}.get(parameters.text("class_label_type"))
     labels = names or places
     allowed = (int, float) if kind in (int, float) else (kind,)
-    if kind is None or not all(type(x) in allowed and (kind is not str or writable(x)) for x in labels):
+    finite = all(math.isfinite(x) for x in (*names, *places) if type(x) is float)
+    if kind is None or not finite or not all(type(x) in allowed and (kind is not str or writable(x)) for x in labels):
         raise parameters.wrong("has classes that are not of the type that it says")
     expected = 2 if loss in TWO else outputs
-    if outputs != (1 if loss in TWO else expected) or len(set(labels)) != len(labels) or len(labels) != expected:
+    distinct = len({kind(label) for label in labels}) == len(labels)
+    if outputs != (1 if loss in TWO else expected) or not distinct or len(labels) != expected:
         raise parameters.wrong(f"has {len(labels)} classes and {outputs} outputs, which do not go with {loss!r}")
     if [int(x) if type(x) in (int, float) else x for x in places] != list(range(expected)):
         raise ModelError("CatBoost models whose outputs are not in the order of their classes are not supported")

@@ -219,6 +219,14 @@ def _texts(content: Any) -> None:
     content["features_info"]["text_features"] = [{"feature_index": 0}]
 
 
+def _endless(content: Any) -> None:
+    content["model_info"]["class_params"]["class_to_label"][0] = float("nan")
+
+
+def _same(content: Any) -> None:
+    content["model_info"]["class_params"]["class_names"] = [0.2, 0.7]
+
+
 EDITS: dict[str, tuple[Callable[[Any], None], str]] = {
     "another split than its border": (_moved_split, "it says"),
     "another border than its split": (_border, "at another place than it says"),
@@ -227,6 +235,8 @@ EDITS: dict[str, tuple[Callable[[Any], None], str]] = {
     "too deep": (_deep, "more than 16 levels"),
     "an infinite scale": (_huge, "no finite number"),
     "texts": (_texts, "columns of text"),
+    "a class that is no number": (_endless, "not of the type"),
+    "classes that are the same": (_same, "2 classes"),
 }
 
 

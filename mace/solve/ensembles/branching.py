@@ -25,7 +25,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.problem.proof import Leaf, Priced, Proof, Split
+from mace.problem.proof import Leaf, Priced, Prices, Proof, Split
 from mace.solve.ensembles.ascent import Active, Climbed, ascend
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
@@ -375,6 +375,7 @@ class Branching:
         """The tree of all boxes, in preorder; open ones are closed by their prices, at the bound that is claimed."""
         assert self.root is not None
         proof: Proof = []
+        claim = min(self.key, self.host.limit)
         todo = [self.root]
         while todo:
             node = todo.pop()
@@ -387,5 +388,17 @@ class Branching:
                 proof.append(Leaf("distance"))
             else:
                 pairs = zip(self.relaxations, node.parts, strict=True)
-                proof.append(Priced(tuple(r.prices(p.exact, r.open(node.low, node.high, 0)) for r, p in pairs)))
+                proof.append(Priced(tuple(self._written(*pair, node, claim) for pair in pairs)))
         return proof
+
+    def _written(self, relaxation: Relaxation, part: Part, node: Node, claim: int) -> Prices:
+        """The prices of a box, in no more digits than the claim needs: that of a search that was stopped needs few."""
+        active, exact = relaxation.open(node.low, node.high, claim), part.exact
+        known = NO_CLIMB._replace(prices=exact.prices * float(1 << exact.coarse), goal=exact.goal, shares=exact.shares)
+        for digits, smallest in ROUNDED:
+            if active.empty or DIGITS - digits <= exact.coarse:
+                break
+            fewer = relaxation.exact(known, digits, smallest)
+            if relaxation.key(relaxation.bound(fewer, active), self.grounded.width == 0) >= claim:
+                return relaxation.prices(fewer, active)
+        return relaxation.prices(exact, active)

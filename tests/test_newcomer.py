@@ -234,9 +234,12 @@ def test_a_silent_command_says_what_it_is_at(capsys, monkeypatch):
     alive.tick(IN_A_LOG + 1 + PATIENCE)
     alive.spoke()
     assert capsys.readouterr().err == "mace: reading, 12 s\r\x1b[2K"
+    alive.clear()
     alive.hush()
     alive.tick(1e9)
     assert capsys.readouterr().err == ""
+    alive.clear()  # for a line above the bar of an audit
+    assert capsys.readouterr().err == "\r\x1b[2K"
 
 
 def test_words_are_broken_on_a_terminal_alone(capsys, monkeypatch):

@@ -140,8 +140,13 @@ def main() -> None:
 
 def _say_what_is_compiled() -> None:
     """Put on stderr that something is compiled: it takes longer than most questions, and happens once."""
+
+    def emit(record: logging.LogRecord) -> None:
+        alive.clear()
+        say(f"mace: {record.getMessage()}", err=True)
+
     handler = logging.Handler()
-    handler.emit = lambda record: say(f"mace: {record.getMessage()}", err=True)  # type: ignore[method-assign]
+    handler.emit = emit  # type: ignore[method-assign]
     log = logging.getLogger("mace.compiled")
     log.addHandler(handler)
     log.setLevel(logging.INFO)

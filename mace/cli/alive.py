@@ -9,10 +9,13 @@ import sys
 import threading
 import time
 
+import typer
+
 from mace.base.escape import one_line
 
 PATIENCE = 1.0  # seconds of silence on a terminal; what Python takes to start comes before them
 IN_A_LOG = 10.0  # and elsewhere
+WIPE = "\r\x1b[2K"  # the line of a terminal that the cursor is on
 
 
 class Alive:
@@ -49,6 +52,11 @@ class Alive:
         self._hushed = False
         self.spoke()
 
+    def clear(self) -> None:
+        """A bar that somebody draws is wiped away, for a line above it: it draws itself again below."""
+        if self._hushed and sys.stderr.isatty():
+            typer.echo(WIPE, err=True, nl=False)  # as the line itself: past rich, which keeps what has no end yet
+
     def _watch(self) -> None:
         while not self._over.wait(0.25):
             self.tick(time.perf_counter())
@@ -77,7 +85,7 @@ class Alive:
     def _wipe(self) -> None:
         if self._shown:
             self._shown = False
-            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.write(WIPE)
             sys.stderr.flush()
 
 

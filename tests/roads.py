@@ -171,7 +171,8 @@ def random_goal(family: Family, world: World, rng: Rng, present: Any) -> tuple[A
     said = world.said
     match kind:
         case "another":
-            return None, said != present
+            # A format that leaves ties open says None of them: no answer rests on such a point.
+            return None, (said != present) & np.array([one is not None for one in said])
         case "class":
             return label, said == label
         case "set":

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mace.base.escape import lines, one_line
+from mace.base.escape import lines, one_line, readable
+
+_AROUND = 120  # characters of a line before and after the place that a message shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,12 @@ def caret(text: str, span: Span) -> str:
     if not 1 <= span.line <= len(rows):
         return ""
     line = rows[span.line - 1].replace("\t", " ")
-    end = span.column - 1 + max(1, min(span.length, len(line) - span.column + 1))
-    before, marked = one_line(line[: span.column - 1]), one_line(line[span.column - 1 : end])
+    first = max(0, span.column - 1 - _AROUND)
+    start, line = span.column - 1 - first, line[first : span.column - 1 + _AROUND]
+    end = start + max(1, min(span.length, len(line) - start))
+    before, marked = one_line(line[:start]), one_line(line[start:end])
     number = f"{span.line:5d} | "
-    under = " " * max(span.column - 1, len(before)) + "^" * max(1, len(marked))
+    under = " " * max(start, len(before)) + "^" * max(1, len(marked))
     return f"{number}{before}{marked}{one_line(line[end:])}\n{' ' * (len(number) - 2)}| {under}"
 
 
@@ -49,9 +53,9 @@ class MaceError(Exception):
 
     def __init__(self, message: str, *, shown: str = "", hint: str = "") -> None:
         # Names and files may hold anything, and a message ends on a terminal: it is one line, so is the hint.
-        self.message = one_line(message)
+        self.message = readable(one_line(message))
         self.shown = lines(shown)
-        self.hint = one_line(hint)
+        self.hint = readable(one_line(hint))
         super().__init__("\n".join(part for part in (self.message, self.shown, self.hint) if part))
 
 

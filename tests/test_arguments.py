@@ -61,6 +61,43 @@ def test_so_do_the_other_functions() -> None:
         mace.audit(MODEL, SPACE, FRAME, goal=True, checkpoint=1)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("value", [None, 1, b"loans", [], ARRAY, SERIES, SPACE, len, "y" * 5000])
+def test_a_world_of_another_kind_is_named(value: Any) -> None:
+    with pytest.raises(MaceError, match="world"):
+        mace.plan(MODEL, SPACE, ROW, value)
+    with pytest.raises(MaceError):
+        mace.World.read(value, SPACE)
+
+
+WORLD = mace.World.read("action more:\n    a = a + 1\n    cost 1\naction other:\n    b = 3\n    cost 5\n", SPACE)
+
+
+@pytest.mark.parametrize("value", [[[]], np.zeros((2, 2)), np.array("x"), [1], 1])
+def test_objectives_of_a_plan_are_names(value: Any) -> None:
+    with pytest.raises(MaceError, match="objectives must name each once"):
+        mace.plan(MODEL, SPACE, ROW, WORLD, goal=True, objectives=value)
+
+
+def test_one_name_stands_for_a_list_of_it() -> None:
+    plan = mace.plan(MODEL, SPACE, ROW | {"a": 2}, WORLD, goal=True, avoid="b")
+    assert not any(step.action == "other" for step in plan.steps)
+    audit = mace.audit(MODEL, SPACE, FRAME[:2], "a", goal=True, protected="b", n_jobs=1, flips=False, progress=False)
+    assert audit.protected == ("b",)
+    wrong: list[Any] = [{"a": 1}, [[]], {"a": None}]
+    for groups in wrong:
+        with pytest.raises(MaceError, match="groups must be"):
+            mace.audit(MODEL, SPACE, FRAME, groups, goal=True)
+
+
+def test_a_message_is_no_longer_than_people_read() -> None:
+    long = "y" * 5000
+    for given in ({"rules": long}, {"rules": f"{'a >= 0 and ' * 500}{long} == 1"}, {"weights": {long: 1}}):
+        with pytest.raises(MaceError) as caught:
+            mace.explain(MODEL, SPACE, ROW, **given)
+        assert len(str(caught.value)) < 1500
+        assert "yyyyy" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

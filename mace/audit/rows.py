@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mace.base.arguments import names
 from mace.base.meant import meant
 from mace.base.values import for_json
 from mace.errors import RowError
@@ -63,11 +64,10 @@ def groups_of(
     """Name -> the group of each of these rows, as text; raises RowError for a column that the frame has not."""
     if groups is None:
         return {}
-    if isinstance(groups, str):
-        groups = [groups]
     if hasattr(groups, "iloc") and getattr(groups, "ndim", 0) == 1:  # a Series: the group of each row, in its order
         groups = {str(getattr(groups, "name", None) or "group"): list(groups)}
     if not isinstance(groups, Mapping):
+        groups = names(groups)
         absent = [name for name in groups if name not in frame.columns]
         if absent:
             raise RowError(

@@ -65,4 +65,4 @@ def audit(
     from mace.audit.dispatch import answered
     from mace.audit.request import Request
 
-    return answered(Request(**given))
+    return answered(Request(**given | {"protected": arguments.names(protected)}))

@@ -51,6 +51,22 @@ def _texts(value: object) -> bool:
     return isinstance(value, (str, os.PathLike)) or isinstance(value, Iterable) and getattr(value, "ndim", 1) == 1
 
 
+def _several(value: object) -> bool:
+    """Whether a value is a name, or several, one after the other."""
+    hashable = not isinstance(value, (list, tuple)) or all(isinstance(one, Hashable) for one in value)
+    return _texts(value) and hashable and not isinstance(value, os.PathLike)
+
+
+def _groups(value: object) -> bool:
+    """Whether a value says which group each row is in, or in which columns that stands."""
+    return all(map(_several, value.values())) if isinstance(value, Mapping) else _several(value)
+
+
+def _world(value: object) -> bool:
+    """Whether a value is a world, which this room does not know, or says where one is written."""
+    return isinstance(value, (str, os.PathLike)) or hasattr(value, "actions")
+
+
 def _number(value: object) -> bool:
     """Whether a value is read as a number, or as a text that may be one."""
     return isinstance(value, (str, Fraction)) or hasattr(value, "__float__") and not hasattr(value, "__len__")
@@ -66,7 +82,7 @@ _WHOLE = _Kind(lambda value: isinstance(value, int), "a whole number")
 _FRAME = _Kind(_is_frame, "a DataFrame")
 _ONE = _Kind(_single, "a single value, no table")
 _PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
-_NAMES = _Kind(_texts, "a name, or a list of names")
+_NAMES = _Kind(_several, "a name, or a list of names")
 
 _KINDS = {
     "goal": _Kind(
@@ -82,7 +98,9 @@ _KINDS = {
     "background": _or_none(_FRAME),
     "data": _or_none(_FRAME),
     "callback": _or_none(_Kind(callable, "a function")),
-    "groups": _or_none(_Kind(lambda value: isinstance(value, Mapping) or _texts(value), _NAMES.what)),
+    "groups": _or_none(_Kind(_groups, "a name, a list of names, a dict from names to the group of each row")),
+    "world": _Kind(_world, "a mace.World, the path of a world, or the name of one that comes with mace"),
+    **dict.fromkeys(("by", "text"), _TEXT),
     **dict.fromkeys(("constrained", "protected", "avoid"), _NAMES),
     **dict.fromkeys(("checkpoint", "certificates"), _or_none(_PATH)),
     "counterfactuals": _Kind(lambda value: isinstance(value, Mapping), "a dict from the name of a method to its frame"),
@@ -115,6 +133,11 @@ def check(given: Mapping[str, object]) -> None:
         if kind is not None and not kind.fits(value):
             shown = short(value) if _single(value) else type(value).__name__
             raise MaceError(f"{name} must be {kind.what}; got {shown}")
+
+
+def names(value: str | Iterable[str]) -> list[str]:
+    """The names of an argument that is a name, or a list of names."""
+    return [value] if isinstance(value, str) else list(value)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

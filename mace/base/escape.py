@@ -23,6 +23,7 @@ _BREAKS = "\u2028\u2029"
 _UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f{_FORMAT}{_BREAKS}{_NOT_TEXT}]")
 _UNSEEN_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}{_BREAKS}{_NOT_TEXT}]")
 MOST_BITS = 200  # of a whole number that a message shows
+_LONG = re.compile(r"\S{1000,}")  # longer than any name or path that a person reads
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # A spreadsheet reads a cell that begins so as a formula; the wide signs are those of East Asian keyboards.
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
@@ -58,6 +59,11 @@ def short(value: object, longest: int = 60) -> str:
     except ValueError:  # A number that is too long stands inside.
         text = f"a {type(value).__name__}"
     return one_line(text if len(text) <= longest else f"{text[: longest - 2]}..")
+
+
+def readable(text: str) -> str:
+    """A text in which no word is longer than a person reads."""
+    return _LONG.sub(lambda found: f"{found[0][:60]}..", text)
 
 
 def to_cell(text: str) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mace.base.arguments import names
 from mace.base.deadline import NEVER, Deadline, now
-from mace.errors import MaceError
 from mace.explain.answer import Counterfactual
 from mace.explain.asking import Asking
 from mace.explain.judge import Judge, of_probability
@@ -100,13 +100,9 @@ def task_of(
     return Task(question, asked, rows, places_of(constrained, question.space))
 
 
-def places_of(names: Iterable[str], space: Space) -> frozenset[int]:
-    """The features of some names, as indices; raises MaceError for a name that is none."""
-    names = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in names if name not in space.names]
-    if unknown:
-        raise MaceError(f"there is no feature `{unknown[0]}`", hint=f"Features: {', '.join(space.names)}.")
-    return frozenset(space.names.index(name) for name in names)
+def places_of(given: str | Iterable[str], space: Space) -> frozenset[int]:
+    """The features of some names, as indices; raises SpaceError for a name that is none."""
+    return frozenset(space.names.index(space[name].name) for name in names(given))
 
 
 def _asker(question: Question, judge: Judge) -> Callable[[Floats], Said]:

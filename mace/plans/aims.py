@@ -84,10 +84,9 @@ def counts_of(task: Task, objectives: object) -> list[Count]:
     """What is made least before the cost, the most important first. Raises MaceError."""
     if objectives is None:
         return []
-    names = (
-        [objectives] if isinstance(objectives, str) else list(objectives) if isinstance(objectives, Iterable) else []
-    )
-    if not names or COST in names[:-1] or len(set(names)) < len(names):
+    names = [objectives] if isinstance(objectives, str) else objectives if isinstance(objectives, (list, tuple)) else []
+    texts = all(isinstance(name, str) for name in names)
+    if not names or not texts or COST in names[:-1] or len(set(names)) < len(names):
         raise MaceError(
             f"objectives must name each once, and the cost last, got {short(objectives)}",
             hint=f'As ["{STEPS}", "{COST}"]: of the plans of fewest actions the cheapest. What follows the cost would '

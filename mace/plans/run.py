@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.base.arguments import checked
+from mace.base.arguments import checked, names
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.exact import as_written
@@ -95,7 +95,7 @@ class Planner:
     def _task(self, x: object, goal: Any, horizon: int | None, discount: bool, avoid: Sequence[str]) -> Task:
         warm(self.explainer.table)
         task = task_of(self.explainer, self.world, x, goal, horizon, discount)
-        return replace(task, allowed=Allowed(dict.fromkeys(touched(task, avoid), 0)))
+        return replace(task, allowed=Allowed(dict.fromkeys(touched(task, names(avoid)), 0)))
 
 
 @checked

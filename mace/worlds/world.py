@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from mace.base.arguments import check
 from mace.base.files import read_text
 from mace.errors import SpaceError
 from mace.space.axes import Axis
@@ -40,6 +41,7 @@ class World(Laws):
         """
         if not isinstance(space, Space):
             raise SpaceError(f"a world stands over a mace.Space, got {type(space).__name__}")
+        check({"text": text})
         found = sections(text, name)
         parts = build.build(found, text, name, space)
         made = cls(found.name or Path(name).stem, space, parts.actions, parts.edges, text)
@@ -49,10 +51,10 @@ class World(Laws):
     @classmethod
     def load(cls, file: str | Path, space: Space) -> World:
         """A world from a file; or by its name, one that comes with mace: adult, german, german-corrected, loans."""
-        known = FOLDER / f"{file}.mace"
-        path = known if isinstance(file, str) and known.is_file() else Path(file)
+        check({"world": file})
+        path = FOLDER / f"{file}.mace" if file in known_worlds() else Path(file)
         hint = f"Give the path of a world (.mace), or one of {', '.join(known_worlds())}."
-        return cls.read(read_text(path, hint), space, str(path) if path != known else path.name)
+        return cls.read(read_text(path, hint), space, path.name if path.parent == FOLDER else str(path))
 
     def start(self, axes: Sequence[Axis]) -> State:
         """The state of a row, given by the axes of `Space.axes`: feature -> exact value, levels by index."""

@@ -340,7 +340,7 @@ def test_what_cannot_be_printed_is_no_internal_error(program):
             command = [sys.executable, "-m", "mace", *arguments]
             ran = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert ran.returncode == 2, ran.stderr
-        assert ran.stderr.startswith("mace: the system says: No space left on device")
+        assert "mace: the system says: No space left on device" in ran.stderr  # behind a sign of life, where it is slow
         assert "internal error" not in ran.stderr
         assert "Exception ignored" not in ran.stderr
 

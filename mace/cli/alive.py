@@ -9,8 +9,6 @@ import sys
 import threading
 import time
 
-import typer
-
 from mace.base.escape import one_line
 
 PATIENCE = 1.0  # seconds of silence on a terminal; what Python takes to start comes before them
@@ -55,7 +53,10 @@ class Alive:
     def clear(self) -> None:
         """A bar that somebody draws is wiped away, for a line above it: it draws itself again below."""
         if self._hushed and sys.stderr.isatty():
-            typer.echo(WIPE, err=True, nl=False)  # as the line itself: past rich, which keeps what has no end yet
+            # rich, which draws the bar, stands before it and keeps what has no end yet.
+            below = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+            below.write(WIPE)
+            below.flush()
 
     def _watch(self) -> None:
         while not self._over.wait(0.25):

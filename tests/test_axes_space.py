@@ -165,6 +165,13 @@ def test_a_wrong_row_is_refused_by_name(frame, change, message):
     assert message in str(error.value)
 
 
+def test_a_wrong_row_is_named_as_people_see_its_label_whatever_the_index_holds(frame):
+    frame["age"] = [-5.0, *frame["age"][1:]]
+    for rows in (frame, frame.set_axis([*frame.index[:-1], "x"]), frame.set_axis(np.arange(len(frame)))):
+        with pytest.raises(RowError, match=r"^row 0, column `age`"):
+            Space([Feature("age", "integer", 0, 120)]).read(rows)
+
+
 def test_a_row_without_a_column_names_it(frame):
     with pytest.raises(RowError, match="no column `income`"):
         Space.from_frame(frame).axes({"age": 20})

@@ -199,7 +199,7 @@ class Space:
             for place, value in enumerate(values):
                 if not isinstance(value, Hashable):
                     what = f"column `{feature.name}`: a cell holds {short(value)}, which is no single value"
-                    raise RowError(f"row {frame.index[place]!r}, {what}")
+                    raise RowError(f"row {plain(frame.index[place])!r}, {what}")
                 key = (type(value), value)
                 if key in unique:
                     continue
@@ -207,7 +207,7 @@ class Space:
                     unique[key] = feature.read(value)
                 except RowError as error:
                     raise RowError(
-                        f"row {frame.index[place]!r}, {error.message}", shown=error.shown, hint=error.hint
+                        f"row {plain(frame.index[place])!r}, {error.message}", shown=error.shown, hint=error.hint
                     ) from None
             out.append([unique[type(value), value] for value in values])
         return out

@@ -51,8 +51,13 @@ def test_so_do_the_other_functions() -> None:
         mace.Explainer(MODEL, SPACE).menu(ROW, safe=ARRAY)  # type: ignore[arg-type]
     with pytest.raises(MaceError, match="a property must be"):
         mace.verify(MODEL, SPACE, None)  # type: ignore[arg-type]
-    with pytest.raises(MaceError, match="frame must be a DataFrame; got None"):
+    with pytest.raises(MaceError, match=r"frame must be a DataFrame.*got None"):
         mace.audit(MODEL, SPACE, None)  # type: ignore[arg-type]
+    twice = pd.concat([FRAME, FRAME], axis=1)
+    with pytest.raises(MaceError, match="no two columns of which have one name"):
+        mace.audit(MODEL, SPACE, twice, goal=True)
+    with pytest.raises(MaceError, match="two columns have the name 'a'"):
+        mace.Space.from_frame(twice)
     with pytest.raises(MaceError, match="second argument must be"):
         mace.audit(MODEL, None, FRAME)  # type: ignore[arg-type]
     with pytest.raises(MaceError, match='rows must be "rejected" or "all"'):

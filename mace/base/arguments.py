@@ -43,7 +43,7 @@ def _labels(value: object) -> bool:
 
 
 def _is_frame(value: object) -> bool:
-    return hasattr(value, "iloc") and hasattr(value, "columns")
+    return hasattr(value, "iloc") and hasattr(value, "columns") and getattr(value.columns, "is_unique", True)
 
 
 def _texts(value: object) -> bool:
@@ -79,7 +79,7 @@ def _or_none(kind: _Kind) -> _Kind:
 _TEXT = _Kind(lambda value: isinstance(value, str), "a text")
 _NUMBER = _Kind(_number, "a number")
 _WHOLE = _Kind(lambda value: isinstance(value, int), "a whole number")
-_FRAME = _Kind(_is_frame, "a DataFrame")
+_FRAME = _Kind(_is_frame, "a DataFrame, no two columns of which have one name")
 _ONE = _Kind(_single, "a single value, no table")
 _PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _NAMES = _Kind(_several, "a name, or a list of names")

@@ -77,11 +77,8 @@ def infer(
                 )
     features: list[Feature] = []
     notes: list[str] = []
+    _check_names(frame)
     for column in frame.columns:
-        if not isinstance(column, str):
-            raise SpaceError(
-                f"column names must be texts, got {column!r}", hint="frame.columns = frame.columns.map(str)"
-            )
         settings, note = _describe(frame[column], column, step, ordinal, column in categorical)
         settings["change"] = change.get(column, "any")
         if "missing" in settings and not isinstance(missing, Mapping):
@@ -95,6 +92,18 @@ def infer(
         features.append(Feature(column, unit=unit.get(column, ""), **settings))
         notes.append(f"{column}: {note}")
     return features, notes
+
+
+def _check_names(frame: pd.DataFrame) -> None:
+    """Raise SpaceError unless columns have names, and each one of its own."""
+    for column in frame.columns:
+        if not isinstance(column, str):
+            raise SpaceError(
+                f"column names must be texts, got {short(column)}", hint="frame.columns = frame.columns.map(str)"
+            )
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise SpaceError(f"two columns have the name {short(twice)}", hint="Give each column a name of its own.")
 
 
 def _describe(

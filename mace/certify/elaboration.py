@@ -24,7 +24,7 @@ from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Priced, Proof, Split
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
-from mace.solve.ensembles.cuts import Array, tests_of
+from mace.solve.ensembles.cuts import Array, Tests, tests_of
 from mace.solve.warm import about_trees, solved
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Network, Table
@@ -71,7 +71,9 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     for tree in {t for node in proof if isinstance(node, Priced) for part in node.parts for t, _, _ in part.prices}:
         visited[numbers.tree == tree] = True
     node, of_tree, place = found.pruned.T
-    return Elaborated(_cuts(question, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]]))
+    return Elaborated(
+        _cuts(question, grounded.tests, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]])
+    )
 
 
 def warm(table: Table) -> None:
@@ -98,7 +100,8 @@ def all_cuts(question: Question) -> list[int | None] | None:
     """The cuts of all tests, for whoever has no proof yet; None where the prover's arrays do not hold the question."""
     if not isinstance(question.model, Ensemble) or refusal(question) is not None:
         return None
-    return _cuts(question, numbering(question.model).test >= 0)
+    tests = tests_of(question, question.model, lambda: None)
+    return _cuts(question, tests, numbering(question.model).test >= 0)
 
 
 def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Grounded, Steps]:
@@ -179,11 +182,10 @@ def _lists(grounded: Grounded, reached: Reached) -> Lists:
     return Lists(order, gain)
 
 
-def _cuts(question: Question, visited: Array) -> list[int | None]:
+def _cuts(question: Question, tests: Tests, visited: Array) -> list[int | None]:
     """The cut of each test of a visited node, see `Tests`; None for others, and for tests of levels."""
     assert isinstance(question.model, Ensemble)
     numbers = numbering(question.model)
-    tests = tests_of(question, question.model, lambda: None)
     found: list[int | None] = [None] * len(numbers.first)
     used = np.unique(numbers.test[visited])
     nodes = numbers.first[used]

@@ -15,6 +15,7 @@ import argparse
 import gc
 import importlib.util
 import json
+import math
 import statistics
 import sys
 import time
@@ -47,6 +48,7 @@ from tests.bench import breast_cancer, ensembles, networks, real_data
 Made = TypeVar("Made")
 GAP = Gap(Fraction(1, 10**9))
 LONG = 1.0  # seconds of the older checker
+QUICK = 0.02  # seconds
 TITLES = (
     "setting", "certificates", "search s", "write s", "written longer than searched", "check s", "kB",
     "older check s", "now / older", "kB now / older",
@@ -118,7 +120,8 @@ def measured(question: Question, seconds: float, older: Any) -> Cost | None:
     if not isinstance(reply, Found) or reply.proof is None:
         return None
     proof = reply.proof
-    write, made = timed(lambda: certificate(question, reply.lower, reply.point, proof))
+    # A list of its own each time: the writer keeps what it has found for one.
+    write, made = timed(lambda: certificate(question, reply.lower, reply.point, [*proof]))
     text = canonical(made.data)
     check, verdict = timed(lambda: checked(json.loads(text)))
     assert verdict.accepted, verdict.reason
@@ -157,11 +160,18 @@ def _answer(question: Question, seconds: float) -> tuple[Any, Any]:
 
 
 def timed(make: Callable[[], Made]) -> tuple[float, Made]:
-    """CPU seconds, and what was made; without those of rubbish that others left."""
-    gc.collect()
-    before = time.process_time()
-    made = make()
-    return time.process_time() - before, made
+    """CPU seconds, and what was made; without those of rubbish that others left. What is quick is made three times, and
+    the least counts: once alone says more of what the machine did before.
+    """
+    least = math.inf
+    for _ in range(3):
+        gc.collect()
+        before = time.process_time()
+        made = make()
+        least = min(least, time.process_time() - before)
+        if least > QUICK:
+            break
+    return least, made
 
 
 def older_checker(path: Path) -> Any:

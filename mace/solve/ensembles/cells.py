@@ -117,7 +117,9 @@ class Aim(NamedTuple):
 
 @dataclass
 class Grounded:
-    """All arrays of a question; `scale` units of cost are a distance of 1, `depth` is that of the deepest tree."""
+    """All arrays of a question; `scale` units of cost are a distance of 1, `depth` is that of the deepest tree, and
+    `tests` are those of the model, whatever cuts the arrays have beside.
+    """
 
     axes: tuple[Axis, ...]
     ground: Ground
@@ -126,6 +128,7 @@ class Grounded:
     scale: int
     width: int
     depth: int
+    tests: Tests
 
     def cuts(self, axis: int) -> Array:
         """The cuts of one axis, in order (a view)."""
@@ -182,7 +185,7 @@ def ground(question: Question, deadline: Deadline = NEVER) -> Grounded:
     trees = tests.trees
     aimed = _AIMS.get(model, question.goal.decision, lambda: _aim(model, question.goal.decision, trees))
     forest = Forest(tests.test, trees.up, trees.roots, aimed.gain, trees.value, trees.number)
-    return _leaving(Grounded(question.axes, axes, forest, aimed.aim, scale, width, trees.depth), norm)
+    return _leaving(Grounded(question.axes, axes, forest, aimed.aim, scale, width, trees.depth, tests), norm)
 
 
 def refusal(question: Question) -> str | None:
@@ -295,9 +298,7 @@ def with_cut(grounded: Grounded, norm: Norm, axis: int, index: int) -> tuple[Gro
         start=start,
         turn=turn,
     )
-    forest = grounded.forest._replace(test=test)
-    axes, aim, scale, width, depth = (grounded.axes, grounded.aim, grounded.scale, grounded.width, grounded.depth)
-    return Grounded(axes, changed, forest, aim, scale, width, depth), place
+    return replace(grounded, ground=changed, forest=grounded.forest._replace(test=test)), place
 
 
 def moved(test: Array, axis: int, place: int) -> Array:

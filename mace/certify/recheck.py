@@ -27,7 +27,7 @@ from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf, Tighten
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
-from mace.tables.table import Ensemble, Network
+from mace.tables.table import Network
 
 READING = "the checker was reading the proof"
 SHORT = 300_000
@@ -45,10 +45,8 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     proof = bracket.proof
     if proof is None:
         return False
-    model, formed = question.model, not isinstance(question.distance, Norm)
-    if isinstance(model, Ensemble) and not formed:
-        return False
     by_floats = any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
+    model, formed = question.model, not isinstance(question.distance, Norm)
     if not by_floats and not formed and not (isinstance(model, Network) and len(model.layers) > 1):
         return False
     never = rule_of("false", question.space)

@@ -135,7 +135,7 @@ def test_goals_that_no_exponential_meets_or_every_one_and_what_is_not_asked_of_i
     with pytest.raises(GoalError, match="exponential"):
         mace.explain(model, space, dict.fromkeys(NAMES, 0), goal="y >= 99", objectives=["shortfall", "l1"])
     with pytest.raises(GoalError, match="exponential"):
-        mace.verify(model, space, ["bounded(0, 1)"])
+        mace.verify(model, space, "bounded(0, 1)")
     wrapped = TransformedTargetRegressor(LinearRegression(), transformer=MinMaxScaler()).fit(EVERY, EVERY[:, 0])
     with pytest.raises(ModelError, match="MinMaxScaler"):
         read(wrapped)

@@ -169,6 +169,8 @@ def _stoppable(checkpoint: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        kept = f"What was answered is in {checkpoint}: the same command goes on from there."
-        lost = "No answer was kept. With --checkpoint FILE they are, and the same command goes on from there."
-        raise StoppedError("interrupted", hint=lost if checkpoint is None else kept) from None
+        hint = "No answer was kept. With --checkpoint FILE they are, and the same command goes on from there."
+        if checkpoint is not None:
+            hint = f"What was answered is in {checkpoint}: the same command goes on from there."
+            hint = hint if checkpoint.exists() else "Nothing was answered yet."
+        raise StoppedError("interrupted", hint=hint) from None

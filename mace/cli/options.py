@@ -345,15 +345,22 @@ def explainer_by_oracle(
     return explainer_of(given.read_model(), space, oracle, **settings), row
 
 
+def row_of(frame: pd.DataFrame, number: int) -> pd.Series[Any]:
+    """A row of the data, by its number; raises RowError where there is none."""
+    if not 0 <= number < len(frame):
+        has = f"the data has the rows 0..{len(frame) - 1}" if len(frame) else "the data has no rows"
+        raise RowError(f"--row {number}: {has}")
+    return frame.iloc[number]
+
+
 def _read(
     given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None
 ) -> tuple[Space, pd.Series[Any], dict[str, Any]]:
     """The space, the row, and what an explainer is made with."""
     frame, space = given.read_table()
-    if not 0 <= asked.row < len(frame):
-        raise RowError(f"--row {asked.row}: the data has the rows 0..{len(frame) - 1}")
+    row = row_of(frame, asked.row)
     settings = measured.settings if prioritised is None else prioritised.of(measured)
-    return space, frame.iloc[asked.row], {"background": frame, **settings}
+    return space, row, {"background": frame, **settings}
 
 
 def question_of(given: Given, measured: Measured, asked: Asked) -> Question:
@@ -381,9 +388,7 @@ class Planned(NamedTuple):
 
     def row(self, number: int) -> pd.Series[Any]:
         """A row of the data, by its number."""
-        if not 0 <= number < len(self.frame):
-            raise RowError(f"--row {number}: the data has the rows 0..{len(self.frame) - 1}")
-        return self.frame.iloc[number]
+        return row_of(self.frame, number)
 
 
 def planned_of(given: Given, world: str | None, goal: object) -> Planned:

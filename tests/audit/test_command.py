@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import joblib
+import pandas as pd
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -17,6 +18,8 @@ import mace
 from mace.audit.request import jobs
 from mace.base.files import write_whole
 from mace.cli import app
+from mace.cli.audit import _stoppable
+from mace.cli.options import row_of
 from mace.datasets.loans import loans
 from mace.errors import FileError, MaceError
 from mace.report.text import as_rich
@@ -130,3 +133,17 @@ def test_a_number_of_jobs_is_one_that_joblib_would_take(n_jobs: object):
         jobs(n_jobs)  # type: ignore[arg-type]
     assert jobs(None) == jobs(-1) == (os.cpu_count() or 1)
     assert jobs(3) == 3
+
+
+def test_an_audit_that_is_interrupted_before_its_first_answer_names_no_file(tmp_path: Path):
+    file = tmp_path / "a.sqlite"
+    for words in ("Nothing was answered yet", "goes on from there"):
+        with pytest.raises(MaceError) as raised, _stoppable(file):
+            raise KeyboardInterrupt
+        assert words in str(raised.value)
+        file.touch()
+
+
+def test_an_empty_table_has_no_rows():
+    with pytest.raises(MaceError, match="--row 0: the data has no rows"):
+        row_of(pd.DataFrame({"x": []}), 0)

@@ -117,6 +117,10 @@ class GridAxis:
     missing: int | None = None
     missing_cost: Fraction = Fraction(1)
 
+    def __hash__(self) -> int:
+        """Of what tells axes apart in nearly all cases: fractions take long."""
+        return hash((self.name, self.lower, self.upper, self.start))
+
     def value(self, index: int) -> Fraction:
         """The exact value with this index, in the unit of the feature; "missing" has none."""
         assert index != self.missing, f"the value of {self.name} is missing"
@@ -226,6 +230,10 @@ class LevelAxis:
     ordered: bool = False
     missing: int | None = None
     missing_cost: Fraction = Fraction(1)
+
+    def __hash__(self) -> int:
+        """As that of a `GridAxis`."""
+        return hash((self.name, self.count, self.allowed, self.start))
 
     def value(self, index: int) -> Fraction:
         """The level's own number, which is what rules and distance programs compute with."""

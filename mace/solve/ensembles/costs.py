@@ -76,6 +76,7 @@ def largest_delta(axis: Axis) -> Fraction:
     return max(axis.delta(index) for index in axis.ends(axis.lower, axis.upper))
 
 
+@lru_cache(maxsize=1024)
 def reach(axis: Axis) -> float:
     """The largest change between values of an axis, in floats; infinite if that is not a double."""
     if isinstance(axis, LevelAxis) or axis.lacks:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.problem.proof import Leaf, Priced, Prices, Proof, Split
-from mace.solve.ensembles.cells import NO_TURN, Grounded
+from mace.solve.ensembles.cells import NO_TURN, Forest, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.plain import Bound, Plain
 from mace.solve.ensembles.stalled import Boxes
@@ -47,16 +47,25 @@ def separated(plain: Plain) -> Reply | None:
         return None
     if ground.top.any() or ground.level_top.any() or (ground.turn != NO_TURN).any():
         return None
-    inner = np.flatnonzero(forest.test[:, 0] >= 0)
-    tree = np.searchsorted(forest.roots, inner, side="right") - 1
-    pairs = np.unique(np.stack([tree, forest.test[inner, 0]]), axis=1)
-    if len(np.unique(pairs[0])) < pairs.shape[1] or len(np.unique(pairs[1])) < pairs.shape[1]:
+    axes = _axes(forest)
+    if axes is None or not ground.grid[axes[axes >= 0]].all():
         return None
-    if not ground.grid[pairs[1]].all():
-        return None
-    terms = [_term(plain.grounded, int(t), int(j)) for t, j in pairs.T]
+    terms = [_term(plain.grounded, t, int(axes[t])) for t in np.flatnonzero(axes >= 0).tolist()]
     found = [term for term in terms if term is not None]
     return Separable(plain, found).reply() if found and len(found) == len(terms) else None
+
+
+def _axes(forest: Forest) -> Array | None:
+    """The axis that each tree tests, -1 for none; None where a tree tests several, or several trees test one."""
+    axes = forest.test[forest.roots, 0]
+    tested = axes[axes >= 0]
+    below = forest.test[forest.test[forest.roots[axes >= 0], 2:], 0]
+    # Nearly all models are told by the first tests of their trees.
+    if len(np.unique(tested)) < len(tested) or ((below >= 0) & (below != tested[:, None])).any():
+        return None
+    sizes = np.diff(forest.roots, append=len(forest.test))
+    other = (forest.test[:, 0] >= 0) & (forest.test[:, 0] != np.repeat(axes, sizes))
+    return None if other.any() else np.asarray(axes)
 
 
 class Term(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mace
 from mace.errors import MaceError
-from mace.explain.beside import Nearest
+from mace.explain.beside import IDLE, Nearest, Pace
 from mace.problem.question import Question
 from mace.search.protocol import Batches, Task
 from mace.solve.driver import Bracket, bring_in
@@ -130,3 +131,16 @@ def test_the_nearest_point_is_kept_whoever_brings_it(asked: Any) -> None:
         nearest.bring(point)
     assert nearest.point == (4, 0, 0, 0)
     assert told == [Fraction(5, 80), Fraction(4, 80)]
+
+
+def test_a_proposer_that_finds_nothing_nearer_rests_longer_and_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, rests = itertools.count(), list[float]()
+    monkeypatch.setattr("time.thread_time", lambda: float(next(clock)))  # each step takes a second
+    pace = Pace()
+    monkeypatch.setattr(pace._prover_ended, "wait", rests.append)
+    assert not any(pace.ended() for _ in range(4))
+    pace.found()
+    assert not pace.ended()
+    pace.end()
+    assert pace.ended()
+    assert rests == [1 / IDLE, 2 / IDLE, 3 / IDLE, 1 / IDLE]

@@ -47,6 +47,10 @@ def test_so_do_the_other_functions() -> None:
         mace.explain(MODEL, SPACE, np.array("x"))
     with pytest.raises(MaceError, match="most must be a whole number; got None"):
         mace.front(MODEL, SPACE, ROW, most=None)  # type: ignore[arg-type]
+    for value in (pd.NA, 1.0, "yes", None):
+        with pytest.raises(MaceError, match="discount must be True or False"):
+            mace.plan(MODEL, SPACE, ROW, WORLD, discount=value)
+    assert mace.plan(MODEL, SPACE, ROW | {"a": 2}, WORLD, goal=True, discount=np.bool_(False)).status == "optimal"  # type: ignore[arg-type]
     with pytest.raises(MaceError, match="safe must be"):
         mace.Explainer(MODEL, SPACE).menu(ROW, safe=ARRAY)  # type: ignore[arg-type]
     with pytest.raises(MaceError, match="a property must be"):

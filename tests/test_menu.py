@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.base.deadline import Deadline
 from mace.errors import GoalError, MaceError
 from mace.explain.menu import Menu, Way
 from mace.explain.safe import Safe, opposites
@@ -224,6 +226,25 @@ def test_what_a_time_limit_leaves_open_is_undecided():
     menu = explainer.menu(row_of(place), goal=1, timeout=1e-9)
     assert not menu.complete and not menu.cannot and "time limit" in menu.why
     assert "not known" in " ".join(menu.sentences()) and "undecided" in str(menu)
+
+
+def test_a_menu_that_is_stopped_keeps_the_points_that_were_found():
+    model, start = fitted("forest", 0), 0
+    explainer = mace.Explainer(model, SPACE)
+    row = row_of(int(np.flatnonzero(explainer.decisions(ALL) == 0)[0]))
+    stopped = 0
+    for moments in range(20, 400, 40):
+        clock = itertools.count(start).__next__
+        menu = explainer.menu(row, goal=1, timeout=Deadline.after(moments, clock))
+        stopped += bool(menu.ways) and not menu.complete
+        for way in menu.ways:
+            (nearest,) = way.answer.counterfactuals
+            assert set(nearest.changes) <= set(way.features)
+            assert model.predict(SPACE.encode(pd.DataFrame([nearest.values]))) == [1]
+        assert menu.complete or "perhaps with less" in str(menu)
+    assert stopped
+    lost = replace(menu.ways[-1], features=("Age", "Job"), answer=replace(menu.ways[-1].answer, counterfactuals=[]))
+    assert "Age and Job: " in str(replace(menu, ways=[lost]))
 
 
 def test_an_answer_has_its_menu_which_says_what_each_feature_can_do_alone():

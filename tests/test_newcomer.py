@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
-from mace.base.deadline import Deadline, interruptible
+from mace.base.deadline import Deadline, interruptible, standing
 from mace.base.meant import meant
 from mace.cli.options import Given, wrapped
 from mace.compilers import read
@@ -230,6 +230,13 @@ def test_a_silent_command_says_what_it_is_at(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     alive.tick(IN_A_LOG + 1)
     assert capsys.readouterr().err == "mace: reading, 11 s\n"
+    with standing():
+        alive.tick(2 * IN_A_LOG + 1)
+    assert capsys.readouterr().err == "mace: compiling, once on this machine, 21 s\n"
+    alive.tick(2 * IN_A_LOG + 1)
+    assert capsys.readouterr().err == ""
+    alive = Alive()
+    alive.doing, alive._last = "reading", IN_A_LOG + 1
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     alive.tick(IN_A_LOG + 1 + PATIENCE)
     alive.spoke()

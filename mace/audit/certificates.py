@@ -29,12 +29,14 @@ from mace.certify import elaboration
 from mace.certify.models import model_part
 from mace.certify.writer import Certificate, canonical, certificate, zipped
 from mace.errors import CertificateError
+from mace.problem.distance import NearestRow
 from mace.proofs.check import known_model
 from mace.proofs.reader import MODEL, SharedModel
 from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
-    from mace.explain.answer import Answer
+    from mace.explain.proved import Proved
+    from mace.problem.question import Question
 
 # Quotes inside a JSON text are escaped, so this stands for the field itself.
 REFERENCE = re.compile(rb'"model":\{"sha256":"([0-9a-f]{64})"\}')
@@ -78,16 +80,15 @@ class Writer:
         elaboration.warm(self.table)
         return time.perf_counter() - began
 
-    def of(self, answer: Answer) -> Certificate:
+    def of(self, answer: Proved) -> Certificate:
         """The certificate of an answer, with the digest of its model; raises CertificateError as `answer.certificate`.
 
         To save or check it is this class's part: alone it is not complete.
         """
         if answer.proof is None or answer.question is None:
             raise CertificateError(f"the oracle {answer.oracle!r} gave no proof that stands alone")
-        lower = None if answer.status == "infeasible" else answer.exact_lower_bound
         return certificate(
-            answer.question, lower, answer.witness, answer.proof, {"sha256": self._digest}, NEVER, self._known
+            answer.question, answer.claim, answer.witness, answer.proof, {"sha256": self._digest}, NEVER, self._known
         )
 
     def save(self, short: Certificate, path: Path) -> int:
@@ -116,6 +117,28 @@ class Writer:
         except _TooLongError:
             return "unchecked", late
         return ("accepted" if verdict.accepted else "refused"), str(verdict)
+
+
+class Writers:
+    """Saves certificates of answers about several models, each of which is written and read once."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, Writer] = {}  # each holds its model, so that no other one is given its number
+
+    def save(self, answer: Proved, path: Path) -> None:
+        """Write the certificate of an answer, gzipped; raises CertificateError as `answer.certificate`, FileError."""
+        question = answer.question
+        if question is None or answer.proof is None or answer.together is not None or not _trained(question):
+            answer.certificate.save(path)
+            return
+        assert not isinstance(question.model, Formula)
+        writer = self._of.setdefault(id(question.model), Writer(question.model))
+        writer.save(writer.of(answer), path)
+
+
+def _trained(question: Question) -> bool:
+    """Whether a question is about a trained model, and its certificate is one proof, not one for each row."""
+    return not isinstance(question.model, Formula) and not isinstance(question.distance, NearestRow)
 
 
 def model_of(raw: bytes) -> str | None:

@@ -12,7 +12,8 @@ from mace.audit.progress import Callback
 from mace.audit.task import Task
 from mace.base.deadline import Deadline
 from mace.base.escape import short
-from mace.errors import FileError, GoalError, MaceError
+from mace.base.files import make_folder
+from mace.errors import GoalError, MaceError
 from mace.problem.goal_text import wanted
 from mace.solve.protocol import memory_asked
 from mace.space.space import Space
@@ -114,11 +115,4 @@ def jobs(n_jobs: int | None) -> int:
 
 
 def _folder(path: str | Path | None) -> Path | None:
-    if path is None:
-        return None
-    folder = Path(path).absolute()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be used as a folder for certificates ({error})") from None
-    return folder
+    return None if path is None else make_folder(Path(path).absolute(), "certificates")

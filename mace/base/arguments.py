@@ -79,6 +79,7 @@ def _or_none(kind: _Kind) -> _Kind:
 _TEXT = _Kind(lambda value: isinstance(value, str), "a text")
 _NUMBER = _Kind(_number, "a number")
 _WHOLE = _Kind(lambda value: isinstance(value, int), "a whole number")
+_TRUTH = _Kind(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False")  # numpy's are no `bool`
 _FRAME = _Kind(_is_frame, "a DataFrame, no two columns of which have one name")
 _ONE = _Kind(_single, "a single value, no table")
 _PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
@@ -117,11 +118,13 @@ _KINDS = {
     "most": _WHOLE,
     **dict.fromkeys(
         (
-            "count", "together", "safe", "proposer", "timeout", "memory_mb", "most_changes", "max_calls",
-            "random_state", "limit", "n_jobs", "resume", "check", "flips", "cores", "progress", "horizon", "discount",
+            "count", "proposer", "timeout", "memory_mb", "most_changes", "max_calls", "random_state", "limit", "n_jobs",
+            "cores", "horizon",
         ),
         _ONE,
     ),
+    **dict.fromkeys(("together", "safe", "resume", "check", "flips", "discount"), _TRUTH),
+    "progress": _or_none(_TRUTH),
     "diversity": _Kind(lambda value: _single(value), "a text, a number, or a list of these"),
 }  # fmt: skip
 

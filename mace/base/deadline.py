@@ -39,6 +39,11 @@ def now() -> float:
     return (time.monotonic() if _Standing.since is None else _Standing.since) - _Standing.away
 
 
+def stands() -> bool:
+    """Whether the clock stands, since something is done once and kept."""
+    return _Standing.since is not None
+
+
 @contextmanager
 def standing() -> Iterator[None]:
     """Within it no deadline comes nearer: for what is no question's time, since it is done once and kept."""

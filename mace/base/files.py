@@ -62,11 +62,35 @@ def read_bytes(path: Path, largest: int, hint: str = "") -> bytes:
 
 
 def check_folder(path: Path) -> None:
-    """Raise FileError unless a file of this name could be written: to be asked before the work, not after it."""
+    """Raise FileError unless a file of this name can be written: to be asked before the work, not after it."""
     if not path.parent.is_dir():
         raise FileError(f"{path}: there is no folder {path.parent}", hint="Make it, or give another name.")
     if path.is_dir():
         raise FileError(f"{path}: this is a folder", hint="Give the name of a file.")
+    if not path.exists() or path.is_file():
+        _probe(path.parent, f"{path}: cannot be written")
+
+
+def make_folder(path: Path, what: str) -> Path:
+    """A folder for files of a kind (`what`), made where it is not there; raises FileError where none can be written."""
+    cannot = f"{path}: cannot be used as a folder for {what}"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise FileError(f"{cannot}: this is a file", hint="Give the name of a folder.") from None
+    except OSError as error:
+        raise FileError(f"{cannot} ({reason(error)})", hint="Give another name.") from None
+    _probe(path, cannot)
+    return path
+
+
+def _probe(folder: Path, cannot: str) -> None:
+    """Raise FileError unless a file can be made in a folder: only making one tells."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise FileError(f"{cannot} ({reason(error)})", hint="Give another name.") from None
 
 
 def write_whole(path: Path, raw: bytes) -> Path:

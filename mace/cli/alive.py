@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+from mace.base.deadline import stands
 from mace.base.escape import one_line
 
 PATIENCE = 1.0  # seconds of silence on a terminal; what Python takes to start comes before them
@@ -69,7 +70,8 @@ class Alive:
             if self._over.is_set() or self._hushed or now - self._last < patience:
                 return
             self._last = now
-            self._say(f"mace: {one_line(self.doing)}, {round(now - self._began)} s")
+            doing = "compiling, once on this machine" if stands() else one_line(self.doing)
+            self._say(f"mace: {doing}, {round(now - self._began)} s")
 
     def _say(self, text: str) -> None:
         try:

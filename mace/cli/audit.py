@@ -128,12 +128,14 @@ def _audit_plans(
     format: Format,
 ) -> None:  # fmt: skip
     """Plan for every row that lacks the goal, print the shares, and end."""
-    from mace.base.files import write_whole
+    from mace.base.files import check_folder, write_whole
     from mace.plans import audit_plans
 
     asked = planned_of(given, world, population.goal)
     if out is not None and out.suffix not in (".csv", ".json"):
         raise MaceError(f"{out}: plans are written as .csv or .json", hint="Name the file so.")
+    if out is not None:
+        check_folder(out)
     alive.doing = "searching plans"
     done = audit_plans(
         asked.model, asked.space, asked.frame, asked.world, goal=asked.goal, groups=names_of(population.groups),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mace.base.files import check_folder
+from mace.base.files import check_folder, make_folder
 from mace.cli.alive import alive
 from mace.cli.options import (
     DONE,
@@ -24,6 +24,7 @@ from mace.cli.options import (
     print_json,
     say,
 )
+from mace.cli.proofs import save
 
 
 def front(
@@ -50,6 +51,8 @@ def front(
 
     if plot is not None:
         check_folder(plot)
+    if certificates is not None:
+        make_folder(certificates, "certificates")
     chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
     explainer, row = explainer_of(given, measured, asked, chosen)
     alive.doing = "looking for points"
@@ -57,16 +60,13 @@ def front(
     found = front_of(
         explainer, row, asked.goal, asked.most_changes, oracle, deadline, limits.memory_mb, most,
     )  # fmt: skip
-    if certificates is not None:
-        certificates.mkdir(parents=True, exist_ok=True)
-        levels = [(f"point-{n}-{level.name}", level) for n, p in enumerate(found.points, 1) for level in p.levels]
-        levels += [(f"empty-{n}", cell.level) for n, cell in enumerate(found.empty, 1)]
-        for name, level in levels:
-            level.certificate.save(certificates / f"{name}.json.gz")
     if plot is not None:
         found.plot().figure_.savefig(plot)
     if format is Format.json:
         print_json(found.to_dict())
     else:
         say(found)
+    if certificates is not None:
+        levels = [(f"point-{n}-{level.name}", level) for n, p in enumerate(found.points, 1) for level in p.levels]
+        save(certificates, [*levels, *((f"empty-{n}", cell.level) for n, cell in enumerate(found.empty, 1))])
     raise typer.Exit(DONE if found.status in ("optimal", "infeasible") else UNDECIDED)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mace.base.files import make_folder
 from mace.cli.alive import alive
 from mace.cli.options import (
     DONE,
@@ -22,7 +23,7 @@ from mace.cli.options import (
     print_json,
     say,
 )
-from mace.errors import CertificateError
+from mace.cli.proofs import save
 
 
 def menu(
@@ -38,10 +39,10 @@ def menu(
     format: FormatOption = Format.text,
 ) -> None:
     """Find every minimal set of features that suffices, with its nearest change, and prove what does not suffice."""
+    if certificates is not None:
+        make_folder(certificates, "certificates")
     explainer, row = explainer_of(given, measured, asked)
     alive.doing = "trying sets of features"
-    if certificates is not None:
-        certificates.mkdir(parents=True, exist_ok=True)
     made = explainer.menu(
         row, goal=asked.goal, most_changes=asked.most_changes, oracle=oracle, safe=safe, **limits.settings
     )
@@ -50,12 +51,5 @@ def menu(
     else:
         say(made)
     if certificates is not None:
-        left = 0
-        for number, answer in enumerate(made.proofs()):
-            try:
-                answer.certificate.save(certificates / f"{number:03}.json.gz")
-            except CertificateError:  # a limit was reached, or no certificate speaks of such a question
-                left += 1
-        without = f" ({left} lines have none)" if left else ""
-        say(f"certificates written to {certificates}{without}; check them with: mace check {certificates}", err=True)
+        save(certificates, ((f"{number:03}", answer) for number, answer in enumerate(made.proofs())))
     raise typer.Exit(DONE if made.complete else UNDECIDED)

@@ -87,7 +87,7 @@ def _duration(seconds: float) -> str:
 class Beat:
     """A sign of life on stderr while one step takes long: what is done, then every few seconds for how long."""
 
-    EVERY = 3.0  # seconds
+    EVERY = 2.0  # seconds
 
     def __init__(self, doing: str) -> None:
         self.doing, self._over = doing, threading.Event()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.base.files import check_folder
 from mace.cli.alive import alive
 from mace.cli.options import names_of, read_space, say
 from mace.errors import FileError
@@ -40,6 +41,7 @@ def report(
 
     if out.exists() and file.exists() and out.samefile(file):
         raise FileError(f"{out}: the report would replace the audit", hint="Give another name to --out.")
+    check_folder(out)
     alive.doing = "writing the report"
     audit = read_audit(file, names_of(groups))
     chosen = None if space is None else read_space(space)

@@ -47,10 +47,12 @@ def reproduce(
             width = max(len(e.name) for e in known)
             say("\n".join(f"{e.name:<{width}}  {e.title} [{e.source}]" for e in known))
         return
+    from mace.reproduce.run import check_name, save
     from mace.reproduce.run import reproduce as run
-    from mace.reproduce.run import save
     from mace.reproduce.shown import as_rich, as_text
 
+    if out is not None:
+        check_name(out)
     try:
         result = run(
             name, rows=rows, folder=folder, n_jobs=n_jobs, scheduler=scheduler, timeout=timeout, resume=resume,

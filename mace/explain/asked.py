@@ -30,9 +30,11 @@ class AskedRow:
         """One answer, by objectives in order of priority; `settle` its point before it is shown."""
         return by_priority(self.search, question, priorities, self.asking, self.limits)
 
-    def solve_within(self, question: Question, priorities: Sequence[Priority], limits: Limits) -> Searched:
-        """The same, within limits of its own."""
-        return by_priority(self.search, question, priorities, self.asking, limits)
+    def solve_within(
+        self, question: Question, priorities: Sequence[Priority], limits: Limits, best: Point | None = None
+    ) -> Searched:
+        """The same, within limits of its own; best: an allowed point with the goal, if one is known."""
+        return by_priority(self.search, question, priorities, self.asking, limits, best)
 
     def located(self, of: Distance | Shortfall) -> Distance | Shortfall:
         """An objective; the distance to the nearest background row with these rows."""

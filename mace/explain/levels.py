@@ -72,10 +72,14 @@ class _Run:
 
 
 def by_priority(
-    search: Search, question: Question, priorities: Sequence[Priority], asking: Asking, limits: Limits
-) -> Searched:
-    """One answer by objectives in order of priority; the caller settles its point with `asking`."""
-    run, levels, first = _Run(search, asking, limits, question, []), list[Level](), None
+    search: Search, question: Question, priorities: Sequence[Priority], asking: Asking, limits: Limits,
+    best: Point | None = None,
+) -> Searched:  # fmt: skip
+    """One answer by objectives in order of priority; the caller settles its point with `asking`.
+
+    best: an allowed point with the goal, if one is known.
+    """
+    run, levels, first = _Run(search, asking, limits, question, [], best), list[Level](), None
     priorities = [
         one if isinstance(one.of, Shortfall) else one._replace(of=search.located(question, one.of))
         for one in priorities

@@ -172,6 +172,7 @@ class _Menus:
         self.names = [axis.name for axis in question.axes]
         self.refuted: dict[int, Searched] = {}
         self.points: list[Point] = []
+        self.reached: dict[int, Point] = {}  # which features a point with the goal changes -> the point
         self.why = ""
 
     def made(self, *, safe: bool) -> Menu:
@@ -232,12 +233,14 @@ class _Menus:
             return Reply(suffices=False if bracket.status == "infeasible" else None)
         point = pull_back(question, bracket.point, lambda at: asking.confirms(question, at), limits.deadline)
         changed = sum(1 << place for place, j in enumerate(self.free) if point[j] != question.axes[j].start)
+        self.reached[changed] = point
         return Reply(suffices=True, part=changed)
 
     def _way(self, mask: int, limits: Limits) -> Way:
         """The nearest change of these features alone."""
         began = now()
-        found = self.asked.solve_within(self._held(mask), self.priorities, limits)
+        known = next((point for changed, point in self.reached.items() if not changed & ~mask), None)
+        found = self.asked.solve_within(self._held(mask), self.priorities, limits, known)
         if found.bracket.point is not None:
             self.points.append(found.bracket.point)
         answer = self._answer(found)

@@ -98,10 +98,14 @@ def _head(menu: Menu) -> str:
 
 def ending(menu: Menu) -> str:
     """How many there are, and whether these are all."""
-    counts = f"{len(menu.ways)} minimal choices are enough, {len(menu.cannot)} maximal ones are not"
     if menu.complete:
+        counts = f"{len(menu.ways)} minimal choices are enough, {len(menu.cannot)} maximal ones are not"
         return f"{counts}; proved: every other choice holds one of the first or lies in one of the second"
-    return f"{counts}; {len(menu.undecided)} are undecided ({one_line(menu.why) or 'no answer'})"
+    why = one_line(menu.why) or "no answer"
+    return (
+        f"{len(menu.ways)} choices are enough, perhaps with less; {len(menu.cannot)} maximal ones are not, proved; "
+        f"{len(menu.undecided)} are undecided ({why})"
+    )
 
 
 def _rest(found: Sequence[object]) -> list[str]:
@@ -120,7 +124,8 @@ def as_text(menu: Menu) -> str:
     if several:
         lines.append("together:")
     for way in several[:MOST]:
-        lines.append(f"  {'; '.join(moves(way))}")
+        whose = "" if way.answer.counterfactuals else f"{_names(way.features)}: "
+        lines.append(f"  {whose}{'; '.join(moves(way))}")
         if way.box is not None:
             lines.append(f"      proved for {_mixture(menu.space, way.box)}")
     lines += _rest(several)

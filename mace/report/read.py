@@ -23,6 +23,7 @@ from mace.errors import FileError, RowError
 
 FLAT = (".jsonl", ".csv", ".parquet")
 CHECKPOINTS = (".sqlite", ".sqlite3", ".db")
+KINDS = (".json", *FLAT, *CHECKPOINTS)
 NOT_RECORDED = "(not recorded)"
 _ABOUT: dict[str, tuple[type, ...]] = {
     "limit": (int, type(None)),
@@ -47,6 +48,10 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
     Raises FileError for a file that is absent, damaged or of another kind; RowError for an unknown group.
     """
     path = Path(path)
+    if path.is_dir():
+        held = sorted(one.name for one in path.iterdir() if one.suffix in KINDS)
+        few = f"It holds {_few(held)}: name one of these." if held else "Name what --checkpoint or --out of it wrote."
+        raise FileError(f"{path}: this is a folder; an audit is one file", hint=few)
     if not path.is_file():
         raise FileError(f"{path}: there is no such file")
     try:
@@ -58,7 +63,7 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
         elif path.suffix in CHECKPOINTS:
             audit = _checkpoint(path)
         else:
-            known = ", ".join((".json", *FLAT, *CHECKPOINTS))
+            known = ", ".join(KINDS)
             raise FileError(f"{path}: cannot tell the format from the name", hint=f"It should end with one of {known}.")
         _check(audit)
     except (

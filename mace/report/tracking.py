@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.result import Tracked
 from mace.base.escape import to_cell
-from mace.base.files import reason
-from mace.errors import FileError
+from mace.base.files import make_folder
 from mace.report.make import report
 from mace.report.parts import goal_of
 
@@ -28,10 +27,7 @@ LONGEST_NAME, LONGEST_TEXT = 250, 500  # characters
 
 def tracked(audit: Audit, folder: Path) -> Tracked:
     """The parts of an audit for a tracker; raises FileError where the folder cannot be written to."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{folder}: cannot be made ({reason(error)})") from None
+    make_folder(folder, "the parts of an audit")
     audit.save(folder / "audit.json")
     report(audit, folder / "report.html")
     if audit.groups:

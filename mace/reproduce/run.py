@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mace.base.escape import short
-from mace.base.files import write_whole
+from mace.base.files import check_folder, write_whole
 from mace.errors import MaceError
 from mace.reproduce.registry import entry
 from mace.reproduce.result import Reproduced
@@ -45,9 +45,17 @@ def reproduce(
     return replace(chosen.run(work), seconds=time.perf_counter() - began)
 
 
+def check_name(path: Path) -> None:
+    """Raise unless a result can be written there: MaceError for its ending, FileError for its folder."""
+    if path.suffix not in (".csv", ".json", ".html"):
+        raise MaceError(f"{path}: results are written as .csv, .json or .html", hint="Name the file so.")
+    check_folder(path)
+
+
 def save(result: Reproduced, path: str | Path) -> Path:
     """Write a result as .csv, .json or .html; raises MaceError for another ending, FileError where it cannot."""
     path = Path(path)
+    check_name(path)
     match path.suffix:
         case ".csv":
             text = result.to_frame().to_csv(index=False, lineterminator="\n")
@@ -55,10 +63,8 @@ def save(result: Reproduced, path: str | Path) -> Path:
             from mace.base.escape import json_text
 
             text = json_text(result.to_dict()) + "\n"
-        case ".html":
+        case _:
             from mace.reproduce.page import to_html
 
             text = to_html(result)
-        case _:
-            raise MaceError(f"{path}: results are written as .csv, .json or .html")
     return write_whole(path, text.encode())

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from mace.audit.record import Record
 from mace.audit.request import Request
 from mace.audit.several import Part, ask_parts
-from mace.errors import FileError, MaceError
+from mace.base.files import make_folder
+from mace.errors import MaceError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,11 +68,7 @@ class Work:
         """The file of a setting; raises FileError where the folder cannot be made."""
         if self.folder is None:
             return None
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"{self.folder}: cannot be used as a folder for checkpoints ({error})") from None
-        return self.folder / f"{name}.sqlite"
+        return make_folder(self.folder, "checkpoints") / f"{name}.sqlite"
 
     def ask(
         self, name: str, model: object, space: Space, frame: pd.DataFrame, goal: GoalSpec, parts: Sequence[Part], *,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mace.base.escape import json_text
-from mace.base.files import check_folder, reason, write_whole
-from mace.errors import FileError, MaceError
+from mace.base.files import check_folder, make_folder, write_whole
+from mace.errors import MaceError
 from mace.space.space import Space
 from mace.verify.output import WRITERS
 from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite
@@ -45,7 +45,7 @@ def run_verify(
     if (suite is None) == (not properties):
         raise MaceError("give either --property or --suite", hint='--property "monotone(Income, increasing)"')
     if certificates is not None:
-        _make(certificates)
+        make_folder(certificates, "certificates")
     if sarif is not None:
         check_folder(sarif)
     if suite is not None:
@@ -91,13 +91,6 @@ def code_of(outcomes: Sequence[Outcome]) -> int:
         if status in found:
             return code
     return DONE
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{folder}: cannot be used as a folder for certificates ({reason(error)})") from None
 
 
 def _save(folder: Path, outcomes: Sequence[Outcome]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -22,6 +23,7 @@ from mace.cli.audit import _stoppable
 from mace.cli.options import row_of
 from mace.datasets.loans import loans
 from mace.errors import FileError, MaceError
+from mace.proofs.reader import MODEL
 from mace.report.text import as_rich
 from tests.audit import faults
 
@@ -48,6 +50,9 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ("audit", ["--goal", "1", "--limit", "0"], "limit must be a whole number >= 1"),
         ("audit", ["--goal", "1", "--random-state", "-1"], "random_state must be a whole number >= 0"),
         ("verify", ["--property", "fair(Sex)", "--certificates", "/dev/null/x"], "cannot be used as a folder"),
+        ("menu", ["--certificates", "/dev/null/x"], "cannot be used as a folder"),
+        ("front", ["--certificates", "/proc/x"], "cannot be used as a folder"),
+        ("export", ["--to", "json", "--out", "absent/q"], "there is no folder absent"),
         ("verify", [], "give either --property or --suite"),
         ("serve", ["--goal", "7"], "the goal '7' is not a class of this model"),
         ("explain", ["--row", "60"], "the data has the rows 0..59"),
@@ -61,6 +66,20 @@ def test_a_mistake_is_a_message(
     assert isinstance(ran.exception, MaceError)
     assert ran.exception.exit_code == 2
     assert words in str(ran.exception)
+
+
+@pytest.mark.parametrize("command", ["menu", "front"])
+def test_certificates_of_one_command_share_the_file_of_their_model(given: list[str], command: str, tmp_path: Path):
+    folder = tmp_path / "proofs"
+    frame, model = pd.read_csv(given[3]), joblib.load(given[1])
+    refused = int(np.flatnonzero(model.predict(faults.space().encode(frame)) == 0)[0])
+    asked = [command, *given, "--goal", "1", "--row", str(refused), "--certificates", str(folder)]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    names = [path.name for path in folder.iterdir()]
+    files = [name for name in names if not name.endswith(MODEL)]
+    assert len(names) == len(files) + 1 and len(files) > 1
+    ran = CliRunner().invoke(app, ["check", str(folder)])
+    assert ran.exit_code == 0 and f"{len(files)} accepted by the checker" in ran.stdout.splitlines()[-1]
 
 
 def test_json_is_all_that_stands_on_stdout(given: list[str]):

@@ -125,6 +125,11 @@ def test_a_damaged_file_is_refused_with_its_name(tmp_path: Path, text: str):
 def test_a_file_of_another_kind_is_refused(tmp_path: Path):
     with pytest.raises(FileError, match="there is no such file"):
         read_audit(tmp_path / "absent.json")
+    with pytest.raises(FileError, match="an audit is one file\nName what --checkpoint"):
+        read_audit(tmp_path)
+    (tmp_path / "a.sqlite").touch()
+    with pytest.raises(FileError, match=r"It holds a\.sqlite: name one"):
+        read_audit(tmp_path)
     (tmp_path / "a.txt").write_text("x", encoding="utf-8")
     with pytest.raises(FileError, match="cannot tell the format"):
         read_audit(tmp_path / "a.txt")

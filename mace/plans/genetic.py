@@ -12,8 +12,7 @@ generations; objectives are the cost, Gower's distance, and for each feature the
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import MaceError
 from mace.plans.task import Replayed, Task
+from mace.problem.goals import Classes
 from mace.space.axes import Point
 from mace.worlds.steps import Refused, State, Step, point_of, take
 
@@ -107,12 +107,7 @@ class _Reader:
     def read(self, genotypes: Floats) -> list[Sequence[Fraction | None]]:
         """The objectives of each genotype; all None for one that is no plan, or whose end the model refuses."""
         plans = [self._decoded(row) for row in genotypes]
-        for plan in plans:
-            if plan is not None and plan.end not in self.accepted:
-                said = self.task.question.settled(plan.end)
-                if said is None:
-                    said = self.task.judge.confirms(self.task.question, plan.end)
-                self.accepted[plan.end] = said
+        self._ask({plan.end: None for plan in plans if plan is not None and plan.end not in self.accepted})
         rows: list[Sequence[Fraction | None]] = []
         for plan in plans:
             if plan is None or not self.accepted[plan.end]:
@@ -123,11 +118,21 @@ class _Reader:
             rows.append(objectives)
         return rows
 
+    def _ask(self, ends: Iterable[Point]) -> None:
+        """Ask the deployed model about the ends of a generation in one call, as the published search does."""
+        judge, question, points = self.task.judge, self.task.question, list(ends)
+        if isinstance(question.goal.wanted, Classes | None):
+            said = [judge.has(question, label) for label in judge.decide_all(question, points)]
+        else:
+            said = [judge.meets(question, point) for point in points]
+        self.accepted |= zip(points, said, strict=True)
+
     def front(self) -> list[Proposed]:
-        """What no other plan found beats in every objective, the cheapest first."""
+        """What no other plan found beats in every objective, the cheapest first; each end is asked about alone, too."""
         kept: list[Proposed] = []
         for one in sorted(self.found.values(), key=lambda found: found.objectives):
-            if not any(all(a <= b for a, b in zip(o.objectives, one.objectives, strict=True)) for o in kept):
+            beaten = any(all(a <= b for a, b in zip(o.objectives, one.objectives, strict=True)) for o in kept)
+            if not beaten and self.task.judge.confirms(self.task.question, one.plan.end):
                 kept.append(one)
         return kept
 
@@ -172,10 +177,10 @@ class _Reader:
         return self.taken[order]
 
     def _objectives(self, plan: Replayed) -> tuple[Fraction, ...]:
-        states = [self.task.start, *(step.after for step in plan.steps)]
-        gower = sum((axis.delta(index) for axis, index in zip(self.axes, plan.end, strict=True)), Fraction(0))
-        touched = [
-            Fraction(sum(a.get(axis.name) != b.get(axis.name) for a, b in itertools.pairwise(states)))
-            for axis in self.axes
-        ]
-        return (plan.cost, gower / len(self.axes), *touched)
+        touched = dict.fromkeys((axis.name for axis in self.axes), 0)
+        before = self.task.start
+        for step in plan.steps:
+            for name in self.task.world[step.action].affects:
+                touched[name] += step.after[name] != before[name]
+            before = step.after
+        return (plan.cost, self.task.gower(plan.end), *map(Fraction, touched.values()))

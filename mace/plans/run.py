@@ -52,6 +52,13 @@ class Planner:
         self.world = world if isinstance(world, World) else World.load(world, space)
         self.explainer = Explainer(model, movable(space), rules=rules)
 
+    @classmethod
+    def over(cls, explainer: Explainer, world: World) -> Planner:
+        """A planner over a model that was read, for a space in which every feature may change (`movable`)."""
+        made = cls.__new__(cls)
+        made.space, made.world, made.explainer = explainer.space, world, explainer
+        return made
+
     @checked
     def plan(
         self, x: object, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
@@ -62,7 +69,7 @@ class Planner:
         deadline, began = Deadline.asked(timeout), now()
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
-        task, close = self._task(x, goal, horizon, discount, avoid), _gap(gap, rgap)
+        task, close = self.asked(x, goal, horizon, discount, avoid), _gap(gap, rgap)
         counts, made = counts_of(task, objectives), list[Plan]()
         while len(made) < count:
             aimed = cheapest(task, counts, close, deadline)
@@ -85,14 +92,17 @@ class Planner:
         The other arguments are those of `mace.plan`.
         """
         deadline, close = Deadline.asked(timeout), _gap(gap, rgap)
-        task = self._task(x, goal, horizon, discount, avoid)
+        task = self.asked(x, goal, horizon, discount, avoid)
         points, began = [], now()
         for most, aimed in front(task, count_of(task, by), close, deadline):
             points.append(Point(most, _plan(aimed, close, now() - began)))
             began = now()
         return PlanFront(by, points[::-1])
 
-    def _task(self, x: object, goal: Any, horizon: int | None, discount: bool, avoid: Sequence[str]) -> Task:
+    def asked(
+        self, x: object, goal: Any = None, horizon: int | None = None, discount: bool = True, avoid: Sequence[str] = ()
+    ) -> Task:
+        """A question about plans, read; arguments as for `mace.plan`."""
         warm(self.explainer.table)
         task = task_of(self.explainer, self.world, x, goal, horizon, discount)
         return replace(task, allowed=Allowed(dict.fromkeys(touched(task, names(avoid)), 0)))

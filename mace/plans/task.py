@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 from mace.errors import MaceError
 from mace.explain.explainer import Explainer
 from mace.explain.judge import Judge
+from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.space.space import Space
@@ -94,6 +95,12 @@ class Task:
                 fixed = {one.name: Fraction(at) for one, at in zip(chosen, levels, strict=True)}
                 found.append(Variant(len(found), action, fixed, numbers))
         return tuple(found)
+
+    def gower(self, end: Point) -> Fraction:
+        """Gower's distance of the start and an end: the question's own distance."""
+        norm = self.question.distance
+        assert isinstance(norm, Norm)
+        return norm.of([axis.delta(index) for axis, index in zip(self.question.axes, end, strict=True)])
 
     def later(self, chosen: frozenset[int]) -> Iterator[int]:
         """The variants of actions that stand behind all chosen ones in the world's order."""

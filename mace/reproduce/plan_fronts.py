@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mace.plans.genetic import Proposed
-from mace.plans.plan_front import PlanFront
 from mace.present.drawing import BLUE, ORANGE, Display
+from mace.reproduce.planned import Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,16 +20,13 @@ class Fronts(Display):
 
     height = 2.8
 
-    def __init__(self, title: str, proved: PlanFront, found: Sequence[Proposed]) -> None:
+    def __init__(self, title: str, proved: Sequence[Point], found: Sequence[Point]) -> None:
         self.title = title
-        self.proved = [
-            (len(plan.steps), plan.cost) for plan in proved.plans if plan.cost is not None and plan.status == "optimal"
-        ]
+        self.proved = [(point.steps, point.cost) for point in proved if point.proved]
         self.found: list[tuple[int, float]] = []
-        for one in sorted(found, key=lambda one: (len(one.plan.steps), one.plan.cost)):
-            cost = float(one.plan.cost)
-            if not self.found or cost < self.found[-1][1]:
-                self.found.append((len(one.plan.steps), cost))
+        for point in sorted(found):
+            if not self.found or point.cost < self.found[-1][1]:
+                self.found.append((point.steps, point.cost))
 
     @property
     def alt(self) -> str:

@@ -171,12 +171,13 @@ class NetworkBounds:
             return _Lines(coef, constant, worth, _spread(self.rows, low, high))
         found = self._back(weights, offset, len(self.layers) - 1, mine, first)
         spare = self.unit * (np.abs(self.rows) @ size + np.abs(self.than))
-        # What a unit's lines are off is shared out by what moves it; of deeper layers, by the end's lines.
-        part, ends = np.abs(slope), np.abs(found.coef).sum(axis=0)
-        total = part.sum(axis=1)
-        worth += np.divide(part.T, total, out=np.zeros_like(part.T), where=total > 0) @ found.loss[0]
+        # What a unit's lines are off is shared out by what moves it, intervals of forms among it; of deeper layers, by
+        # the end's lines.
+        part, ends = np.column_stack([np.abs(slope), (high - low) / 2]).T, np.abs(found.coef).sum(axis=0)
+        total, ends = part.sum(axis=0), np.append(ends, found.spread / 2)
+        worth = np.divide(part, total, out=np.zeros_like(part), where=total > 0) @ found.loss[0]
         worth += sum(float(share.sum()) for share in found.loss[1:]) * ends / max(1e-300, float(ends.sum()))
-        return _Lines(found.coef, found.constant + spare, worth, found.spread)
+        return _Lines(found.coef, found.constant + spare, worth[:-1], found.spread + float(worth[-1]))
 
     def _back(
         self, weights: Floats, offset: Floats, depth: int, relus: list[_Relu],

@@ -209,7 +209,8 @@ class Search:
         if self.found.plan is not None and Fraction(cost) >= self.found.plan.cost:
             return
         why = Why(said, refused, best.price)
-        again = known.older if not refused else None
+        curved = bound.spread > float(bound.worth.sum())  # what the forms enclose too widely is worth making anew
+        again = known.older if not refused and not curved else None
         for child in children(node, known.reach, bound, variables, why, self.reacher.commuting, self.full):
             self._push(child, cost, again if child.prefix == node.prefix else None)
 

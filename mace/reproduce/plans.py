@@ -88,7 +88,10 @@ class Done(NamedTuple):
 
 def run(work: Work) -> Reproduced:
     """Plan for every person in every case, and run the published search beside."""
-    made = [_data(load(f"cscf-{name}"), name, work) for name in work.chosen(("adult", "german"))]
+    made = [
+        _data(load("cscf-adult") if name == "adult" else load("cscf-german"), name, work)
+        for name in work.chosen(("adult", "german"))
+    ]
     keys = ("data", "method", "length")
     grids = [
         Grid("Cost of a plan", keys, [f for one in made for f in one.costs], digits=3),

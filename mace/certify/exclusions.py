@@ -26,22 +26,20 @@ def without(question: Question, listed: Any, meets: Callable[[Point], bool]) -> 
     """
     if not isinstance(listed, list) or len(listed) > MOST_REFUSED:
         raise CertificateError("its exclusions are no list, or a list that is too long")
-    asked = question
-    avoid: Avoid
+    avoids: list[Avoid] = []
     for one in listed:
         match one:
             case {"point": list(indices)} if len(one) == 1:
                 point = _point(question, indices)
-                avoid = AvoidPoint(point)
+                avoids.append(AvoidPoint(point))
             case {"box": list(sides)} if len(one) == 1:
                 point = _point(question, [_first(side) for side in sides])
-                avoid = _box(question, point, sides)
+                avoids.append(_box(question, point, sides))
             case _:
                 raise CertificateError("it excludes what is neither a point nor a box")
         if meets(point):
             raise CertificateError("it excludes a point at which the model has the goal")
-        asked = asked.away(avoid)
-    return asked
+    return question.without(avoids)
 
 
 def _point(question: Question, indices: list[Any]) -> Point:

@@ -41,8 +41,7 @@ def rows_certificate(question: Question, claim: Fraction, witness: Point | None,
     refused = list(dict.fromkeys(avoid for node in proved.values() for avoid in node.refused))
     begun = {row: from_row(question, distance, row) for row in distance.rows}
     own = len(begun[distance.rows[0]].avoid)
-    for avoid in refused:
-        begun = {row: asked.away(avoid) for row, asked in begun.items()}
+    begun = {row: asked.without(refused) for row, asked in begun.items()}
     base = begun[distance.rows[0]]
     said = statement(replace(base, axes=started(base.axes, question.start)), claim)
     facts: list[dict[str, Any] | None] = []

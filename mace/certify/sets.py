@@ -52,8 +52,7 @@ def set_certificate(
     refused: what the deployed model refused, which the claim leaves out.
     Raises CertificateError where some fact rests on solvers, or cannot be written.
     """
-    for avoid in refused:
-        question = question.away(avoid)
+    question = question.without(refused)
     said, diversity = statement(question, asked.claim), asked.diversity
     written = []
     for fact in facts:

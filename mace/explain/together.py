@@ -190,10 +190,7 @@ class Choosing:
         boxes = list(dict.fromkeys(region.box for region in found.regions))
         # A box within another one excludes nothing more.
         outer = [box for box in boxes if not any(box != one and within(box, one) for one in boxes)]
-        asked = self.question
-        for box in outer:
-            asked = asked.away(AvoidBox(box))
-        said = self.ask(asked)
+        said = self.ask(self.question.without(map(AvoidBox, outer)))
         found.rest = None if said.status == "infeasible" else max(found.rest or Fraction(0), said.lower)
         if said.point is None:
             if said.status != "infeasible":
@@ -210,9 +207,7 @@ class Choosing:
         region = found.regions[k]
         earlier = [one.box for one in found.regions[:k] if overlap(one.box, region.box)]
         narrowed = narrow(self.question, region.box)
-        asked = narrowed.question
-        for box in dict.fromkeys(earlier):
-            asked = asked.away(AvoidBox(box))
+        asked = narrowed.question.without(map(AvoidBox, dict.fromkeys(earlier)))
         said = self.ask(asked, narrowed)
         if said.status == "infeasible":
             found.regions[k] = region._replace(lower=None, point=None)
@@ -250,9 +245,7 @@ class Choosing:
         """One question; its answer becomes a fact."""
         found = self.found
         self.limits.deadline.look("looking for a set")
-        for avoid in found.refused:
-            asked = asked.away(avoid)
-        said = self.nearest(asked, found.known)
+        said = self.nearest(asked.without(found.refused), found.known)
         self.gap = Gap(max(self.gap.absolute, said.gap.absolute * self.count), said.gap.relative)
         found.refused += [avoid for avoid in said.bracket.refused if avoid not in found.refused]
         lower = None if said.bracket.status == "infeasible" else said.bracket.lower
@@ -323,9 +316,7 @@ def narrow(question: Question, box: Box) -> Narrowed:
         else:
             assert isinstance(side, int)
             axes[j] = replace(axis, allowed=side)
-    narrower = replace(question, axes=tuple(axes))
-    for gone in avoid:
-        narrower = narrower.away(AvoidBox(gone))
+    narrower = replace(question, axes=tuple(axes)).without(map(AvoidBox, avoid))
     return Narrowed(question, narrower, sides)
 
 

@@ -8,7 +8,7 @@ Out: a `Question`. A point is a tuple of axis indices (`mace.space.axes`); the m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -91,7 +91,12 @@ class Question(Around):
 
     def away(self, avoid: Avoid) -> Question:
         """The same question with one more exclusion."""
-        return replace(self, avoid=(*self.avoid, avoid))
+        return self.without((avoid,))
+
+    def without(self, avoids: Iterable[Avoid]) -> Question:
+        """The same question with more exclusions, in their order after its own."""
+        more = tuple(avoids)
+        return replace(self, avoid=(*self.avoid, *more)) if more else self
 
     def aimed(self, goal: Goal, model: Table) -> Question:
         """The same question with another goal, over the scores of `model`; what is known of points alone stays."""

@@ -56,7 +56,7 @@ def certificate_of(
         bins = hitting(listed.bins, count - 1) if rules.values else None
         boxes = _points(problem, question, listed.bins) if bins is None else _bins(problem, question, bins)
         proof = _Prover(problem, question, boxes, None).run()
-        fact = Fact(_away(question, boxes), None, proof)
+        fact = Fact(question.without(map(AvoidBox, boxes)), None, proof)
         return set_certificate(question, Asked(count, diversity, None), [], boxes, [fact], [])
     weight = objective.get("proximity", 1.0)
     reach = Fraction(chosen.reach) * (1 + Fraction(ROOM))
@@ -66,7 +66,7 @@ def certificate_of(
     points = _exactly(question, rules, near, boxes, points)
     claim = sum(map(question.distance_of, points), Fraction(0))
     proof = _Prover(problem, question, boxes, reach).run()
-    fact = Fact(_away(question, boxes), reach, proof)
+    fact = Fact(question.without(map(AvoidBox, boxes)), reach, proof)
     return set_certificate(question, Asked(count, diversity, claim), points, boxes, [fact], [])
 
 
@@ -179,12 +179,6 @@ def _exactly(question: Question, rules: Rules, bins: Array, boxes: Sequence[Box]
     except TimeOverError:
         return points
     return points if found is None else [listed[k] for k in found]
-
-
-def _away(question: Question, boxes: Sequence[Box]) -> Question:
-    for box in boxes:
-        question = question.away(AvoidBox(box))
-    return question
 
 
 # --- the proof -------------------------------------------------------------------------------------------------------

@@ -46,6 +46,24 @@ IDEAS = [
     ),
     Idea("which oracle may answer a question", "mace/solve/choice.py", r"\bPROVERS\b"),
     Idea(
+        "what of an oracle's proof counts before the checker has read it",
+        "mace/certify/recheck.py",
+        r"\brecheck\(|\boracle\.ask\(|\bbracket_(optimum|within)\(",
+        {
+            "mace/solve/driver.py": "the driver itself",
+            **dict.fromkeys(
+                (
+                    "mace/explain/search.py",
+                    "mace/explain/levels.py",
+                    "mace/explain/miss.py",
+                    "mace/explain/averaged.py",
+                ),
+                "how the oracle is asked, through `read`",
+            ),
+            "mace/verify/ask.py": "how the oracle is asked, through `read`",
+        },
+    ),
+    Idea(
         "what one norm leaves to later objectives, as a condition on points and boxes",
         "mace/problem/budget.py",
         r"^class \w*Budget\b",

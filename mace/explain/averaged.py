@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.deadline import TimeOverError
+from mace.base.exact import above
+from mace.certify.recheck import read
 from mace.errors import NowhereError
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goals import Classes, Probability
@@ -27,9 +29,11 @@ from mace.problem.question import Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
 from mace.solve.ensembles.reached import sums_within
-from mace.solve.protocol import Gap, Limits
+from mace.solve.networks.model import column_bounds, columns_of
+from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point
 from mace.tables.decide import mean_at
+from mace.tables.margins import network_error
 from mace.tables.means import probability
 from mace.tables.table import Ensemble, Floats, Link, Network
 
@@ -132,7 +136,7 @@ class _Pieces:
         self.open: list[tuple[Fraction, int, Piece]] = [(Fraction(0), 0, self.ball)]
         self.closed: list[Piece] = []
         self.why = ""
-        self.least: Fraction | None = None  # distance of points that were refused where no line could come nearer
+        self.least: Fraction | None = None  # bound of pieces whose nearest point was taken, or no line could refuse
 
     @property
     def lower(self) -> Fraction:
@@ -165,11 +169,11 @@ class _Pieces:
                 heapq.heappush(self.open, (max(bound, found.lower), 0, piece))
                 self.why = found.why
                 return
-            if found is None or found.point is None or self._taken(found.point):
+            if found is None or found.point is None:
                 self.closed.append(piece)
                 continue
-            split = self._split(piece, found.point)
-            if not split:
+            split = () if self._taken(found.point) else self._split(piece, found.point)
+            if not split:  # the gap that was asked for may lie between the bound and the point
                 self.closed.append(piece)
                 self.least = found.lower if self.least is None else min(self.least, found.lower)
             # Of equal bounds the latest half comes first in which members say more: a point with the goal is met there.
@@ -212,10 +216,13 @@ class _Pieces:
         def accept(_: Point) -> bool:
             return True
 
-        try:
+        def ask(oracle: Oracle, known: Point | None) -> Bracket:
             if radius is None:
-                return bracket_optimum(asked, oracle, accept, gap=self.asks.gap, limits=self.limits)
-            return bracket_within(asked, oracle, accept, radius, gap=self.asks.gap, limits=self.limits)
+                return bracket_optimum(asked, oracle, accept, gap=self.asks.gap, limits=self.limits, best=known)
+            return bracket_within(asked, oracle, accept, radius, gap=self.asks.gap, limits=self.limits, best=known)
+
+        try:
+            return read(asked, oracle, ask, self.limits.deadline).bracket
         finally:
             oracle.close()
 
@@ -264,6 +271,7 @@ def _over(part: Link, condition: Condition, piece: Piece, at: tuple[float, ...],
 def _reached(question: Question, table: Network) -> tuple[Floats, Floats]:
     """The least and the largest scores that a network can have on the rows that a question allows."""
     low, high = np.empty(table.columns), np.empty(table.columns)
+    error = network_error(table, *column_bounds(question, columns_of(question)))
     for k, column in enumerate(question.columns):
         axis = question.axes[column.feature]
         if isinstance(axis, GridAxis):
@@ -275,7 +283,8 @@ def _reached(question: Question, table: Network) -> tuple[Floats, Floats]:
         low, high = _through(layer.weights, low, high) + layer.bias
         if layer.activation == "relu":
             low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    far = 1e-6 * (1.0 + np.abs(low) + np.abs(high))
+    # The model's own rounding, that of the sums here, and room for pieces that end there.
+    far = 4 * np.array([above(one) for one in error]) + 1e-6 * (1.0 + np.abs(low) + np.abs(high))
     return low - far, high + far
 
 

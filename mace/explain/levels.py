@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from mace.base.deadline import now
 from mace.base.exact import nearest
-from mace.certify.recheck import recheck
+from mace.certify.recheck import read
 from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.miss import least_shortfall, shortfall_at
@@ -34,10 +34,10 @@ from mace.problem.plausibility import said_of_rows
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.choice import choose
-from mace.solve.driver import Asked, Bracket
+from mace.solve.driver import Asked, Bracket, bracket_within
 from mace.solve.lattice import attainable, denominator
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Found, Limits, Oracle, Refuted, Replay
+from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
@@ -253,26 +253,23 @@ def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracke
     def confirm(point: Point) -> bool:
         return run.asking.confirms(asked, point)
 
-    reply = oracle.ask(ball.radius, run.limits, strict=True, replay=Replay(confirm))
-    answered = asked
-    for avoid in oracle.refused:
-        answered = answered.away(avoid)
-    lower = ball.radius if isinstance(reply, Refuted) else reply.lower or Fraction(0)
-    proved = Bracket(lower=lower, proof=reply.proof)
-    if isinstance(reply, Found) and asked.distance_of(reply.point) <= ball.most:
-        if not asked.obeys(reply.point) or not confirm(reply.point):
-            bracket.why = "the oracle found a point that the deployed model refuses; please report this"
-        else:
-            bracket.point, bracket.upper = reply.point, value_of(asked, own, reply.point)
-    elif lower > ball.most:
-        recheck(proved, answered, run.limits.deadline)
-        bracket.why = proved.why
+    def ask(oracle: Oracle, best: Point | None) -> Bracket:
+        found = bracket_within(asked, oracle, confirm, ball.radius, gap=Gap(), limits=run.limits, best=best)
+        if found.upper is not None and found.upper <= ball.most:
+            found.proof = None  # which nothing rests on: the point is what was looked for
+        return found
+
+    found, answered = read(asked, oracle, ask, run.limits.deadline)
+    done = False
+    if found.point is not None and found.upper is not None and found.upper <= ball.most:
+        bracket.point, bracket.upper = found.point, value_of(asked, own, found.point)
+    elif found.lower > ball.most:
+        done = True
     else:
-        bracket.why = getattr(reply, "why", "") or "the bound does not reach what the earlier objectives allow"
-    done = lower > ball.most and not bracket.why
+        bracket.why = found.why or "the bound does not reach what the earlier objectives allow"
     verdict = "refuted" if done else "unknown" if bracket.why else "found"
     bracket.trace.append(Asked(ball.radius, verdict, now() - began, bracket.lower, bracket.upper))
-    return _Refuted(answered, lower, proved.proof) if done else None
+    return _Refuted(answered, found.lower, found.proof) if done else None
 
 
 def _beyond(question: Question, norm: Norm, most: Fraction) -> Fraction:

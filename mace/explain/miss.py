@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from mace.base.deadline import now
 from mace.base.exact import exact, nearest
-from mace.certify.recheck import recheck
+from mace.certify.recheck import read
 from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.search import Search
@@ -28,8 +28,8 @@ from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
 from mace.problem.shortfall import Measured, doubt, measured, missed, relaxed
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, Status
-from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay
+from mace.solve.driver import Bracket, Status, bracket_optimum
+from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
 from mace.tables.table import Ensemble
 
@@ -84,27 +84,21 @@ class _Miss:
             return asking.confirms(question, point)
 
         oracle, _ = choose(question, self.search.oracle)
+        self.oracle = oracle.name
+
+        def ask(oracle: Oracle, best: Point | None) -> Bracket:
+            return bracket_optimum(question, oracle, confirm, gap=Gap(), limits=self.limits, best=best)
+
         try:
-            reply = oracle.ask(None, self.limits, replay=Replay(confirm))
-            answered, self.oracle = question, oracle.name
-            for avoid in oracle.refused:
-                answered = answered.away(avoid)
+            bracket, answered = read(question, oracle, ask, self.limits.deadline)
         finally:
             oracle.close()
-        if isinstance(reply, Found):
-            if not question.obeys(reply.point) or not confirm(reply.point):
-                self.why = "the oracle found a point that the deployed model refuses; please report this"
-                return False
-            self.take(reply.point)
+        self.why = bracket.why
+        if bracket.point is not None:
+            self.take(bracket.point)
             return True
-        if isinstance(reply, Refuted):
-            bracket = Bracket(status="infeasible", proof=reply.proof)
-            recheck(bracket, answered, self.limits.deadline)
-            self.why = bracket.why
-            if not self.why:
-                self.lower, self.proof, self.refuted = bound, bracket.proof, answered
-        else:
-            self.why = reply.why
+        if bracket.status == "infeasible":
+            self.lower, self.proof, self.refuted = bound, bracket.proof, answered
         return False
 
     def take(self, point: Point) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written
-from mace.certify.recheck import recheck
+from mace.certify.recheck import read
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
 from mace.explain.averaged import Asks, Refined, refined
@@ -34,7 +34,6 @@ from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
-from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
 from mace.tables.table import Formula
@@ -153,28 +152,20 @@ class Search:
                 return Searched(known, question, oracle.name, pieces.note, gap=gap)
             oracle, note = choose(question, self.oracle)
         beside = nullcontext() if self.beside is None else self.beside.begun(question, nearest, limits)
+
+        def ask(oracle: Oracle, known: Point | None) -> Bracket:
+            return bracket_optimum(
+                question, oracle, confirm, gap=gap, limits=limits, best=known or best, watch=self.watch
+            )
+
         try:
             with beside:
-                bracket = bracket_optimum(
-                    question,
-                    oracle,
-                    confirm,
-                    gap=gap,
-                    limits=limits,
-                    best=best,
-                    watch=self.watch,
-                )
+                bracket, answered = read(question, oracle, ask, limits.deadline)
         finally:
             oracle.close()
         self._inside(question, bracket, asking, limits, gap)
         if self.beside is not None and nearest.point is not None:
             bring_in(bracket, nearest.point, question.distance_of(nearest.point), gap)
-        answered = _without(question, bracket)
-        if recheck(bracket, answered, limits.deadline):  # about one row in two hundred of Adult, in raw units
-            plain = NetworkOracle(question, tightens=False)
-            bracket = bracket_optimum(question, plain, confirm, gap=gap, limits=limits, best=bracket.point)
-            answered = _without(question, bracket)
-            recheck(bracket, answered, limits.deadline)
         if pieces is not None and pieces.raises(bracket, gap):
             note = pieces.note
         return Searched(bracket, answered, oracle.name, note, gap=gap)
@@ -256,11 +247,14 @@ class Search:
 
         oracle, note = choose(question, self.oracle)
         gap, radius = _gap(self.gap, self.rgap, oracle), best.upper
-        try:
+
+        def ask(oracle: Oracle, known: Point | None) -> Bracket:
             if radius is None or not oracle.optimises:
-                found = bracket_optimum(question, oracle, confirm, gap=gap, limits=limits, watch=self.watch)
-            else:
-                found = bracket_within(question, oracle, confirm, radius, gap=gap, limits=limits)
+                return bracket_optimum(question, oracle, confirm, gap=gap, limits=limits, best=known, watch=self.watch)
+            return bracket_within(question, oracle, confirm, radius, gap=gap, limits=limits, best=known)
+
+        try:
+            found, _ = read(question, oracle, ask, limits.deadline)
         finally:
             oracle.close()
         best.trace += found.trace
@@ -300,13 +294,6 @@ class Search:
 def _by_decision(goal: Wanted | None) -> Wanted | None:
     """A goal as background rows tell it: a margin in score is judged by scores, but the class leads there at least."""
     return Classes(frozenset([goal.label])) if isinstance(goal, Margin) and goal.in_score else goal
-
-
-def _without(question: Question, bracket: Bracket) -> Question:
-    """The question as it was answered: without the points that the deployed model refused on the way."""
-    for avoid in bracket.refused:
-        question = question.away(avoid)
-    return question
 
 
 def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:

@@ -93,16 +93,22 @@ def bracket_within(
     *,
     gap: Gap,
     limits: Limits,
+    best: Point | None = None,
 ) -> Bracket:
     """The same where only points nearer than a radius count, for an oracle that optimises.
 
+    best: as above, nearer than the radius.
     Without such a point `lower` is the radius, and the status "bounded" or, for lack of an answer, "unknown".
     """
     bracket = Bracket()
+    if best is not None:
+        bracket.point, bracket.upper = best, question.distance_of(best)
     reply = _ask(bracket, oracle, radius, gap, limits, confirm, question, strict=True)
     bracket.proof = reply.proof
     if isinstance(reply, Refuted):
         bracket.lower, bracket.status = radius, "bounded"
+        if best is not None:  # which the radius holds: `conclude` takes the bound away
+            conclude(bracket, gap)
         return bracket
     bracket.lower = reply.lower or Fraction(0)
     bracket.why = reply.why

@@ -13,11 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from mace.base.deadline import Deadline, TimeOverError
-from mace.certify.recheck import objection, recheck
+from mace.certify.recheck import objection
 from mace.errors import CertificateError
 from mace.problem.proof import Proof
 from mace.problem.question import Question
-from mace.solve.driver import Bracket
 
 if TYPE_CHECKING:
     from mace.certify.writer import Certificate
@@ -42,11 +41,6 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
     if proof is None:
         why = certifiable(question) or "the solvers refuted a question, and their refutations are no certificates"
         return Kept(note=_without(why))
-    # Proofs that rest on floats alone at some place are read by the checker, whether they can be written down or not.
-    read = Bracket(lower=lower or Fraction(0), status="infeasible" if lower is None else "bounded", proof=proof)
-    recheck(read, question, deadline)
-    if read.proof is None:
-        return Kept(doubt=read.why)
     return _read(lambda: certificate(question, lower, None, proof, deadline=deadline), deadline)
 
 

@@ -17,7 +17,7 @@ from mace.errors import FileError, MaceError
 from mace.reproduce import Work, entries, reproduce
 from mace.reproduce.recourse import printed, setting
 from mace.reproduce.recourse.improvement import improvement, largest_gap
-from mace.reproduce.recourse.questions import course
+from mace.reproduce.recourse.questions import course, trace_of
 from mace.reproduce.result import Figure, Grid, Listing, Reproduced
 from mace.reproduce.run import save
 from mace.reproduce.shown import as_text
@@ -109,6 +109,13 @@ def test_what_is_printed_is_whole():
 def test_a_course_is_the_mean_of_what_was_known_by_then():
     traces = [[[None, 1.0], [0.5, 2.0]], [[0.25, 4.0]]]
     assert course(traces) == ([(1 + 0.25) / 2, (0.5 + 0.25) / 2], [2.5, 3.5])
+
+
+def test_a_row_that_needed_no_question_has_its_distance_from_the_first():
+    needed_none = replace(blank("1/2"), notes=["[]"], seconds=0.5)
+    assert list(trace_of(needed_none)) == [(0.5, 0.5)]
+    asked = replace(needed_none, notes=["[[null, 1.0], [0.25, 2.0]]"])
+    assert list(trace_of(asked)) == [[None, 1.0], [0.25, 2.0]]
 
 
 def test_every_entry_has_its_name_and_a_source():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mace.audit.record import Record
 from mace.audit.several import Part
@@ -32,6 +32,7 @@ TITLE = "Distance known and seconds taken after so many questions to the solvers
 ROWS = 10
 GAP = "1e-3"
 MODELS = ("tree", "logistic")
+Trace: TypeAlias = Sequence[Sequence[float | None]]
 NOTES = [
     "Only the solvers ask question after question; the provers that answer by default ask once. Rows are fewer than "
     "the paper's, and of two classes of models, since solvers are slower.",
@@ -95,8 +96,8 @@ def run(work: Work) -> Reproduced:
             continue
         answered = _asked(work, cell)
         rows, settled = rows + len(answered), settled + proved(answered)
-        traces = [json.loads(record.notes[0]) for record in answered if record.notes]
-        if not any(traces):
+        traces = [trace for trace in map(trace_of, answered) if trace]
+        if not traces:
             continue
         distances, seconds = course(traces)
         name = f"{cell.data}, {MODEL_NAMES[cell.model]}, {cell.norm}"
@@ -109,12 +110,21 @@ def run(work: Work) -> Reproduced:
     return Reproduced("mace-figure-5", TITLE, f"{SOURCE}, figure 5", [grid], SETTING, NOTES, plots, rows, settled)
 
 
-def course(traces: Sequence[Sequence[Sequence[float | None]]]) -> tuple[list[float], list[float]]:
-    """Mean distance known and mean seconds after 1, 2, .. questions; an unknown distance counts as 1, the largest."""
+def trace_of(record: Record) -> Trace:
+    """Of each question to the solvers the distance known and the seconds; of a row that needed none, its distance."""
+    asked: Trace = json.loads(record.notes[0]) if record.notes else []
+    return asked or ([(record.distance, record.seconds)] if record.distance is not None else [])
+
+
+def course(traces: Sequence[Trace]) -> tuple[list[float], list[float]]:
+    """Mean distance known and mean seconds after 1, 2, .. questions; an unknown distance counts as 1, the largest.
+
+    A trace that has ended stays at its last distance.
+    """
     longest = max(map(len, traces))
     distances, seconds = [], []
     for asked in range(1, longest + 1):
-        known = [trace[min(asked, len(trace)) - 1][0] if trace else None for trace in traces]
+        known = [trace[min(asked, len(trace)) - 1][0] for trace in traces]
         distances.append(sum(1.0 if far is None else far for far in known) / len(traces))
         seconds.append(sum(float(step[1] or 0) for trace in traces for step in trace[:asked]) / len(traces))
     return distances, seconds

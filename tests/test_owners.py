@@ -51,6 +51,7 @@ IDEAS = [
         r"\brecheck\(|\boracle\.ask\(|\bbracket_(optimum|within)\(",
         {
             "mace/solve/driver.py": "the driver itself",
+            "mace/solve/smt/oracle.py": "a solver beside another one, as one oracle",
             **dict.fromkeys(
                 (
                     "mace/explain/search.py",

@@ -38,7 +38,10 @@ def to_html(result: Reproduced) -> str:
             tables.append(Shown(f"{part.title}{unit}", head, lines, len(part.keys)))
         else:
             tables.append(Shown(part.title, list(part.head), [list(line) for line in part.lines], len(part.head)))
-    plots = [Markup(to_svg(display, f"plot-{n}")) for n, display in enumerate(result.plots)]  # noqa: S704  own SVG
+    plots = [
+        (display.title, Markup(to_svg(display, f"plot-{n}")))  # noqa: S704  own SVG
+        for n, display in enumerate(result.plots)
+    ]
     installed = {name: version for name, version in versions(extras()).items() if "not installed" not in version}
     rendered: str = _template().render(
         result=result, tables=tables, plots=plots, said=said(result), mace=MACE, versions=installed

@@ -82,10 +82,14 @@ class Course(Display):
         ax.plot(asked, self.distances, "-o", color=BLUE, markersize=3)
         ax.set_xlabel("questions")
         ax.set_ylabel("mean distance", color=BLUE)
-        ax.set_yscale("log")
+        ax.locator_params("x", integer=True, min_n_ticks=1)
+        ax.set_xlim(0, len(asked) + 1)
         other = ax.twinx()
-        other.plot(asked, self.seconds, "--", color=ORANGE)
+        other.spines.right.set_visible(True)
+        other.plot(asked, self.seconds, "--s", color=ORANGE, markersize=2)
         other.set_ylabel("mean seconds", color=ORANGE)
+        ax.set_ylim(0, 1.6 * max(self.distances) or 1)
+        other.set_ylim(0, 1.2 * max(self.seconds) or 1)  # another share, so that flat lines do not hide one another
 
 
 def run(work: Work) -> Reproduced:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 
 from mace.compilers import LIBRARIES, READERS
+from mace.compilers.enclosures.registry import ENCLOSED
+from mace.compilers.enclosures.steps import STEPS as BOUNDED_STEPS
 from mace.compilers.library import FileType
 from mace.compilers.pipeline.steps import PARTS, STEPS
 
@@ -28,15 +30,32 @@ for, these are not read:
 | model | instead |
 |---|---|
 """
+_BOXES = """
+## Bounded over boxes
+
+These have no table, or not in this form. `mace.explain` asks their own `predict`, and bounds what they say over boxes
+of rows: by intervals and slopes, in floats that are rounded outwards by more than the library may round. So an answer
+is proved "optimal" (within `gap` and `rgap`, by default a thousandth) or "infeasible", but there is no certificate.
+Where time ends first, both bounds are reported. Distances are norms, no value may be missing, and of several answers
+the first is proved.
+
+| model | what of it |
+|---|---|
+{models}
+
+Steps directly before them, or before models with a table: {steps}; and, of a number before a
+linear model or a network, `log1p`, `sqrt`, powers, quantiles and clips. Members and final estimators may be pipelines
+of these.
+"""
 _STEPS = """
 ## Steps of a pipeline
 
 Followed exactly, in {parts}, nested as they come, with "passthrough" and
 "drop". Before trees a number may go through all of them: the tests become tests on the raw number. Before a linear
-model or a network, bins of a number are answered by the solvers, and `log1p`, `sqrt`, powers, quantiles and a clip that
-has an effect need an integer feature.
+model or a network, bins of a number are answered by the solvers; `log1p`, `sqrt`, powers, quantiles and a clip that
+has an effect are looked up for an integer feature, and bounded over boxes for a real one.
 
-`PCA` directly before a linear model or a network is one more layer of it; before trees it is refused.
+`PCA` directly before a linear model or a network is one more layer of it; before trees it is bounded over boxes.
 
 Each stage is followed with its container and types, as the real steps give them. XGBoost takes what a sparse matrix
 does not store for missing, all others for 0. Numbers in float32 between steps, and nullable types, are refused. A model
@@ -105,11 +124,19 @@ def table() -> str:
         + _UNREAD
         + "\n".join(unread)
         + "\n"
+        + _boxes()
         + _STEPS.format(parts=parts)
         + "\n".join(steps)
         + "\n"
     )
     return _HEAD + body + _FOOT.format(files=files, unread=binary) + "".join(map(_kinds, _of_many_programs()))
+
+
+def _boxes() -> str:
+    """What is bounded over boxes."""
+    models = [f"| `{path}` | {what} |" for path, (_, what) in sorted(ENCLOSED.items())]
+    steps = ", ".join(f"`{path.rpartition('.')[2]}`" for path in sorted(BOUNDED_STEPS))
+    return _BOXES.format(models="\n".join(models), steps=steps)
 
 
 def _of_many_programs() -> list[tuple[str, FileType]]:

@@ -10,6 +10,8 @@ import sys
 from typing import NamedTuple
 
 from mace.compilers import LIBRARIES
+from mace.compilers.enclosures.registry import ENCLOSED
+from mace.compilers.enclosures.steps import MIXING
 from mace.compilers.pipeline.steps import UNREAD
 
 
@@ -145,8 +147,9 @@ _HEAD = """# What is refused, and what to do instead
 
 Made by `python -m mace.compilers.refused > docs/refused.md`. A model of a class that is not read can often still be
 asked: `mace.explain` searches with its `predict`, and says that nothing is proved, but for small finite spaces, where
-it asks about every point. A model that is read is answered with proofs; this page says what stands in the way, and how
-to get there.
+it asks about every point, and for models that it bounds over boxes of rows: their answers are proved, without a
+certificate ({boxes}; compilers/COVERAGE.md says what of them). A model that is read is answered with certificates; this
+page says what stands in the way, and how to get there.
 
 ## Parts of models that are read
 
@@ -194,7 +197,18 @@ def page() -> str:
     unread += [(f"{library.name} {end}", what) for library in LIBRARIES for end, what in library.unread_files.items()]
     classes = [f"| `{name}` | {what} |" for name, what in sorted(unread)]
     steps = [f"| `{path}` | {why} | {instead} |" for path, (why, instead) in sorted(UNREAD.items())]
-    return _HEAD + "\n".join(rows) + "\n" + _STEPS + "\n".join(steps) + "\n" + _CLASSES + "\n".join(classes) + "\n"
+    names = ", ".join(f"`{name}`" for name in (*(path.rpartition(".")[2] for path in sorted(ENCLOSED)), *MIXING))
+    return (
+        _HEAD.format(boxes=names)
+        + "\n".join(rows)
+        + "\n"
+        + _STEPS
+        + "\n".join(steps)
+        + "\n"
+        + _CLASSES
+        + "\n".join(classes)
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -19,8 +19,10 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -35,6 +37,7 @@ from mace.space.space import Space
 from mace.tables.decide import class_of, settled
 from mace.tables.means import around
 from tests.compilers.pipelines import adversarial_rows, random_rows
+from tests.held_boxes import boxed_model, doubts, in_boxes, misses
 from tests.held_families import GROUPS
 from tests.roads import Family, agree, frame_of
 
@@ -85,8 +88,8 @@ def wide(feature: Feature) -> Feature:
     return replace(feature, upper=10 * feature.upper, step=None) if feature.kind == "real" else feature
 
 
-def model_of(family: Family, rows: int = 300) -> Model:
-    """The family's model, fitted to random rows of a wide space."""
+def model_of(family: Family, rows: int = 300) -> Any:
+    """The family's model, fitted to random rows of a wide space: a `Model`, or a `Boxed` one without a table."""
     rng = np.random.default_rng([5, family.classes])
     space = Space([wide(feature) for feature in family.features] or WIDE)
     given = random_rows(space, rows)
@@ -96,6 +99,8 @@ def model_of(family: Family, rows: int = 300) -> Model:
     y = y + rng.normal(size=rows) / 3
     if family.classes:
         y = np.digitize(y, np.quantile(y, np.arange(1, family.classes) / family.classes))
+    if family.boxed:
+        return boxed_model(family, space, given, y, rng)
     model = family.make(X, y, rng)
     compiled = compile_raw(model, space) if family.raw else None
     if compiled is None:
@@ -110,7 +115,7 @@ def model_of(family: Family, rows: int = 300) -> Model:
     )  # fmt: skip
 
 
-def turning_rows(model: Model, count: int) -> list[dict[str, Any]]:
+def turning_rows(model: Any, count: int) -> list[dict[str, Any]]:
     """Pairs of rows that differ by single floats, and of which the library decides differently; fewer if it turns
     rarely."""
     names = [feature.name for feature in model.space.features if feature.kind == "real"]
@@ -139,6 +144,8 @@ def turning_rows(model: Model, count: int) -> list[dict[str, Any]]:
 def compared(family: Family, rows: int, alone: int) -> Compared:
     """Ask a family's library about rows, and hold its table to that; raises ModelError where they differ."""
     model = model_of(family)
+    if family.boxed:
+        return compared_boxes(model, family, rows, alone)
     near = min(MOST_NEAR, rows // 10)
     given = turning_rows(model, near // 2)[: near // 2] if family.classes else []
     given += adversarial_rows(model, near - len(given))  # type: ignore[arg-type]
@@ -158,6 +165,24 @@ def compared(family: Family, rows: int, alone: int) -> Compared:
     return Compared(rows, doubt, len(one), sum(a != b for a, b in zip(one, batch, strict=False)))
 
 
+def compared_boxes(model: Any, family: Family, rows: int, alone: int) -> Compared:
+    """As `compared`, of a model that is bounded over boxes; raises AssertionError where bounds do not hold."""
+    near = min(MOST_NEAR, rows // 10)
+    given = turning_rows(model, near // 2)[:near] if family.classes else []
+    given += random_rows(model.space, rows - len(given))
+    matrix, frame = model.matrix(given), model.frame(given)
+    batch = np.asarray(model.deployed.predict(frame))
+    known = model.deployed.probabilities
+    wrong = misses(model.model, matrix, matrix, batch, None if known is None else np.asarray(known(frame)))
+    assert not wrong.any(), [given[k] for k in np.flatnonzero(wrong)[:3]]
+    count = min(alone, rows)
+    one = np.array([np.asarray(model.deployed.predict(frame.iloc[[k]])).tolist()[0] for k in range(count)])
+    wrong = misses(model.model, matrix[:count], matrix[:count], one)
+    assert not wrong.any(), [given[k] for k in np.flatnonzero(wrong)[:3]]
+    assert not in_boxes(model, frame.to_numpy()), "what a library says of points in a box its bounds exclude"
+    return Compared(rows, doubts(model.model, matrix), count, int((one != batch[:count]).sum()))
+
+
 def _unsettled(said: Any) -> Any:
     """Rows on which scores lie near a boundary, and have to be read one by one; of a number, none."""
     if not said.table.classes:
@@ -175,7 +200,9 @@ def held(family: Family, rows: int, alone: int, problems: int) -> str:
     began = time.process_time()
     seen = compared(family, rows, alone) if rows else Compared(0, 0, 0, 0)
     between = time.process_time()
-    ended = agree(family, range(100, 100 + problems), ("auto",)) if problems else Counter[str]()
+    # Small spaces would be asked about as a whole.
+    with mock.patch("mace.explain.unread.MOST", 0) if family.boxed else nullcontext():
+        ended = agree(family, range(100, 100 + problems), ("auto",)) if problems else Counter[str]()
     told = "; ".join(f"{count} {how.removeprefix('auto: ')}" for how, count in ended.most_common())
     took = f"{between - began:.0f} + {time.process_time() - between:.0f}"
     return f"{seen.rows} | {seen.doubt} | {seen.alone} | {seen.moved} | {told} | {took}"

@@ -17,6 +17,7 @@ import pandas as pd
 
 from mace.space.feature import Feature
 from tests.compilers.pmml_files import KINDS, NUMBERS, SHAPES
+from tests.held_boxes import BOXES
 from tests.roads import Family, Rng
 from tests.test_families_agree import (
     DECIDE,
@@ -378,5 +379,5 @@ MODULES = (
 )
 GROUPS: dict[str, tuple[Family, ...]] = {
     "wrappers": WRAPPERS, "softmax": SOFTMAX, "boosters": BOOSTERS, "links": LINKS, "results": RESULTS, "steps": STEPS,
-    "machines": MACHINES, "files": FILES, "modules": MODULES,
+    "machines": MACHINES, "files": FILES, "modules": MODULES, "boxes": BOXES,
 }  # fmt: skip

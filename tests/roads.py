@@ -53,6 +53,7 @@ class Family:
 
     make:  fits a model to a matrix (or, where it is `raw`, a frame of raw columns), and labels or numbers.
     exact: whether answers are exact; else within `CLOSE`, and now and then rounding decides and there is no verdict.
+    boxed: they have no table, and are bounded over boxes.
     features: of the space, where they are not chosen by chance or (of raw columns) `RAW`.
     """
 
@@ -64,6 +65,7 @@ class Family:
     raw: bool = False
     exact: bool = True
     features: tuple[Feature, ...] = ()
+    boxed: bool = False
 
 
 # --- spaces, and the library at all of their points -------------------------------------------------------------------
@@ -371,6 +373,9 @@ def compare(asked: Problem, oracle: str) -> str:
         assert answer.exact_lower_bound <= expected <= answer.exact_distance, (answer.exact_distance, told)
         assert answer.exact_distance == expected or not asked.family.exact, (answer.exact_distance, told)
         assert answer.exact_distance - answer.exact_lower_bound <= CLOSE, told
+    if answer.calls is not None:
+        assert answer.oracle == "search (boxes)" and asked.family.boxed, told
+        return f"{answer.status}, by bounds over boxes"
     if answer.oracle in ("ensembles", "networks") and answer.proof is not None:
         verdict = answer.certificate.check()
         assert verdict.accepted, (verdict.reason, told)

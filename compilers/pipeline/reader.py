@@ -37,7 +37,7 @@ from mace.compilers.pipeline.walk import Route, Walk, passes_on
 from mace.compilers.reading import read_chain
 from mace.compilers.recoding import Recoding
 from mace.compilers.registry import Chain, chain_of, deployed, library_inside, library_of, step_of, takes_raw, types_of
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.space.columns import Column, Step
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -137,6 +137,17 @@ def compile_pipeline(pipeline: Any, space: Space) -> CompiledPipeline:
     if isinstance(chain.final, str) or chain.final is None:
         raise ModelError("the pipeline ends in a step that is not a model", hint="Give the pipeline with its model.")
     return _compile(pipeline, chain, step_of(chain.final), space)
+
+
+def columns_of_steps(steps: Sequence[Any], behind: Sequence[Any], space: Space) -> tuple[Column, ...]:
+    """The columns of a space's raw rows after steps, each a function of one feature; without missing values.
+
+    behind: what is given them, which may know the names of the raw columns where there are no steps.
+    Raises ModelError for a step that is not supported, and for steps that do not fit the space.
+    """
+    named = [(f"{type(step).__name__.lower()}{place or ''}", step) for place, step in enumerate(steps)]
+    names = _names("pipeline" if steps else "model", [*steps, *behind], behind[-1], None, space)
+    return Walk(Route(space, named, names, {}, "pipeline" if steps else "model", Intake())).columns()[0]
 
 
 def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPipeline:
@@ -239,7 +250,7 @@ def _for_network(column: Column, feature: Feature) -> Column:
         values = column.of_many(numbers)
         return replace(column, chain=(("steps", (tuple(numbers[1:].tolist()), tuple(values.tolist()))),))
     odd = next(step[0] for step in column.chain if step[0] in ("log1p", "sqrt", "clip", "power", "quantile"))
-    raise ModelError(
+    raise UnreadableError(
         f"column `{column.name}`: `{odd}` of a real number before a network or a linear model is not supported",
         hint="Bin the number (KBinsDiscretizer), declare it as an integer, or use trees.",
     )

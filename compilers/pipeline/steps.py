@@ -259,7 +259,7 @@ def function_transformer(at: At) -> list[Traced]:
         if at.step.func is function:
             return [column.then((name, None)) for column in at.columns]  # type: ignore[arg-type]
     called = getattr(at.step.func, "__name__", repr(at.step.func))
-    raise ModelError(
+    raise UnreadableError(
         f"{at} applies `{called}`, which is not supported",
         hint=f"Supported are None (nothing happens) and {', '.join('numpy.' + name for name in FUNCTIONS.values())}.",
     )
@@ -309,11 +309,12 @@ STEPS: dict[str, Handler] = {
 # What is asked for and not followed: why, and what to do instead.
 UNREAD: dict[str, tuple[str, str]] = {
     "sklearn.preprocessing.PolynomialFeatures": (
-        "A product of columns is a function of several features.",
+        "A product of columns is a function of several features: it is bounded over boxes, without a certificate.",
         "Make the products that matter columns of the frame, and features of the space.",
     ),
     "sklearn.preprocessing.SplineTransformer": (
-        "A spline rises and falls, so that a test of it is no test of the number.",
+        "A spline rises and falls, so that a test of it is no test of the number: it is bounded over boxes, without a "
+        "certificate.",
         "Use KBinsDiscretizer, or QuantileTransformer.",
     ),
     "sklearn.preprocessing.Normalizer": ("A row is divided by its own length.", "Scale columns: StandardScaler."),

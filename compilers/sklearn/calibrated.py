@@ -116,7 +116,7 @@ def _calibrated(model: Any) -> Sequence[Any]:
     """The calibrated models, of two classes."""
     inside, classes = fitted(model, "calibrated_classifiers_"), labels_of(model)
     if len(classes) != 2:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} has {len(classes)} classes; supported are two",
             hint="With more, each class is calibrated by itself and the results are scaled to add up to 1: that is no "
             "comparison of scores. Explain the model inside, without its calibration.",

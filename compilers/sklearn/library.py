@@ -38,7 +38,9 @@ def _passing_on(attribute: str) -> Reader:
     )
 
 
-_NEIGHBOURS = "Its votes depend on distances to all stored rows: fit an ensemble of trees to them."
+_BOXES = "It is bounded over boxes, without a certificate."
+_QUADRATIC = f"Its scores are quadratic. {_BOXES} LinearDiscriminantAnalysis has linear ones."
+_NEIGHBOURS = f"Its votes depend on distances to all stored rows. {_BOXES} Or fit an ensemble of trees to them."
 _KERNELS = "Its scores are sums of kernels over stored rows: use a linear model, or trees."
 _OUTPUTS = "several outputs"
 _CERTAIN = "probabilities of 0 and 1 (`alpha=0`)"
@@ -154,9 +156,9 @@ LIBRARY = Library(
         "sklearn.neural_network.MLPRegressor": _MLP,
     },
     unread={
-        "sklearn.naive_bayes.GaussianNB": "Its scores are quadratic. LinearDiscriminantAnalysis has linear ones.",
+        "sklearn.naive_bayes.GaussianNB": _QUADRATIC,
         "sklearn.naive_bayes.CategoricalNB": "Encode its columns by OneHotEncoder, before a MultinomialNB.",
-        "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": "LinearDiscriminantAnalysis has linear scores.",
+        "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": _QUADRATIC,
         "sklearn.neighbors.KNeighborsClassifier": _NEIGHBOURS,
         "sklearn.neighbors.KNeighborsRegressor": _NEIGHBOURS,
         "sklearn.gaussian_process.GaussianProcessClassifier": _KERNELS,

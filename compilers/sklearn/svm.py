@@ -49,13 +49,13 @@ def read_svm(model: Any) -> Network:
     bias = numbers(model, "_intercept_", fitted(model, "_intercept_"), (len(pairs),))
     layers = (
         Layer(numbers(model, "support_vectors_", vectors, (count, columns)).T.copy(), np.zeros(count), "identity"),
-        Layer(_of_pairs(model, coefficients, pairs, len(classes)), bias, "identity"),
+        Layer(of_pairs(model, coefficients, pairs, len(classes)), bias, "identity"),
     )
-    decisions = _votes(pairs, len(classes)) if classes else None
+    decisions = votes_of(pairs, len(classes)) if classes else None
     return Network(layers, columns, "value", classes, name=name_of(model), decisions=decisions)
 
 
-def _of_pairs(model: Any, coefficients: Floats, pairs: list[tuple[int, int]], classes: int) -> Floats:
+def of_pairs(model: Any, coefficients: Floats, pairs: list[tuple[int, int]], classes: int) -> Floats:
     """What each product counts in the score of each pair of classes, shape (vectors, pairs)."""
     if not classes:
         return coefficients.T.copy()
@@ -71,7 +71,7 @@ def _of_pairs(model: Any, coefficients: Floats, pairs: list[tuple[int, int]], cl
     return weights
 
 
-def _votes(pairs: list[tuple[int, int]], classes: int) -> tuple[Decision, ...]:
+def votes_of(pairs: list[tuple[int, int]], classes: int) -> tuple[Decision, ...]:
     """One decision a class: each way in which the pairs may vote for it."""
     found: list[list[tuple[Compare, ...]]] = [[] for _ in range(classes)]
     for firsts in itertools.product((True, False), repeat=len(pairs)):

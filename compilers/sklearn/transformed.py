@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.sklearn.common import fitted, name_of, numbers
-from mace.errors import ModelError, UnreadableError
+from mace.errors import UnreadableError
 from mace.tables.table import Ensemble, Layer, Link, Network
 
 _UNIT = 2.0**-53
@@ -56,8 +56,8 @@ def _number(scaler: Any, attribute: str, absent: float) -> float:
     return absent if found is None else float(numbers(scaler, attribute, found, (1,))[0])
 
 
-def _unsupported(model: Any, what: str) -> ModelError:
-    return ModelError(
+def _unsupported(model: Any, what: str) -> UnreadableError:
+    return UnreadableError(
         f"{name_of(model)} with {what} is not supported",
         hint="Supported are a StandardScaler, and func=np.log or np.log1p with inverse_func=np.exp or np.expm1. Or "
         "explain its regressor_, with the goal on the transformed scale.",

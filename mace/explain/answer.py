@@ -52,6 +52,13 @@ MEANING_OF_SEARCH = {
     "unknown": f"no counterfactual was found, and {UNREAD}",
 }
 
+MEANING_OF_BOXES = {
+    "optimal": "proved by bounds on the model over boxes of rows: nothing nearer reaches the goal",
+    "bounded": "a limit was reached: the true distance lies between the two bounds",
+    "infeasible": "proved by bounds on the model over boxes of rows: nothing allowed reaches the goal",
+    "unknown": "no counterfactual was found; none is nearer than the lower bound",
+}
+
 MEANING_OF_SETS = {
     "optimal": "proved: no such set has a smaller sum",
     "bounded": "a limit was reached: the least sum lies between the two bounds",
@@ -144,7 +151,7 @@ class Answer(Proved):
     def meaning(self) -> str:
         """What the status says, for people."""
         if self.calls is not None:
-            return MEANING_OF_SEARCH[self.status]
+            return (MEANING_OF_BOXES if self.oracle == "search (boxes)" else MEANING_OF_SEARCH)[self.status]
         if self.together is None and self.status == "optimal" and len(self.levels) > 1:
             return MEANING_OF_MISSES if self.misses else MEANING_OF_LEVELS
         return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]

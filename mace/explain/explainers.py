@@ -77,7 +77,7 @@ def explain_row(
         )  # fmt: skip
         row = explainer.space.row(x)
         if isinstance(explainer, Unread):
-            found: Answer = explainer.explain(row, oracle=oracle, timeout=deadline, **settings, **asked)
+            found: Answer = explainer.explain(row, oracle=oracle, timeout=deadline, **settings, **read, **asked)
             return found
         if len(asked["constrained"]) or asked["confidence"] is not None:
             raise MaceError(

@@ -25,11 +25,12 @@ from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
+from mace.explain import told
 from mace.explain.answer import UNREAD, Answer, Counterfactual
+from mace.explain.enclosed import GAP, agrees, bounded, enclosure_of, takes
 from mace.explain.frames import answers_of, is_frame
-from mace.explain.level import Level
 from mace.explain.proposing import counterfactual, places_of
-from mace.explain.search import exclusion
+from mace.explain.search import asked_gap, exclusion
 from mace.explain.settings import GoalSpec
 from mace.problem.around import Place
 from mace.problem.goal_text import parse, wanted
@@ -48,6 +49,7 @@ from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
 from mace.solve.background import numbers_of
 from mace.solve.driver import Asked, Bracket, Status
+from mace.solve.protocol import Gap
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Label
@@ -55,8 +57,11 @@ from mace.tables.table import Label
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mace.compilers.enclosures.reader import Enclosure
+
 AGAIN = 2  # rows of an answer that are asked about once more: the start and the counterfactual
 DIFFERENTLY = "the model answered the same point differently when it was asked once more"
+SAME = 1e-9  # by how much a model may miss a goal by more or less in another batch
 FEWEST = 10  # calls from which on these are put aside
 
 
@@ -77,12 +82,17 @@ class Unread:
     ) -> None:
         """notes: what an answer says first, for instance why the model is only asked."""
         self.space, self.notes = space, tuple(notes)
-        self.box = black_box(model, space)
+        self.box, self.model = black_box(model, space), model
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
         self.distance = read_distance(distance, space, weights)
         self._frame = background
+
+    @cached_property
+    def enclosure(self) -> Enclosure | None:
+        """What bounds the model over boxes; None for one that nothing is known of."""
+        return enclosure_of(self.model, self.box, self.space)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
@@ -113,12 +123,13 @@ class Unread:
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
         chosen, most = proposer_of(proposer or "tabu"), calls_asked(max_calls)
         named = places_of(constrained, self.space)
+        near = GAP if gap is None and rgap is None else asked_gap(gap, rgap)
 
         def answer(row: object) -> Answer:
             began, deadline = now(), Deadline.asked(timeout)
             place = self._place(row, most_changes)
             calls = Calls(self.box, Chart(place), deadline)
-            search = _Search(self, place, calls, chosen, random_state, most, deadline, named, callback)
+            search = _Search(self, place, calls, chosen, random_state, most, deadline, named, callback, near)
             made = search.answer(goal, confidence, count, diversity)
             return replace(made, seconds=now() - began, timeout=deadline.seconds)
 
@@ -158,6 +169,7 @@ class _Search:
     deadline: Deadline
     constrained: frozenset[int]
     callback: Callable[[Bracket], None] | None
+    gap: Gap
     trace: list[Asked] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     spent: int = 0  # rows asked about beside the search
@@ -266,6 +278,9 @@ class _Search:
         room = MOST if asked.most is None else min(MOST, asked.most)
         if not self.constrained and points_of(task) <= room:
             return self._proved(enumerate_points(run), aim, task)
+        found = self._over_boxes(run, aim)
+        if found is not None and found.status in ("optimal", "infeasible"):
+            return found
         trace = []
         for one in run:
             trace.append(one)
@@ -273,13 +288,38 @@ class _Search:
                 self._watch(one)
         valid = [one for one in trace if one.score.valid]
         why = run.why or "the search came to its own end"
+        lower, note = (Fraction(0), "") if found is None else (found.lower, found.note)
+        if (
+            found is not None
+            and found.point is not None
+            and not (valid and valid[-1].distance < place.distance_of(found.point))
+        ):
+            return found
         for one in reversed(valid):
             if self._again(one.point, aim, asked):
-                nearest = one.distance == 0
+                done = one.distance <= lower
+                least = min(lower, one.distance)
                 return _Found(
-                    one.point, "optimal" if nearest else "bounded", Fraction(0), "" if nearest else why, one.score
+                    one.point, "optimal" if done else "bounded", least, "" if done else why, one.score, note=note
                 )
-        return _Found(None, "unknown", Fraction(0), why, missed=trace[-1] if trace else None)
+        return _Found(None, "unknown", lower, why, missed=trace[-1] if trace else None, note=note)
+
+    def _over_boxes(self, run: Run, aim: Aim) -> _Found | None:
+        """What bounds over boxes prove, in half of the time that is left; None where nothing is bounded."""
+        enclosure = self.unread.enclosure
+        if enclosure is None or self.most is not None or not takes(run.task, aim, enclosure):
+            return None
+        if not agrees(enclosure, self.calls):
+            self.notes.append(f"the bounds of {enclosure.model.name} are not used: the model says something else")
+            return None
+        said = bounded(run, aim, enclosure, self.gap, self.deadline.share(0.5))
+        if said.point is not None and not self._again(said.point, aim, run.task.asked):
+            return _Found(None, "unknown", Fraction(0), DIFFERENTLY)
+        if self.notes:
+            return _Found(said.point, "bounded" if said.point else "unknown", Fraction(0), DIFFERENTLY)
+        if said.point is not None:
+            self._progress(self.place.distance_of(said.point), said.lower, said.point, 0.0)
+        return _Found(said.point, said.status, said.lower, said.why, note=said.note)
 
     def _proved(self, found: Enumerated, aim: Aim, task: Task) -> _Found:
         """What asking about all points proves; nothing where the model says something else now."""
@@ -316,7 +356,9 @@ class _Search:
             self.notes.append(f"the counterfactual could not be asked about once more: {error}")
             return True
         self.spent += len(rows)
-        if (now.missed == before.missed).all() and (now.doubts == before.doubts).all():
+        # How far a goal is missed may be a difference of probabilities, whose last bits change from batch to batch.
+        same = ((now.missed == 0) == (before.missed == 0)) & np.isclose(now.missed, before.missed, rtol=SAME, atol=SAME)
+        if same.all() and (now.doubts == before.doubts).all():
             return True
         if DIFFERENTLY not in self.notes:
             self.notes.append(DIFFERENTLY)
@@ -347,7 +389,7 @@ class _Search:
         if shown and len(shown) < count and first.point != place.start:
             notes.append(f"{len(shown)} of {count} answers found ({found[-1].why or found[-1].status})")
         if first.missed is not None and not shown:
-            notes.append(_nearest_miss(place, first.missed))
+            notes.append(told.nearest_miss(place, first.missed))
         if self.calls.failed:
             notes.append(f"{self.calls.failed} calls failed on the way and were made again")
         return Answer(
@@ -358,38 +400,16 @@ class _Search:
             start=place.values(place.start),
             goal=text,
             distance_name=place.distance.name,
-            oracle=f"search ({self.proposer.name})" if first.note == "" else "search (every point)",
+            oracle=told.oracle(first.note, self.proposer.name),
             why=first.why,
             seconds=0.0,
             trace=self.trace,
             space=place.space,
             decision=decision,
             notes=[*notes, *self.notes],
-            levels=_levels(first) if self.levelled else [],
+            levels=told.levels(first.score or (first.missed.score if first.missed else None)) if self.levelled else [],
             calls=calls,
         )
-
-
-LEVELS = ("goal missed by", "constrained features changed", "outputs in doubt", "distance", "features changed")
-
-
-def _levels(found: _Found) -> list[Level]:
-    """The levels of the score; of a point that reaches the goal, or of the one that comes nearest to it."""
-    score = found.score or (found.missed.score if found.missed else None)
-    if score is None:
-        return []
-    return [
-        Level(name, "optimal" if not value else "bounded", Fraction(value), Fraction(0), value, oracle="search")
-        for name, value in zip(LEVELS, score, strict=True)
-    ]
-
-
-def _nearest_miss(place: Place, one: Proposal) -> str:
-    """What came nearest to a goal that was not reached."""
-    values = place.values(one.point)
-    changed = {name: value for name, value in values.items() if value != place.values(place.start)[name]}
-    what = ", ".join(f"{name} = {value}" for name, value in list(changed.items())[:6]) or "the row as it is"
-    return f"the nearest to the goal that was found misses it by {one.score.goal:.6g}: {what}"
 
 
 def _is_interval(goal: GoalSpec) -> bool:

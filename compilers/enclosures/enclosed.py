@@ -1,0 +1,236 @@
+"""A model as functions of its columns that can be bounded over boxes, and what it may decide there.
+
+In:  what a reader found in a library's object; or a table that was read.
+Out: `Enclosed`, and `possible`, `probabilities` and `numbers` over boxes of columns.
+Promise: what is called impossible over a box, the library says of no row in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from mace.compilers.enclosures.bounds import (
+    UNSURE,
+    Bounds,
+    Floats,
+    Range,
+    Tight,
+    exponential,
+    logistic,
+    over,
+    reciprocal,
+    rectified,
+)
+from mace.errors import GoalError, UnreadableError
+from mace.tables.table import Bools, Compare, Decision, Ensemble, Label, Link, Network, Tree, decision_of
+
+Function: TypeAlias = Callable[[Bounds], Bounds]
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosed:
+    """A model.
+
+    scores:    the columns -> what its decisions compare; of a model without classes the number that it predicts.
+    decisions: one a class; none for a model without classes.
+    probable:  the columns -> the probability of each class; None where that is not known.
+    scoring:   the columns -> what the library calls its `decision_function`; None where that is not known.
+    width:     about how many numbers are bounded at once, for each column.
+    """
+
+    name: str
+    columns: int
+    classes: tuple[Label, ...]
+    scores: Function
+    decisions: tuple[Decision, ...] = ()
+    probable: Function | None = None
+    scoring: Function | None = None
+    width: int = 64
+
+
+class Possible(NamedTuple):
+    """Which classes a model may decide for over boxes, shape (boxes, classes); `share` as in `Tight`."""
+
+    classes: Bools
+    share: Floats | None
+
+
+def possible(model: Enclosed, columns: Range) -> Possible:
+    """What the model may decide, over boxes of its columns."""
+    compares = sorted({c for decision in model.decisions for part in decision for c in part}, key=repr)
+    sides = sorted({(c.plus, c.minus) for c in compares}, key=repr)
+
+    def leads(given: Bounds) -> Bounds:
+        found = model.scores(given)
+        weights = np.zeros((found.error.shape[1], len(sides)))
+        for place, (plus, minus) in enumerate(sides):
+            for side, sign in ((plus, 1.0), (minus, -1.0)):
+                if side is not None:
+                    weights[side, place] += sign
+        return found.affine(weights, np.zeros(len(sides)))
+
+    tight = over(leads, columns)
+    # Scores so close to each other may be made equal by an exponential.
+    high = tight.said.high + UNSURE * (1 + np.abs(tight.said.high))
+    may = {c: ~(high[:, sides.index((c.plus, c.minus))] < c.than) for c in compares}
+    found = np.zeros((len(high), len(model.decisions)), dtype=np.bool_)
+    for index, decision in enumerate(model.decisions):
+        for part in decision:
+            found[:, index] |= np.logical_and.reduce([may[c] for c in part], axis=0) if part else True
+    return Possible(found, tight.share)
+
+
+def probabilities(model: Enclosed, columns: Range) -> Tight:
+    """Bounds on the probabilities, shape (boxes, classes); raises GoalError where they are not known."""
+    if model.probable is None:
+        raise GoalError(f"the probabilities of {model.name} are not bounded over boxes")
+    return over(model.probable, columns)
+
+
+def numbers(model: Enclosed, columns: Range) -> Tight:
+    """Bounds on what a model without classes predicts, shape (boxes, 1)."""
+    return over(model.scores, columns)
+
+
+def largest(count: int) -> tuple[Decision, ...]:
+    """The first of the largest of so many scores decides."""
+    return tuple(
+        (tuple(Compare(k, other, strict=other < k) for other in range(count) if other != k),) for k in range(count)
+    )
+
+
+def second(score: Bounds) -> Bounds:
+    """The probabilities of two classes, of that of the second."""
+    return score.affine(np.array([[-1.0, 1.0]]), np.array([1.0, 0.0]))
+
+
+def softmax(scores: Bounds) -> Bounds:
+    """The probabilities of several classes: 1 / (1 + the sum of exp of every other lead)."""
+    from mace.compilers.enclosures.bounds import joined
+
+    count = scores.error.shape[1]
+    found = []
+    for k in range(count):
+        weights = np.zeros((count, count - 1))
+        for place, other in enumerate(j for j in range(count) if j != k):
+            weights[other, place], weights[k, place] = 1.0, -1.0
+        odds = exponential(scores.affine(weights, np.zeros(count - 1)))
+        found.append(reciprocal(odds.affine(np.ones((count - 1, 1)), np.ones(1))))
+    return joined(found)
+
+
+# ------------------------------------------------------------------------------------------------- tables
+
+
+def of_table(table: Ensemble | Network) -> Enclosed:
+    """A model that was read; raises UnreadableError for one in float32, and for trees that test categories."""
+    if table.dtype == "float32" and isinstance(table, Network):
+        raise UnreadableError(f"{table.name} in float32 is not bounded over boxes")
+    scores = _layers(table) if isinstance(table, Network) else _trees(table)
+    if not table.classes:
+        return Enclosed(table.name, table.columns, (), _predicted(scores, table.link))
+    decisions = tuple(decision_of(table, k) for k in range(len(table.classes)))
+    return Enclosed(table.name, table.columns, table.classes, scores, decisions, _probable(scores, table), scores)
+
+
+def _predicted(scores: Function, link: Link | None) -> Function:
+    if link is None:
+        return scores
+    shift = 0.0 if link.kind == "exp" else -1.0
+    return lambda x: exponential(scores(x)).affine(np.ones((1, 1)), np.array([shift]))
+
+
+def _probable(scores: Function, table: Ensemble | Network) -> Function | None:
+    link = table.link
+    if link is None or link.inside is not None:
+        return None
+    if link.kind == "fraction":
+        return scores
+    if link.kind == "softmax":
+        return lambda x: softmax(scores(x))
+    if link.kind != "logistic":
+        return None
+    weights = np.zeros((table.outputs, 1))
+    weights[link.score] = link.slope
+    # An exponential in float32 errs by more.
+    unit = 2.0**-18 if link.dtype == "float32" else 0.0
+
+    def probable(x: Bounds) -> Bounds:
+        found = logistic(scores(x).affine(weights, np.array([link.shift])))
+        return second(Bounds(found.values, found.error + unit, found.slopes))
+
+    return probable
+
+
+def _layers(table: Network) -> Function:
+    def scores(x: Bounds) -> Bounds:
+        for layer in table.layers:
+            x = x.affine(layer.weights, layer.bias)
+            if layer.activation == "relu":
+                x = rectified(x)
+        return x
+
+    return scores
+
+
+def _trees(table: Ensemble) -> Function:
+    if any(tree.members for tree in table.trees):
+        raise UnreadableError(f"{table.name} tests categories, which is not bounded over boxes")
+    size = np.abs(table.start) + sum(np.abs(tree.value[tree.column < 0]).max(axis=0) for tree in table.trees)
+    unit = 2.0**-24 if table.dtype == "float32" else 2.0**-53
+    error = (4 * (len(table.trees) + 4) * unit + UNSURE) * size + table.error
+
+    def scores(x: Bounds) -> Bounds:
+        seen = Range(*(table.seen(side) for side in x.said))
+        low, high = np.tile(table.start, (len(x.error), 1)), np.tile(table.start, (len(x.error), 1))
+        for tree in table.trees:
+            least, most = _reached(table, tree, seen)
+            low, high = low + least, high + most
+        found = Range(low, high).wider(error)
+        return Bounds(Range(found.low / table.divide, found.high / table.divide).rounded(),
+                      np.broadcast_to(error / table.divide, low.shape))  # fmt: skip
+
+    return scores
+
+
+def _reached(table: Ensemble, tree: Tree, seen: Range) -> tuple[Floats, Floats]:
+    """The least and the largest that a tree may add over each box, shape (boxes, outputs)."""
+    boxes = len(seen.low)
+    least = np.full((boxes, table.outputs), np.inf)
+    most = np.full((boxes, table.outputs), -np.inf)
+    waiting = [(0, np.ones(boxes, dtype=np.bool_))]
+    while waiting:
+        node, here = waiting.pop()
+        column, threshold = int(tree.column[node]), float(tree.threshold[node])
+        if column < 0:
+            least[here], most[here] = (
+                np.minimum(least[here], tree.value[node]),
+                np.maximum(most[here], tree.value[node]),
+            )
+            continue
+        low, high = seen.low[:, column], seen.high[:, column]
+        if table.test == "<=":
+            ways = here & ~(low > threshold), here & ~(high <= threshold)
+        else:
+            ways = here & ~(low >= threshold), here & ~(high < threshold)
+        for child, way in zip((tree.left[node], tree.right[node]), ways, strict=True):
+            if way.any():
+                waiting.append((int(child), way))
+    return least, most
+
+
+def pairs_of(count: int) -> list[tuple[int, int]]:
+    """All pairs of so many classes."""
+    return list(itertools.combinations(range(count), 2))
+
+
+def same_classes(models: Sequence[Enclosed], what: str) -> tuple[Label, ...]:
+    """The classes that all of some members know; raises UnreadableError where they differ."""
+    if any(model.classes != models[0].classes for model in models):
+        raise UnreadableError(f"{what}: its members know different classes")
+    return models[0].classes

@@ -1,0 +1,97 @@
+"""Bound scikit-learn's support vector machines, whatever their kernel: sums of kernels over stored rows.
+
+In:  SVC, NuSVC (of up to four classes), SVR, NuSVR, fitted on dense rows, with the kernel "rbf", "poly", "sigmoid" or
+     "linear".
+Out: `Enclosed`; its scores are those of the pairs of classes, as libsvm computes them.
+Promise: a kernel of the user's own, and sparse rows, are an UnreadableError.
+How the library decides: see `mace.compilers.sklearn.svm`. The kernels: exp(-gamma |x - v|^2),
+(gamma <x, v> + coef0) ** degree, tanh(gamma <x, v> + coef0), <x, v>; |x - v|^2 is a sum of squares of differences.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.enclosures.bounds import TINY, Bounds, Floats, Range, exponential, hyperbolic, power, unsure
+from mace.compilers.enclosures.enclosed import Enclosed, Function, pairs_of
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.svm import of_pairs, votes_of
+from mace.errors import UnreadableError
+
+MOST_CLASSES = 4
+MOST_DEGREE = 10
+
+
+def machine(model: Any) -> Enclosed:
+    """One support vector machine."""
+    if not isinstance(model.kernel, str) or model.kernel == "precomputed":
+        raise UnreadableError(f"{name_of(model)} with a kernel of the user's own is not bounded over boxes")
+    vectors = fitted(model, "support_vectors_")
+    if getattr(model, "_sparse", False) or hasattr(vectors, "tocsr"):
+        raise UnreadableError(f"{name_of(model)} fitted on sparse rows is not supported", hint="Fit it on dense rows.")
+    columns, count = columns_of(model), len(vectors)
+    classes = () if model._impl in ("epsilon_svr", "nu_svr") else labels_of(model)
+    if len(classes) > MOST_CLASSES or not count or getattr(model, "break_ties", False):
+        raise UnreadableError(f"{name_of(model)} of {len(classes)} classes and {count} vectors is not supported")
+    pairs = pairs_of(len(classes)) or [(0, 1)]
+    known = numbers(model, "support_vectors_", vectors, (count, columns))
+    coefficients = numbers(model, "_dual_coef_", fitted(model, "_dual_coef_"), (max(len(classes), 2) - 1, count))
+    weights = of_pairs(model, coefficients, pairs, len(classes))
+    bias = numbers(model, "_intercept_", fitted(model, "_intercept_"), (len(pairs),))
+    kernel = _kernel(model, known)
+
+    def scores(x: Bounds) -> Bounds:
+        return kernel(x).affine(weights, bias)
+
+    name = f"{name_of(model)} with the kernel {model.kernel}"
+    if not classes:
+        return Enclosed(name, columns, (), scores, width=count)
+    # Of two classes the library turns the sign of what libsvm says.
+    scoring: Function | None = (lambda x: scores(x).affine(-np.ones((1, 1)), np.zeros(1))) if len(pairs) == 1 else None
+    return Enclosed(name, columns, classes, scores, votes_of(pairs, len(classes)), None, scoring, count)
+
+
+def _kernel(model: Any, vectors: Floats) -> Function:
+    """The kernel of the columns and every vector."""
+    gamma, shift = float(fitted(model, "_gamma")), float(model.coef0)
+    if model.kernel == "rbf":
+        return lambda x: exponential(distances(x, vectors).scaled(-gamma))
+    products = (vectors.T.copy(), np.zeros(len(vectors)))
+    if model.kernel == "linear":
+        return lambda x: x.affine(*products)
+    inner = gamma * products[0], np.full(len(vectors), shift)
+    if model.kernel == "sigmoid":
+        return lambda x: hyperbolic(x.affine(*inner))
+    if model.kernel == "poly" and 1 <= model.degree <= MOST_DEGREE and model.degree == int(model.degree):
+        return lambda x: power(x.affine(*inner), int(model.degree))
+    raise UnreadableError(f"{name_of(model)} with the kernel {model.kernel!r} is not supported")
+
+
+def distances(x: Bounds, vectors: Floats) -> Bounds:
+    """The squared distances from vectors, shape (vectors, numbers), in whatever way they are computed."""
+    low, high = (side[:, None, :] - vectors for side in x.values)
+    # Differences round as well, by less than what is added for the sum below.
+    near = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+    far = np.maximum(np.abs(low), np.abs(high))
+    least, most = (near**2).sum(axis=2), (far**2).sum(axis=2)
+    share, size = unsure(vectors.shape[1]), x.values.size + x.error
+    # |x|^2 + |v|^2 - 2 <x, v> loses what its terms are larger by than it.
+    margin = share * ((size[:, None, :] + np.abs(vectors)) ** 2).sum(axis=2) + TINY
+    slopes = None
+    if x.slopes is not None:
+        slopes = _product(x.slopes, Range(2 * low.swapaxes(1, 2), 2 * high.swapaxes(1, 2)))
+    error = (2 * far * x.error[:, None, :] + x.error[:, None, :] ** 2).sum(axis=2)
+    return Bounds(Range(least, most).wider(margin), error * (1 + share) + 2 * margin, slopes)
+
+
+def _product(one: Range, other: Range) -> Range:
+    """Bounds on products of matrices, by their middles and radii."""
+    (a, width_a), (b, width_b) = (
+        (side.low + (side.high - side.low) / 2, (side.high - side.low) / 2) for side in (one.rounded(), other.rounded())
+    )
+    middle, size = a @ b, np.abs(b) + width_b
+    radius = np.abs(a) @ width_b + width_a @ size
+    radius = radius + 2 * unsure(a.shape[-1]) * ((np.abs(a) + width_a) @ size) + TINY
+    return Range(middle - radius, middle + radius)

@@ -1,0 +1,148 @@
+"""Bound models of scikit-learn that ask several others: votes, stacking, one model a class, bagging.
+
+In:  a fitted wrapper, and how its members are bounded, whatever they are.
+Out: `Enclosed`.
+Promise: members of other classes than the whole are an UnreadableError.
+How the library decides (sklearn/ensemble, sklearn/multiclass.py, checked in 1.9): soft votes by the first of the
+largest weighted means of probabilities; stacking by its final estimator, which is given what the members say, and with
+`passthrough` the columns behind that; OneVsRest by the first of the largest scores, or probabilities where a member has
+no scores; bagging by mean probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mace.compilers.enclosures.bounds import Bounds, Floats, joined
+from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, same_classes, second
+from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
+from mace.errors import UnreadableError
+from mace.tables.table import class_decision
+
+Reading: TypeAlias = Callable[[Any], Enclosed]
+
+
+def voting(model: Any, read: Reading) -> Enclosed:
+    """VotingClassifier with voting="soft"."""
+    if model.voting != "soft":
+        raise UnreadableError(f"{name_of(model)} with voting={model.voting!r} is not bounded over boxes")
+    members = [read(member) for member in fitted(model, "estimators_")]
+    given = model._weights_not_none
+    weights = numbers(model, "weights", [1.0] * len(members) if given is None else given, (len(members),))
+    return _mean(model, members, [list(range(columns_of(model)))] * len(members), weights / weights.sum())
+
+
+def bagging(model: Any, read: Reading) -> Enclosed:
+    """BaggingClassifier or BaggingRegressor, over any members."""
+    members = [read(member) for member in fitted(model, "estimators_")]
+    places = [np.asarray(some, dtype=np.intp).tolist() for some in fitted(model, "estimators_features_")]
+    shares = np.full(len(members), 1.0 / len(members))
+    if hasattr(model, "classes_"):
+        return _mean(model, members, places, shares)
+    scores = _weighted([member.scores for member in members], places, shares)
+    return Enclosed(name_of(model), columns_of(model), (), scores, width=_width(members))
+
+
+def _mean(model: Any, members: list[Enclosed], places: list[list[int]], shares: Floats) -> Enclosed:
+    """The mean of what members say of the probabilities of classes."""
+    classes = labels_of(model)
+    if len(same_classes(members, name_of(model))) != len(classes):
+        raise UnreadableError(f"{name_of(model)}: its members know other classes than it")
+    probable = _weighted([_probable(member) for member in members], places, shares)
+    name = f"{name_of(model)} of {len(members)} models"
+    return Enclosed(name, columns_of(model), classes, probable, largest(len(classes)), probable, width=_width(members))
+
+
+def _weighted(functions: list[Function], places: list[list[int]], shares: Floats) -> Function:
+    """The weighted sum of what functions say of some of the columns each."""
+
+    def total(x: Bounds) -> Bounds:
+        parts = [function(x.picked(some)) for function, some in zip(functions, places, strict=True)]
+        width = parts[0].error.shape[1]
+        weights = np.asarray(np.kron(shares[:, None], np.eye(width)), dtype=np.float64)
+        return joined(parts).affine(weights, np.zeros(width))
+
+    return total
+
+
+def one_vs_rest(model: Any, read: Reading) -> Enclosed:
+    """OneVsRestClassifier over any members."""
+    classes, members = labels_of(model), [read(member) for member in fitted(model, "estimators_")]
+    if str(fitted(model, "label_binarizer_").y_type_) not in ("binary", "multiclass"):
+        raise UnreadableError(f"{name_of(model)} decides several labels a row", hint="Explain one of its estimators_.")
+    if any(len(member.classes) != 2 for member in members):
+        raise UnreadableError(f"{name_of(model)} with a class that every row has is not supported")
+    by_score = all(hasattr(member, "decision_function") for member in model.estimators_)
+    parts = [_score(member) if by_score else _second_of(member) for member in members]
+
+    def scores(x: Bounds) -> Bounds:
+        return joined([part(x) for part in parts])
+
+    name = f"{name_of(model)} of {members[0].name}"
+    if len(members) > 1:
+        return Enclosed(name, columns_of(model), classes, scores, largest(len(classes)), width=_width(members))
+    shift = 0.0 if by_score else 0.5
+    decisions = tuple(class_decision("positive", 1, k) for k in range(2))
+    return Enclosed(
+        name, columns_of(model), classes, lambda x: scores(x).affine(np.ones((1, 1)), np.array([-shift])), decisions,
+        None if by_score else lambda x: second(scores(x)), width=_width(members),
+    )  # fmt: skip
+
+
+def stacking(model: Any, read: Reading) -> Enclosed:
+    """StackingClassifier or StackingRegressor over any members, with any final estimator."""
+    final = read(fitted(model, "final_estimator_"))
+    classes = labels_of(model) if hasattr(type(model), "predict_proba") else ()
+    parts: list[Function] = []
+    width = final.width
+    for member, method in zip(fitted(model, "estimators_"), fitted(model, "stack_method_"), strict=True):
+        known = read(member)
+        width = max(width, known.width)
+        if method == "predict_proba":
+            parts.append(_second_of(known) if len(classes) == 2 else _probable(known))
+        elif method == "decision_function":
+            parts.append(_score(known))
+        elif known.classes:
+            raise UnreadableError(f"{name_of(model)} is given the class of a {name_of(member)}, which has no bounds")
+        else:
+            parts.append(known.scores)
+    if classes and final.classes != tuple(range(len(classes))):
+        raise UnreadableError(f"{name_of(model)}: its final estimator knows other classes than it")
+    whole = bool(model.passthrough)
+
+    def given(x: Bounds) -> Bounds:
+        return joined([*(part(x) for part in parts), *([x] if whole else [])])
+
+    def behind(function: Function | None) -> Function | None:
+        return None if function is None else lambda x: function(given(x))
+
+    scores = behind(final.scores)
+    assert scores is not None
+    name = f"{name_of(model)} of {len(parts)} models"
+    return Enclosed(name, columns_of(model), classes, scores, final.decisions, behind(final.probable), width=width)
+
+
+def _width(members: list[Enclosed]) -> int:
+    return max(member.width for member in members)
+
+
+def _probable(member: Enclosed) -> Function:
+    if member.probable is None:
+        raise UnreadableError(f"the probabilities of {member.name} are not bounded over boxes")
+    return member.probable
+
+
+def _second_of(member: Enclosed) -> Function:
+    """The probability of the second of two classes."""
+    probable = _probable(member)
+    return lambda x: probable(x).picked([1])
+
+
+def _score(member: Enclosed) -> Function:
+    """What the library calls its decision function."""
+    if member.scoring is None:
+        raise UnreadableError(f"the scores of {member.name} are not bounded over boxes")
+    return member.scoring

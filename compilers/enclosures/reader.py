@@ -1,0 +1,115 @@
+"""A model over a space as bounds over boxes of it: the columns of a box, then the model.
+
+In:  a model that is only asked, its space, and whether its rows are the space's raw columns.
+Out: `Enclosure`: the model, and its columns as functions of one feature each.
+Promise: columns are compared with the real steps of a pipeline, bit for bit, as those of models that are read
+(`mace.compilers.pipeline.walk`); a chain of operations that is monotone is bounded by its ends, moved outwards where a
+library's function has a say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mace.compilers.enclosures.bounds import UNSURE
+from mace.compilers.enclosures.enclosed import Enclosed
+from mace.compilers.enclosures.registry import behind, enclosed
+from mace.compilers.enclosures.steps import mixes
+from mace.compilers.pipeline.reader import columns_of_steps
+from mace.compilers.pipeline.steps import is_pipeline
+from mace.compilers.registry import registered
+from mace.errors import UnreadableError
+from mace.space.axes import Axis, GridAxis, Side
+from mace.space.columns import Column
+from mace.space.space import Space
+
+
+class Ends(NamedTuple):
+    """The least and the largest value of a column."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """A model, and the columns that it is given."""
+
+    model: Enclosed
+    columns: tuple[Column, ...]
+
+
+def enclose(model: Any, space: Space, *, raw: bool) -> Enclosure:
+    """A model over a space.
+
+    raw: it is given the space's own columns, not those that the space encodes.
+    Raises UnreadableError where it has no bounds, and what readers raise.
+    """
+    steps, final = _unwrapped(model)
+    if not raw and not all(feature.numeric for feature in space.features):
+        found, columns = behind(steps, enclosed(final)), space.columns
+    else:
+        first = next((place for place, step in enumerate(steps) if mixes(step)), len(steps))
+        found = behind(steps[first:], enclosed(final))
+        columns = columns_of_steps(steps[:first], [*steps[first:], final], space)
+    if found.columns != len(columns):
+        raise UnreadableError(f"{found.name} takes {found.columns} columns, and is given {len(columns)}")
+    for column in columns:
+        if any(step[0] == "nonzero" for step in column.chain):
+            raise UnreadableError(f"the column `{column.name}` of a sparse matrix is not bounded over boxes")
+    return Enclosure(found, columns)
+
+
+def _unwrapped(model: Any) -> tuple[list[Any], Any]:
+    """The steps before the last model, those of nested pipelines too, and that model."""
+    steps: list[Any] = []
+    while True:
+        found = registered(model)
+        if is_pipeline(model):
+            steps += [step for _, step in model.steps[:-1]]
+            model = model.steps[-1][1]
+        elif found is not None and found.reader.passes_on and found.reader.inside is not None:
+            model = found.reader.inside(model)
+        else:
+            return _flat(steps), model
+
+
+def _flat(steps: Sequence[Any]) -> list[Any]:
+    """Steps, with those of a pipeline among them one by one."""
+    found: list[Any] = []
+    for step in steps:
+        if is_pipeline(step):
+            found += _flat([inner for _, inner in step.steps])
+        elif step is not None and not (isinstance(step, str) and step == "passthrough"):
+            found.append(step)
+    return found
+
+
+def ends_of(column: Column, axis: Axis, side: Side) -> Ends:
+    """What a column may be over a side of its feature."""
+    if isinstance(side, int):
+        column = column.on(axis)
+        assert column.values is not None
+        values = [value for index, value in enumerate(column.values) if side >> index & 1]
+        return Ends(min(values), max(values))
+    assert isinstance(axis, GridAxis)
+    given = [column.given(axis.value(index)) for index in side]
+    if side[0] == side[1]:
+        alone = column.of(given[0])
+        return Ends(alone, alone)
+    bins = next((step[1] for step in column.chain if step[0] == "steps"), None)
+    if bins is not None:
+        before = Column(column.name, column.feature, None, column.chain[:-1])
+        numbered = Column("", 0, None, (("steps", (bins[0], tuple(map(float, range(len(bins[1])))))),))
+        low, high = sorted(int(numbered.of(before.of(number))) for number in given)
+        return Ends(min(bins[1][low : high + 1]), max(bins[1][low : high + 1]))
+    least, most = sorted(column.of(number) for number in given)
+    if math.isnan(least) or math.isnan(most):
+        return Ends(-math.inf, math.inf)
+    if column.is_affine:
+        return Ends(least, most)
+    by = UNSURE * max(abs(least), abs(most))
+    return Ends(least - by, most + by)

@@ -1,0 +1,194 @@
+"""Bound steps of a pipeline that mix columns, or come behind one that does.
+
+In:  a fitted step of scikit-learn, dense rows of numbers in float64 before it.
+Out: the function of the columns that it is.
+Promise: a step that is not listed, or is set in another way than named here, is an UnreadableError.
+How the library computes (checked in 1.9): scalers subtract and divide, or multiply and add; PCA is
+(x - mean) @ components.T, divided by the deviations where it whitens; PolynomialFeatures are products in any order;
+SplineTransformer gives B-splines, of numbers beyond its knots those at the ends (extrapolation="constant").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mace.compilers.enclosures.bounds import UNSURE, Bounds, Floats, Range, joined, power
+from mace.compilers.enclosures.enclosed import Function
+from mace.compilers.library import is_a
+from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
+from mace.errors import UnreadableError
+
+
+def standard(step: Any) -> Function:
+    """(x - mean) / scale."""
+    columns = columns_of(step)
+    mean = numbers(step, "mean_", step.mean_, (columns,)) if step.with_mean else np.zeros(columns)
+    scale = numbers(step, "scale_", step.scale_, (columns,)) if step.with_std else np.ones(columns)
+    return _line(1 / scale, -mean / scale)
+
+
+def robust(step: Any) -> Function:
+    """(x - median) / range."""
+    columns = columns_of(step)
+    centre = numbers(step, "center_", step.center_, (columns,)) if step.with_centering else np.zeros(columns)
+    scale = numbers(step, "scale_", step.scale_, (columns,)) if step.with_scaling else np.ones(columns)
+    return _line(1 / scale, -centre / scale)
+
+
+def min_max(step: Any) -> Function:
+    """x * scale + min, without a clip."""
+    columns = columns_of(step)
+    if step.clip:
+        raise UnreadableError(f"{name_of(step)} with clip=True is not supported behind a step that mixes columns")
+    return _line(numbers(step, "scale_", step.scale_, (columns,)), numbers(step, "min_", step.min_, (columns,)))
+
+
+def max_abs(step: Any) -> Function:
+    """x / largest magnitude."""
+    if getattr(step, "clip", False):
+        raise UnreadableError(f"{name_of(step)} with clip=True is not supported behind a step that mixes columns")
+    scale = numbers(step, "scale_", step.scale_, (columns_of(step),))
+    return _line(1 / scale, np.zeros(len(scale)))
+
+
+def _line(slope: Floats, shift: Floats) -> Function:
+    return lambda x: x.affine(np.diag(slope), shift)
+
+
+def selected(step: Any) -> Function:
+    """Some of the columns, unchanged."""
+    places = np.asarray(step.get_support(indices=True), dtype=np.intp)
+    return lambda x: x.picked(places)
+
+
+def components(step: Any) -> Function:
+    """A projection, whitened or not."""
+    columns, made = columns_of(step), fitted(step, "components_")
+    if np.asarray(made).dtype != np.float64:
+        raise UnreadableError(f"{name_of(step)} in float32 is not supported", hint="Fit it on float64.")
+    weights = numbers(step, "components_", made, np.shape(made)).T
+    mean = getattr(step, "mean_", None)
+    shift = -(numbers(step, "mean_", np.zeros(columns) if mean is None else mean, (columns,)) @ weights)
+    if getattr(step, "whiten", False):
+        scale = np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
+        weights, shift = weights / scale, shift / scale
+    # What the library adds up may be larger than what is left of it.
+    lost = UNSURE * (np.abs(0.0 if mean is None else mean) @ np.abs(weights) + np.abs(shift))
+
+    def project(x: Bounds) -> Bounds:
+        found = x.affine(weights, shift)
+        return Bounds(found.values, found.error + lost, found.slopes)
+
+    return project
+
+
+def products(step: Any) -> Function:
+    """PolynomialFeatures: products of powers of the columns."""
+    powers = np.asarray(fitted(step, "powers_"))
+
+    def multiply(x: Bounds) -> Bounds:
+        known: dict[tuple[int, ...], Bounds] = {}
+        empty = x.affine(np.zeros((x.error.shape[1], 1)), np.ones(1))
+
+        def one(exponents: tuple[int, ...]) -> Bounds:
+            if exponents not in known:
+                first = next((k for k, e in enumerate(exponents) if e), None)
+                if first is None:
+                    known[exponents] = empty
+                else:
+                    rest = (*exponents[:first], 0, *exponents[first + 1 :])
+                    part = power(x.picked([first]), exponents[first])
+                    known[exponents] = part.times(one(rest)) if any(rest) else part
+            return known[exponents]
+
+        return joined([one(tuple(map(int, row))) for row in powers])
+
+    return multiply
+
+
+def splines(step: Any) -> Function:
+    """SplineTransformer with extrapolation="constant"."""
+    if step.extrapolation != "constant" or getattr(step, "handle_missing", "error") != "error":
+        raise UnreadableError(
+            f"{name_of(step)} with extrapolation={step.extrapolation!r} is not supported",
+            hint='Use extrapolation="constant", the default.',
+        )
+    count = step.n_features_out_ // columns_of(step) + (0 if step.include_bias else 1)
+    curves = [_Curve(spline, int(step.degree), count, bool(step.include_bias)) for spline in fitted(step, "bsplines_")]
+    return lambda x: joined([curve(x.picked([k])) for k, curve in enumerate(curves)])
+
+
+class _Curve:
+    """The B-splines of one column."""
+
+    def __init__(self, spline: Any, degree: int, count: int, last: bool) -> None:
+        self.low, self.high = float(spline.t[degree]), float(spline.t[-degree - 1])
+        self.kept = count if last else count - 1
+        self.spline, self.steep = spline, spline.derivative()
+        self.degree, self.knots = degree, np.asarray(spline.t, dtype=np.float64)
+
+    def __call__(self, x: Bounds) -> Bounds:
+        seen = Range(*(np.clip(side, self.low, self.high) for side in x.said))
+        slope = self._slopes(seen)
+        inside = x.said.low < self.high, x.said.high > self.low
+        moving = (inside[0] & inside[1]).astype(np.float64)
+        beyond = (x.said.low < self.low) | (x.said.high > self.high)
+        least = np.where(beyond, np.minimum(slope.low, 0.0), slope.low) * moving
+        most = np.where(beyond, np.maximum(slope.high, 0.0), slope.high) * moving
+        steep = Range(least, most).rounded()
+        middle = seen.low + (seen.high - seen.low) / 2
+        away = (seen.high - seen.low)[:, [0]] * 0.5 * (1 + UNSURE)
+        at = np.asarray(self.spline(middle[:, 0]))[:, : self.kept]
+        values = Range(at - away * steep.size, at + away * steep.size).wider(2 * UNSURE)
+        values = Range(np.maximum(values.low, -UNSURE), np.minimum(values.high, 1 + UNSURE))
+        error = x.error * steep.size + 2 * UNSURE
+        slopes = None
+        if x.slopes is not None:
+            slopes = x.slopes.times(Range(*(side[:, None, :] for side in steep)))
+        return Bounds(values, error, slopes)
+
+    def _slopes(self, seen: Range) -> Range:
+        """Bounds of the derivatives: a spline lies between its coefficients that count at a number."""
+        lower = self.steep
+        coefficients = np.asarray(lower.c)[:, : self.kept]
+        knots, degree = np.asarray(lower.t), int(lower.k)
+        places = len(knots) - degree - 1
+        first = np.searchsorted(knots, seen.low[:, 0], side="left") - 1 - degree
+        last = np.searchsorted(knots, seen.high[:, 0], side="right") - 1
+        least, most = np.empty((len(first), self.kept)), np.empty((len(first), self.kept))
+        for box, (start, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            some = coefficients[max(start, 0) : min(end, places - 1) + 1]
+            least[box], most[box] = some.min(axis=0), some.max(axis=0)
+        return Range(least, most)
+
+
+STEPS: dict[str, Callable[[Any], Function]] = {
+    "sklearn.preprocessing.StandardScaler": standard,
+    "sklearn.preprocessing.RobustScaler": robust,
+    "sklearn.preprocessing.MinMaxScaler": min_max,
+    "sklearn.preprocessing.MaxAbsScaler": max_abs,
+    "sklearn.preprocessing.PolynomialFeatures": products,
+    "sklearn.preprocessing.SplineTransformer": splines,
+    "sklearn.decomposition.PCA": components,
+    "sklearn.decomposition.TruncatedSVD": components,
+    "sklearn.feature_selection.VarianceThreshold": selected,
+    "sklearn.feature_selection.SelectKBest": selected,
+    "sklearn.feature_selection.SelectFromModel": selected,
+}
+MIXING = ("PolynomialFeatures", "SplineTransformer", "PCA", "TruncatedSVD")
+
+
+def step_function(step: Any) -> Function:
+    """What a step does to the columns; raises UnreadableError for one that is not listed."""
+    for path, made in STEPS.items():
+        if is_a(step, path):
+            return made(step)
+    raise UnreadableError(f"{name_of(step)} is not bounded over boxes")
+
+
+def mixes(step: Any) -> bool:
+    """Whether a step makes one column of several, or several of one that are no tests of it."""
+    return any(is_a(step, path) for path in STEPS if path.rpartition(".")[2] in MIXING)

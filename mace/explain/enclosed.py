@@ -1,0 +1,100 @@
+"""Models that are only asked, and bounded over boxes: what that proves of one answer.
+
+In:  a model without a table, its space, and one search of its nearest point.
+Out: `enclosure_of`, what bounds the model; `bounded`, what bounding came to.
+Promise: bounds that do not hold for what the model says of some rows are not used. What is proved rests on them: they
+are computed in floats that are rounded outwards, and there is no certificate.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.base.values import plain
+from mace.errors import MaceError
+from mace.problem.distance import Norm
+from mace.problem.goals import Margin, Probability
+from mace.search.aims import Aim, GoalAim
+from mace.search.blackbox import BlackBox, Calls
+from mace.search.protocol import Run, Task
+from mace.solve.driver import Status
+from mace.solve.protocol import Gap
+from mace.space.axes import Point
+from mace.space.space import Space
+
+if TYPE_CHECKING:
+    from mace.compilers.enclosures.reader import Enclosure
+
+BOXES = "bounds over "
+COMPARED = 256  # rows at which bounds are compared with what the model says
+GAP = Gap(Fraction(1, 10**9), Fraction(1, 1000))  # where the caller names none
+
+
+class Said(NamedTuple):
+    """What bounding came to: a point, what is proved of it, and why no more is."""
+
+    point: Point | None
+    status: Status
+    lower: Fraction
+    why: str
+    note: str
+
+
+def enclosure_of(model: Any, box: BlackBox, space: Space) -> Enclosure | None:
+    """What bounds a model over boxes; None for one of which nothing is known but its answers."""
+    if not box.graded:
+        return None
+    from mace.compilers.enclosures.reader import enclose
+
+    try:
+        return enclose(model, space, raw=box.given == "frame")
+    except MaceError:
+        return None
+
+
+def takes(task: Task, aim: Aim, enclosure: Enclosure) -> bool:
+    """Whether a question can be answered by bounds."""
+    place = task.place
+    if not isinstance(aim, GoalAim) or aim.least is not None or task.constrained or place.avoid:
+        return False
+    if isinstance(aim.wanted, (Probability, Margin)) and enclosure.model.probable is None:
+        return False
+    return isinstance(place.distance, Norm) and all(axis.missing is None and not axis.lacks for axis in place.axes)
+
+
+def agrees(enclosure: Enclosure, calls: Calls) -> bool:
+    """Whether what the model says of some rows lies within its bounds."""
+    from mace.compilers.enclosures.bounds import Range
+    from mace.compilers.enclosures.enclosed import numbers, possible
+
+    chart, model = calls.chart, enclosure.model
+    rows = chart.uniform(np.random.default_rng(0), COMPARED)
+    matrix = chart.matrix(rows, enclosure.columns)
+    said = calls.answers(rows)
+    if not model.classes:
+        low, high = numbers(model, Range(matrix, matrix)).said
+        return bool(((low[:, 0] <= said) & (said <= high[:, 0])).all())
+    classes = possible(model, Range(matrix, matrix)).classes
+    return all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said))
+
+
+def bounded(run: Run, aim: Aim, enclosure: Enclosure, gap: Gap, deadline: Deadline) -> Said:
+    """What bounds over boxes prove until a deadline."""
+    from mace.search.boxes import BoxSearch
+
+    assert isinstance(aim, GoalAim)
+    found = BoxSearch(run, enclosure, aim.wanted, gap, deadline).bounded()
+    note = (
+        f"{BOXES}{found.boxes} boxes of rows: {enclosure.model.name} has no table; its bounds are computed in floats "
+        "that are rounded outwards, without a certificate"
+    )
+    if found.lower is None:
+        return Said(None, "infeasible", Fraction(0), "", note)
+    if found.point is None:
+        return Said(None, "unknown", found.lower, found.why, note)
+    met = gap.met(found.lower, run.task.place.distance_of(found.point))
+    return Said(found.point, "optimal" if met else "bounded", found.lower, "" if met else found.why, note)

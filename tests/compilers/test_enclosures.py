@@ -1,0 +1,179 @@
+"""Models without a table: their bounds hold for the library, and prove what asking about all points proves."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mace
+from mace.compilers.enclosures import bounds
+from mace.compilers.enclosures.bounds import Bounds, Range, over
+from mace.compilers.enclosures.registry import ENCLOSED, enclosed
+from mace.compilers.library import is_a
+from mace.errors import UnreadableError
+from mace.explain.answer import Answer
+from mace.explain.enclosed import agrees
+from mace.explain.explainers import explainer_of
+from mace.explain.unread import Unread
+from mace.problem.around import Place
+from mace.problem.distance import norm
+from mace.search.blackbox import Calls
+from mace.search.chart import Chart
+from mace.space.feature import Feature
+from mace.space.space import Space
+from tests.held import compared
+from tests.held_boxes import BOXES
+from tests.roads import agree
+from tests.test_families_agree import sklearn
+
+QUICK = ("boxes-GaussianNB", "boxes-SVC-poly", "boxes-splines")
+SPACE = Space(
+    [
+        Feature("a", "integer", 0, 60),
+        Feature("b", "real", 0, 2, step="0.1"),
+        Feature("c", "real", -1, 1, step="0.1"),
+        Feature("k", "categorical", levels=["u", "v"]),
+    ]
+)
+ROW = {"a": 5, "b": 0.5, "c": 0.2, "k": "u"}
+FAMILIES = {family.name: family for family in BOXES}
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "a": rng.integers(0, 61, 120).astype(float), "b": rng.integers(0, 21, 120) / 10,
+            "c": rng.integers(-10, 11, 120) / 10, "k": rng.choice(["u", "v"], 120),
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def labels(rows: pd.DataFrame) -> Any:
+    return ((rows.a - 30) / 15 + (rows.b - 1) * rows.c + (rows.k == "v") > 0).astype(int).to_numpy()
+
+
+def machine(rows: pd.DataFrame, labels: Any, last: Any) -> Any:
+    """A pipeline over raw columns, categories among them."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    one_hot = sklearn("preprocessing.OneHotEncoder", sparse_output=False)
+    scaler = sklearn("preprocessing.StandardScaler")
+    columns = ColumnTransformer([("numbers", scaler, ["a", "b", "c"]), ("levels", one_hot, ["k"])])
+    return make_pipeline(columns, last).fit(rows, labels)
+
+
+def nearest(model: Any, answer: Answer) -> float:
+    """The least l1 distance by what the model says of every point."""
+    values = [range(61), *([k / 10 for k in range(low, low + 21)] for low in (0, -10)), ["u", "v"]]
+    points = pd.DataFrame(list(itertools.product(*values)), columns=list(SPACE.names)).astype({"a": float})
+    has = model.predict(points) != answer.decision
+    away = [(points[n] - ROW[n]).abs() / scale for n, scale in (("a", 60), ("b", 2), ("c", 2))]  # type: ignore[operator]
+    return float(((sum(away) + (points.k != "u")) / 4)[has].min())
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_bounds_hold_for_what_the_library_says(name: str) -> None:
+    assert compared(FAMILIES[name], 60, 5).rows == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(FAMILIES) - set(QUICK)))
+def test_bounds_of_the_other_families_hold(name: str) -> None:
+    assert compared(FAMILIES[name], 110, 5).rows == 110
+
+
+def test_bounds_that_are_too_narrow_are_seen() -> None:
+    def narrow(self: Bounds) -> Range:
+        middle = (self.values.low + self.values.high) / 2
+        return Range(*(middle + (side - middle) * 0.9 for side in self.values))
+
+    with mock.patch.object(Bounds, "said", property(narrow)), pytest.raises(AssertionError, match="exclude"):
+        compared(FAMILIES["boxes-splines"], 60, 5)
+
+
+def test_a_machine_over_raw_columns_is_answered_as_by_every_point(rows: pd.DataFrame, labels: Any) -> None:
+    model = machine(rows, labels, sklearn("svm.SVC"))
+    answer = mace.explain(model, SPACE, ROW, gap=0, rgap=0)
+    assert (answer.status, answer.oracle) == ("optimal", "search (boxes)")
+    assert answer.distance == answer.lower_bound == pytest.approx(nearest(model, answer))
+    assert "without a certificate" in str(answer)
+
+
+@pytest.mark.slow
+def test_problems_end_as_asking_about_every_point() -> None:
+    with mock.patch("mace.explain.unread.MOST", 0):
+        ended = agree(FAMILIES["boxes-SVC-poly"], range(200, 203), ("auto",))
+    assert sum(ended.values()) == 3
+
+
+def test_a_logarithm_of_a_real_number_before_a_linear_model(rows: pd.DataFrame, labels: Any) -> None:
+    from sklearn.pipeline import make_pipeline
+
+    space, numbers = Space(SPACE.features[:3]), rows[["a", "b", "c"]]
+    squeeze = sklearn("preprocessing.FunctionTransformer", func=np.log1p)
+    model = make_pipeline(
+        sklearn("compose.ColumnTransformer", transformers=[("l", squeeze, ["a", "b"])], remainder="passthrough"),
+        sklearn("linear_model.LogisticRegression"),
+    ).fit(numbers, labels)
+    answer = mace.explain(model, space, {name: ROW[name] for name in space.names}, goal="p(1) >= 0.7")
+    assert (answer.status, answer.oracle) == ("optimal", "search (boxes)")
+
+
+def test_what_cannot_be_reached_is_infeasible(rows: pd.DataFrame, labels: Any) -> None:
+    model = machine(rows, labels + rows.b.to_numpy(), sklearn("svm.SVR"))
+    answer = mace.explain(model, SPACE, ROW, goal="y >= 1000")
+    assert (answer.status, answer.oracle) == ("infeasible", "search (boxes)")
+
+
+def test_a_limit_of_calls_leaves_a_model_to_the_search(rows: pd.DataFrame, labels: Any) -> None:
+    model = machine(rows, labels, sklearn("svm.SVC"))
+    answer = mace.explain(model, SPACE, ROW, max_calls=50)
+    assert answer.lower_bound == 0 and answer.oracle == "search (tabu)"
+
+
+def test_bounds_that_the_model_contradicts_are_not_used(rows: pd.DataFrame, labels: Any) -> None:
+    model = machine(rows, labels, sklearn("svm.SVC"))
+    explainer = explainer_of(model, SPACE)
+    assert isinstance(explainer, Unread) and explainer.enclosure is not None
+    calls = Calls(explainer.box, Chart(Place(SPACE, SPACE.axes(ROW), norm("l1", 4))))
+    assert agrees(explainer.enclosure, calls)
+    turned = replace(explainer.enclosure.model, decisions=explainer.enclosure.model.decisions[::-1])
+    assert not agrees(replace(explainer.enclosure, model=turned), calls)
+
+
+def test_overflow_bounds_nothing() -> None:
+    far = Range(np.array([[-1e200, 1.0]]), np.array([[1e200, 2.0]]))
+    for function in (bounds.exponential, bounds.squared, lambda x: bounds.exponential(x).times(x)):
+        said = over(function, far).said
+        assert not said.high[0, 0] < np.inf and 0 < said.high[0, 1] < 20
+    assert not over(bounds.reciprocal, far).said.high[0, 0] < np.inf
+
+
+def test_kernels_of_the_users_own_are_refused(rows: pd.DataFrame, labels: Any) -> None:
+    numbers = rows[["a", "b", "c"]].to_numpy()
+    own = sklearn("svm.SVC", kernel=lambda a, b: a @ b.T).fit(numbers, labels)
+    near = sklearn("neighbors.KNeighborsClassifier", weights="distance").fit(numbers, labels)
+    for model in (own, near):
+        with pytest.raises(UnreadableError):
+            enclosed(model)
+
+
+@pytest.mark.slow
+def test_every_class_that_is_bounded_has_a_family() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((40, 4)), columns=list("nxtd"))
+    made = [family.make(X, rng.integers(0, family.classes, 40) if family.classes else rng.random(40), rng)
+            for family in BOXES]  # fmt: skip
+    seen = [getattr(model, "steps", [("", model)])[-1][1] for model in made]
+    missing = [path for path in ENCLOSED if not any(is_a(model, path) for model in seen)]
+    assert missing == ["sklearn.svm.NuSVR", "sklearn.ensemble.BaggingRegressor"]

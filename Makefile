@@ -34,7 +34,8 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 docs: $(STAMP)  ## the documentation as a site, in build/site; every block of code in it is run by the tests
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --site-dir build/site && echo 'build/site/index.html'
+	@echo 'Building the site'; $(BEAT) NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --site-dir build/site \
+	    && echo && echo 'build/site/index.html'; $(ENDS)
 
 demo: $(STAMP)  ## explain decisions of models trained on a small loan table
 	@$(BIN)/mace demo

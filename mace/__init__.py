@@ -89,6 +89,7 @@ views.register(
         "audit as a plot": "mace.report.plots:draw",
         "audit as text": "mace.report.text:as_text",
         "audit for rich": "mace.report.text:as_rich",
+        "bounds closing in": "mace.present.closing:line",
         "comparison as a plot": "mace.report.comparison:ComparisonDisplay.from_comparison",
         "comparison as text": "mace.report.comparison:as_text",
         "comparison for rich": "mace.report.comparison:as_rich",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.console import console
 from mace.cli.alive import alive
 from mace.cli.options import say
+from mace.present.closing import bar
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -34,13 +35,7 @@ class Progress:
 
     def _show(self, bracket: Bracket) -> None:
         if self.status is not None:
-            upper = float(bracket.upper) if bracket.upper is not None else None
-            lower = float(bracket.lower)
-            width = 30
-            left = round(width * lower / upper) if upper else 0
-            bar = "━" * left + "╌" * (width - left)
-            shown, asked = f"{upper:.6g}" if upper is not None else "?", len(bracket.trace)
-            self.status.update(f"{lower:.6g} {bar} {shown}  ({asked} question{'s' * (asked != 1)})")
+            self.status.update(bar(bracket))
 
     def __exit__(self, *_: object) -> None:
         if self.status is not None:

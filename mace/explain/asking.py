@@ -3,9 +3,9 @@
 In:  a `Judge`, a question.
 Out: `Asking`, called with a point: whether the deployed model has the goal there.
 Promise: no point leaves an answer that the deployed model was not asked about. Where rounding may decide, it is asked
-about that row alone, at once. Where no rounding can (`Question.settled` is true or false), what is true of the point
+about that row alone, at once. Where no rounding can (`Question.has_goal` is true or false), what is true of the point
 is known, and the model confirms it before the answer is returned: all such points of the answer in one call
-(`settle`), which raises ModelError where the model says something else. Plans ask here, too.
+(`settle`), which raises ModelError where the model says something else.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Asking:
     def confirms(self, question: Question, point: Point) -> bool:
         """Whether the model has the goal at a point; raises ModelError where its numbers contradict it."""
         if point not in self._said:
-            known = None if question.goal.wanted is None else question.settled(point)
+            known = None
+            goal = question.goal
+            if goal.wanted is not None and not goal.enclosed and not isinstance(question.model, Formula):
+                known = question.has_goal(point)
             if known is None:
                 return self.ask(question, point)
             self._said[point] = known
@@ -55,11 +58,6 @@ class Asking:
             self._said[point] = self.judge.confirms(question, point)
             self._confirmed.add(point)
         return self._said[point]
-
-    @property
-    def refused(self) -> int:
-        """At how many points that it was asked about the model has not the goal."""
-        return sum(not self._said[point] for point in self._confirmed)
 
     def settle(self, question: Question, points: Iterable[Point]) -> None:
         """Ask about the points of an answer that were not asked about; raises ModelError, RowError."""
@@ -73,8 +71,7 @@ class Asking:
             said, unlike = self._decisions[point], False
             if point in self._expected:
                 unlike = said != self._expected[point]
-            # A decision does not tell whether a goal is met that comparisons only enclose.
-            if point in self._said and point not in self._confirmed and not question.goal.enclosed:
+            if point in self._said and point not in self._confirmed:
                 unlike = unlike or self.judge.has(question, said) != self._said[point]
             if unlike:
                 raise self.judge.contradiction(question, point, said)

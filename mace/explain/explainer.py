@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from mace.base.arguments import checked
 from mace.base.deadline import Deadline, interruptible, now
 from mace.base.escape import short
 from mace.base.kept import Kept
+from mace.base.views import view
 from mace.errors import MaceError, ModelError
 from mace.explain.answer import Answer
 from mace.explain.asked import AskedRow
@@ -227,7 +229,8 @@ class Explainer:
         beside = None
         if proposer is not None:
             beside = Beside(proposer_of(proposer), self.judge, self.numbers, random_state, calls_asked(max_calls))
-        search = Search(self.judge, self._rows, oracle, gap, rgap, callback, beside)
+        line = view("bounds closing in")() if callback is None and not is_frame(x) else None
+        search = Search(self.judge, self._rows, oracle, gap, rgap, callback or line, beside)
 
         def answer(row: object) -> Answer:
             # The first answer's time includes making the question.
@@ -257,7 +260,7 @@ class Explainer:
 
         if is_frame(x):
             return answers_of(self.space, x, answer)
-        with interruptible():
+        with interruptible(), line or nullcontext():
             return answer(x)
 
     def _check_several(self, count: int, together: bool, diversity: object) -> None:

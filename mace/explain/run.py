@@ -61,7 +61,7 @@ def explain(
                 asked, and nothing is proved unless its space is small.
     timeout:    seconds for each answer and its proof (None: no limit); memory_mb: MB for each solver.
     background: rows to start from; those with the goal outcome give the first upper bound.
-    callback:   called with the bracket after every question.
+    callback:   called with the bracket after every question, and a few times a second while a prover searches.
     proposer:   a heuristic that looks for near points: "tabu", "swarm", .. (`mace.search.registry.PROPOSERS`), or an
                 object of `mace.search`. Beside a prover it gives upper bounds early, and changes no verdict; for a
                 model that is only asked it is the search itself ("tabu" by default). `random_state` repeats it.

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from mace.explain.asking import Asking
 from mace.plans.bounds import Bound, Bounder
 from mace.plans.linear import Linear, Vertex
 from mace.plans.nodes import Node
@@ -57,7 +56,7 @@ class Attempts:
     def __init__(self, task: Task, bounder: Bounder) -> None:
         self.task, self.bounder = task, bounder
         self.found = Found()
-        self.asking = Asking(task.judge)
+        self.asked: dict[tuple[int, ...], bool] = {}
         self.tried: dict[tuple[object, ...], bool] = {}
 
     def _orders(self, node: Node) -> Iterator[tuple[int, ...]]:
@@ -144,9 +143,14 @@ class Attempts:
         """
         if self.found.plan is not None and plan.cost >= self.found.plan.cost:
             return
-        if self.asking.confirms(self.task.question, plan.end):
+        if plan.end not in self.asked:
+            met = self.task.question.settled(plan.end)
+            if met is None:
+                met = self.task.judge.confirms(self.task.question, plan.end)
+                self.found.refused += not met
+            self.asked[plan.end] = met
+        if self.asked[plan.end]:
             self.found.plan = plan
-        self.found.refused = self.asking.refused
 
 
 def indices_at(node: Node, place: Sequence[float], variables: list[str]) -> list[int]:

@@ -120,7 +120,7 @@ class Search:
     def _conclude(self) -> None:
         upper = self._upper
         if self.found.plan is not None:
-            self.attempts.asking.ask(self.task.question, self.found.plan.end)
+            self.task.judge.confirms(self.task.question, self.found.plan.end)
         if self.queue:
             bound = Fraction(self.queue[0].bound)
             self.found.lower = bound if upper is None else min(bound, upper)

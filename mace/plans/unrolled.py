@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
-from mace.explain.asking import Asking
 from mace.language import Program
 from mace.plans.changes import Changes
 from mace.plans.task import Indices, Replayed, Task, Variant
@@ -251,7 +250,6 @@ def cheapest(task: Task, deadline: Deadline = NEVER) -> Solved:
 
 def _descend(task: Task, encoding: Unrolled, process: SolverProcess, deadline: Deadline) -> Solved:
     best: Replayed | None = None
-    asking = Asking(task.judge)
     taken = {term.symbol_name(): k for step in encoding.taken for k, term in enumerate(step)}
     while True:
         assume = ["possible"] + ([encoding.within(best.cost, strict=True)] if best else [])
@@ -266,7 +264,8 @@ def _descend(task: Task, encoding: Unrolled, process: SolverProcess, deadline: D
         plan = task.replay(*_read(encoding, answer))
         if plan is None or best is not None and plan.cost >= best.cost:
             return Solved(best, proved=False, why="a plan of the solver cannot be taken: please report this")
-        if asking.confirms(task.question, plan.end):
+        said = task.question.settled(plan.end)
+        if said or said is None and task.judge.confirms(task.question, plan.end):
             best = plan
         else:
             encoding.exclude(plan.end)

@@ -21,7 +21,7 @@ from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.lattice import attainable
-from mace.solve.protocol import Found, Gap, Limits, Oracle, Refuted, Replay, Unknown
+from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, Refuted, Replay, Unknown
 from mace.space.axes import GridAxis, Point
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
@@ -68,7 +68,7 @@ def bracket_optimum(
     """Bracket the distance from the start to the nearest point with the goal.
 
     best:  a point that `confirm` accepted and the question allows, for a first upper bound.
-    watch: called after every question, for progress.
+    watch: called after every question, and now and then within a long one, for progress.
     Returns a Bracket; a limit does not raise: the bracket stays wider and `why` says which.
     """
     bracket = Bracket()
@@ -126,10 +126,12 @@ def _ask(
     question: Question,
     *,
     strict: bool = False,
+    hearing: Hearing | None = None,
 ) -> Found | Refuted | Unknown:
     """One question; a witness is believed only when it obeys the question and the deployed model confirms it."""
     began = now()
-    reply = oracle.ask(radius, limits, strict=strict, best=bracket.point, gap=gap, replay=Replay(confirm))
+    replay = Replay(confirm, hearing=hearing)
+    reply = oracle.ask(radius, limits, strict=strict, best=bracket.point, gap=gap, replay=replay)
     bracket.refused = tuple(oracle.refused)
     if isinstance(reply, Found) and reply.point != bracket.point:
         if question.obeys(reply.point) and confirm(reply.point):
@@ -153,7 +155,12 @@ def _optimise(
     watch: Callable[[Bracket], None],
 ) -> bool:
     """An oracle that optimises is asked once; true when there is nothing more to ask."""
-    reply = _ask(bracket, oracle, None, gap, limits, confirm, question)
+
+    def heard(lower: Fraction, upper: Fraction | None) -> None:
+        known = [one for one in (upper, bracket.upper) if one is not None]
+        watch(Bracket(min([lower, *known]), min(known, default=None)))
+
+    reply = _ask(bracket, oracle, None, gap, limits, confirm, question, hearing=Hearing(heard))
     match reply:
         case Found():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))

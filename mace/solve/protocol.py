@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
-from mace.base.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline, now
 from mace.base.escape import short
 from mace.errors import MaceError
 from mace.problem.exclusions import Avoid
@@ -87,15 +87,35 @@ class Unknown:
 Reply: TypeAlias = Found | Refuted | Unknown
 
 
+class Hearing:
+    """Who hears, now and then while an oracle searches, the bounds that it has so far."""
+
+    EVERY = 0.2  # seconds
+
+    def __init__(self, hears: Callable[[Fraction, Fraction | None], None]) -> None:
+        self.hears, self._last = hears, now()
+
+    def tell(self, bounds: Callable[[], tuple[Fraction, Fraction | None]]) -> None:
+        """Ask a search for its two bounds, if nobody has heard of them for long enough.
+
+        The lower one is what the search believes; its proof, which comes after it, may reach a little less.
+        """
+        if now() - self._last >= self.EVERY:
+            self.hears(*bounds())
+            self._last = now()
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """The deployed model, asked about one point: whether it has the goal there.
 
     by_leaves: whether what it says of a point of a tree ensemble holds for all points that reach the same leaves.
+    hearing:   who is told how far the search is.
     """
 
     accepts: Callable[[Point], bool]
     by_leaves: bool = True
+    hearing: Hearing | None = None
 
 
 class Oracle(Protocol):

@@ -10,6 +10,9 @@ reach the same leaf of every tree, for which the library computes the same numbe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
+
 from mace.base.exact import farthest_holding
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidPoint
 from mace.problem.question import Question
@@ -47,6 +50,11 @@ class Witnesses:
         self.question = self.question.away(avoid)
         self.refused.append(avoid)
         return False
+
+    def tell(self, bounds: Callable[[], tuple[Fraction, Fraction | None]]) -> None:
+        """Say how far the search is, where anybody hears it."""
+        if self.replay is not None and self.replay.hearing is not None:
+            self.replay.hearing.tell(bounds)
 
     @property
     def why(self) -> str:

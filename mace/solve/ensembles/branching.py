@@ -81,6 +81,10 @@ class Host(Protocol):
         """Search a box with so many walks through trees (None: until the deadline)."""
         ...
 
+    def tell(self, key: int) -> None:
+        """Say that nothing of interest has a smaller scaled distance."""
+        ...
+
     def key_of(self, low: Array, high: Array) -> int:
         """The scaled distance of a box."""
         ...
@@ -224,6 +228,7 @@ class Branching:
             key, _, node = self.heap[0]
             if key >= self.host.limit:
                 return True
+            self.host.tell(key)
             if self.host.deadline.over or self.host.near_enough(key):
                 return False
             if self.nodes * self.bytes > self.host.room:

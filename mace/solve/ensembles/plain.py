@@ -83,6 +83,7 @@ class Plain:
         self.bound = bound if point is None else Bound(question.distance_of(point))
         self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
         self.why, self.stalled = "", False
+        self.tells = True  # whether its bounds are those of the question, which somebody may want to hear
         self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them
         self.box = self.walk.new_box(len(question.axes))
         self.stack = self.walk.new_stack(grounded.depth)
@@ -156,6 +157,8 @@ class Plain:
             if self.deadline.over:
                 self.why = self.deadline.why
                 return False
+            if self.tells:
+                self.witnesses.tell(self.bounds)
             self.stalled = walks is not None and int(count[kernel.WORK]) >= walks
             if self.stalled:
                 return False
@@ -200,6 +203,11 @@ class Plain:
         open_nodes = [*book.heap[: min(1, book.count[kernel.HEAP])], *book.pending[: book.count[kernel.WAITING]]]
         keys = [int(book.key[node]) for node in open_nodes]
         return Fraction(min(keys, default=0), self.grounded.scale)
+
+    def bounds(self) -> tuple[Fraction, Fraction | None]:
+        """What is known so far: no point is closer than the first, and there is one at the second."""
+        ends = [one for one in (self.lower(), self.bound.distance) if one is not None]
+        return min(ends), None if self.point is None else self.bound.distance
 
     def _load(self, node: int) -> Point:
         """Fill in the box of a node; returns its nearest point."""

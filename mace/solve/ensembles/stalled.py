@@ -54,6 +54,11 @@ class Boxes:
         """Whether a lower bound meets the gap."""
         return key >= self.plain.enough(self.limit)
 
+    def tell(self, key: int) -> None:
+        """Say how far the search is."""
+        plain, lower = self.plain, Fraction(min(key, self.limit), self.plain.grounded.scale)
+        plain.witnesses.tell(lambda: (lower, None if plain.point is None else plain.bound.distance))
+
     def key_of(self, low: Array, high: Array) -> int:
         """The scaled distance of a box."""
         plain = self.plain
@@ -79,6 +84,7 @@ class Boxes:
         plain = self.plain
         grounded = plain.grounded.inside(low, high)
         part = Plain(plain.witnesses, grounded, plain.bound, plain.point, Gap(), plain.deadline, plain.room)
+        part.tells = False  # its bounds are about the box
         finished = part.search(walks)
         plain.point, plain.bound = part.point, part.bound
         plain.work += part.book.count

@@ -163,6 +163,7 @@ class Search(Frame):
             if self.searching.over:
                 self.why = self.deadline.why
                 return False
+            self.witnesses.tell(lambda: (self.lower(), self.distance if self.best is not None else None))
             node = heapq.heappop(self.heap)[3]
             if node.bound >= self.target and node.duals:
                 node.closed = "dual"

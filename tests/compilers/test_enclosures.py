@@ -95,7 +95,7 @@ def test_bounds_of_the_other_families_hold(name: str) -> None:
 def test_bounds_that_are_too_narrow_are_seen() -> None:
     def narrow(self: Bounds) -> Range:
         middle = (self.values.low + self.values.high) / 2
-        return Range(*(middle + (side - middle) * 0.9 for side in self.values))
+        return Range(*(middle + (side - middle) * 0.3 for side in self.values))
 
     with mock.patch.object(Bounds, "said", property(narrow)), pytest.raises(AssertionError, match="exclude"):
         compared(FAMILIES["boxes-splines"], 60, 5)

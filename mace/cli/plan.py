@@ -40,11 +40,15 @@ class Aims:
     """Which plans are wanted, beside the cheapest."""
 
     objectives: Annotated[
-        str | None, typer.Option("--objectives", help="What is least first: steps,cost or 'touching Age,cost'.")
+        str | None,
+        typer.Option("--objectives", help="Least first: steps,cost; gower,cost; 'touching Age,cost'."),
     ] = None
     avoid: Annotated[str | None, typer.Option("--avoid", help="Features that no action may touch: Age,Job.")] = None
     count: Annotated[int, typer.Option("--count", help="How many plans, each of another set of actions.")] = 1
-    front: Annotated[str | None, typer.Option("--front", help="What fewer cost: steps, or 'touching Age'.")] = None
+    front: Annotated[
+        str | None, typer.Option("--front", help="What less of it costs: steps, gower, or 'touching Age'.")
+    ] = None
+    points: Annotated[int, typer.Option("--points", help="Of a front by gower: how many distances are allowed.")] = 10
 
 
 def plan(
@@ -91,7 +95,7 @@ def plan(
         "gap": gap, "rgap": rgap, "timeout": timeout or None,
     }  # fmt: skip
     if aims.front is not None:
-        _show_front(planner.front(asked.row(row), aims.front, **common), format)
+        _show_front(planner.front(asked.row(row), aims.front, points=aims.points, **common), format)
     made = planner.plan(asked.row(row), objectives=names_of(aims.objectives) or None, count=aims.count, **common)
     if plot is not None and made.steps:
         made.plot().figure_.savefig(plot)

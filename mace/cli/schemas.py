@@ -122,10 +122,11 @@ PLAN = _kind(
         "status": STATUS, "meaning": TEXT, "why": TEXT, "goal": TEXT, "wanted": TEXT, "decision": VALUE,
         "world": TEXT, "horizon": WHOLE, "counts": _map(WHOLE), "others": _list({"type": "object"}),
         "cost": _maybe(NUMBER), "lower_bound": _maybe(NUMBER), "exact_cost": EXACT, "exact_lower_bound": EXACT,
+        "gower": _maybe(NUMBER), "gower_bound": _maybe(NUMBER), "gower_limit": _maybe(NUMBER),
         "seconds": NUMBER, "start": ROW, "steps": _list(STEP), "notes": _list(TEXT),
     },
 )  # fmt: skip
-PLAN_FRONT = _kind("plan-front", {"by": TEXT, "points": _list(_object({"at_most": WHOLE, "plan": PLAN}))})
+PLAN_FRONT = _kind("plan-front", {"by": TEXT, "points": _list(_object({"at_most": NUMBER, "plan": PLAN}))})
 PLAN_AUDIT = _kind(
     "plan-audit",
     {

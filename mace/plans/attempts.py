@@ -29,8 +29,8 @@ CLOSE = 1e-6  # to a whole number
 class Found:
     """What a search knows at its end.
 
-    plan:  the cheapest plan found.
-    lower: no plan costs less (but for the plans `refused`); None: there is no plan at all.
+    plan:  the best plan found: the cheapest, or that whose end is the nearest.
+    lower: no plan has less (but for the plans `refused`); None: there is no plan at all.
     why:   which limit stopped the search; empty if none did.
     refused: ends that rounding leaves in doubt, and that the deployed model refused.
     nodes: how many were bounded.
@@ -81,7 +81,7 @@ class Attempts:
         goal = [1.0 if c >= 0 else -1.0 for c in bound.parts[0][0].coef] if bound.parts[0] else list(vertex.place)
         if best is not None:
             # On the model's boundary rounding may refuse what a step further is accepted, at hardly more.
-            if linear.constant + sum(s * p for s, p in zip(linear.slopes, goal, strict=True)) < best.cost:
+            if linear.constant + sum(s * p for s, p in zip(linear.slopes, goal, strict=True)) < best.value:
                 self._at(node, prepared, goal, goal, 0.0, variables)
             return False
         if self._at(node, prepared, goal, goal, 0.0, variables)[0]:
@@ -137,11 +137,11 @@ class Attempts:
         return self.tried[key]
 
     def accept(self, plan: Replayed) -> None:
-        """Keep a plan if it is the cheapest, and the model accepts its end.
+        """Keep a plan if it is the best, and the model accepts its end.
 
         What no rounding changes is confirmed at the end of the search; what rounding leaves in doubt is asked now.
         """
-        if self.found.plan is not None and plan.cost >= self.found.plan.cost:
+        if self.found.plan is not None and plan.value >= self.found.plan.value:
             return
         if plan.end not in self.asked:
             met = self.task.question.settled(plan.end)

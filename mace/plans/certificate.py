@@ -19,7 +19,7 @@ from mace.certify.writer import Certificate, certifiable, statement
 from mace.errors import CertificateError
 from mace.plans.bounds import middle_of
 from mace.plans.ends import Ends
-from mace.plans.task import EVERYTHING, Replayed, Task
+from mace.plans.task import COST, EVERYTHING, Replayed, Task
 from mace.plans.written import unwritable, world_of
 from mace.problem.question import Question
 from mace.proofs.kernel.plans import Plans, Sequences
@@ -41,6 +41,8 @@ def uncertifiable(task: Task) -> str | None:
     reason = certifiable(task.question) or unwritable(task)
     if reason is None and task.allowed != EVERYTHING:
         reason = "certificates are about plans of all actions, not of some"
+    if reason is None and (task.measure != COST or task.dearest is not None):
+        reason = "certificates are about the least cost, of plans that may cost anything"
     if reason is None and isinstance(task.question.model, Ensemble) and all_cuts(task.question) is None:
         reason = "the prover's arrays do not hold the question"
     return reason

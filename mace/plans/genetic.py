@@ -25,7 +25,7 @@ from mace.errors import MaceError
 from mace.plans.task import Replayed, Task
 from mace.problem.goals import Classes
 from mace.space.axes import Point
-from mace.worlds.steps import Refused, State, Step, point_of, take
+from mace.worlds.steps import Refused, State, Step, take
 
 Floats = NDArray[np.float64]
 WORST = 1e9
@@ -159,10 +159,7 @@ class _Reader:
                 return None
             steps.append(step)
             state = step.after
-        end = point_of(self.axes, state)
-        if not self.task.question.obeys(end):
-            return None
-        return Replayed(tuple(steps), sum((step.cost for step in steps), Fraction(0)), end)
+        return self.task.ended(steps, state)
 
     def _step(self, order: Taken, state: State) -> Step | None:
         """The last of some actions, taken in the state after all others; None where it cannot be."""

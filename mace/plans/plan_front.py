@@ -1,4 +1,4 @@
-"""What `Planner.front` returns: the cheapest plan for each count of actions.
+"""What `Planner.front` returns: the cheapest plan for each count of actions, or for each distance allowed.
 
 Promise: each plan's bound is proved of all plans with at most its count; where the first has no plan, nothing with so
 few reaches the goal.
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Point(NamedTuple):
-    """The largest count that was allowed, and the cheapest plan then."""
+    """The largest count, or distance, that was allowed, and the cheapest plan then."""
 
-    most: int
+    most: int | float
     plan: Plan
 
 
@@ -28,7 +28,7 @@ class Point(NamedTuple):
 class PlanFront:
     """The points of a front, fewest first; printing it shows a table.
 
-    by:     what is counted: `steps`, or `touching` and the name of a feature.
+    by:     what is counted: `steps`, or `touching` and the name of a feature; or `gower`, a distance.
     points: a first one without a plan says that fewer do not suffice (infeasible), or that this was not decided.
     """
 
@@ -41,7 +41,7 @@ class PlanFront:
         return [point.plan for point in self.points if point.plan.cost is not None]
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each point: the largest count, status, cost, lower bound, and the actions in order."""
+        """A row for each point: what was allowed, status, cost, lower bound, distance, and the actions in order."""
         import pandas as pd
 
         plans = [point.plan for point in self.points]
@@ -51,6 +51,7 @@ class PlanFront:
                 "status": [plan.status for plan in plans],
                 "cost": [plan.cost for plan in plans],
                 "lower_bound": [None if plan.status == "infeasible" else plan.lower_bound for plan in plans],
+                "gower": [plan.gower for plan in plans],
                 "actions": [[step.action for step in plan.steps] for plan in plans],
             }
         )

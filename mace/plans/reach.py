@@ -20,9 +20,11 @@ from mace.language import Program
 from mace.language.interval import NO, YES
 from mace.plans.changes import Changes
 from mace.plans.commuting import commuting, read_by
+from mace.plans.near import kept_to, near
 from mace.plans.nodes import Forms, Node, Reach, contracted, cuts_of
 from mace.plans.rest import all_of, anywhere
-from mace.plans.task import Task, Variant
+from mace.plans.task import COST, Task, Variant
+from mace.problem.budget import Budget
 from mace.problem.programs import Rule, Side
 from mace.space.axes import GridAxis
 from mace.worlds.affine import ZERO, Form, Ranges
@@ -75,7 +77,32 @@ class Reacher:
             found.end = after
         if node.rest and not self._rest(found, [self.task.variants[v] for v in sorted(node.rest)], ranges):
             return None
-        return found if self.obeys(found.end, ranges) else None
+        return found if self.obeys(found.end, ranges) and self._measured(found, ranges) else None
+
+    def _measured(self, found: Reach, ranges: Ranges) -> bool:
+        """Keep to what plans may cost and how far they may lead, and bound what is made least; False if none can."""
+        task = self.task
+        if task.dearest is not None:
+            if found.floor > task.dearest:
+                return False
+            found.limits.append(Limit(found.cost.wider(-task.dearest, -task.dearest), strict=False))
+        budgets = [rule for rule in task.question.rules if isinstance(rule, Budget)]
+        if not budgets and task.measure == COST:
+            return True
+        ends = near(task, found.end, ranges)
+        for budget in budgets:
+            limits = kept_to(budget, ends)
+            if limits is None:
+                return False
+            found.limits += limits
+        found.exact &= ends.exact
+        found.cuts += ends.cuts
+        if task.measure != COST:
+            found.cost, found.floor = ends.line, ends.floor
+            if task.dearest is None:  # what plans cost does not matter
+                found.loose, found.lean, found.shares = ZERO, {}, []
+                found.order &= not (found.simple and found.settled)
+        return True
 
     def _rest(self, found: Reach, rest: list[Variant], ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Enclose what the rest does in any order; False if one of it can never be taken."""

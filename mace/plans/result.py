@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import Deadline, TimeOverError
+from mace.base.escape import short
 from mace.base.exact import above, below, nearest, text
 from mace.base.formats import schema_of
 from mace.base.values import for_json
@@ -76,10 +77,13 @@ class Plan:
     steps:   in order; empty if the row has the goal already, or if there is no plan.
     horizon: the most actions that a plan may have; each is taken at most once.
     searched: how many sets of actions with boxes of parameters were bounded.
-    prover:  writes the certificate; see `certify`.
+    prover, gower_prover: write the certificates; see `certify`.
     wanted:  the goal, with the names that people have for classes.
     counts:  what was made least before the cost, each with the count that no plan goes below ("steps", "touching Age").
     others:  the next cheapest plans, each of another set of actions than all before it.
+    exact_gower: Gower's distance of start and end; None without a plan.
+    exact_gower_bound: where it was an objective, no plan that the objectives before it left has less.
+    exact_gower_limit: cost and bound are about plans whose distance is at most this; None: about all.
     """
 
     status: Status
@@ -100,11 +104,15 @@ class Plan:
     wanted: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     others: list[Plan] = field(default_factory=list)
+    exact_gower: Fraction | None = None
+    exact_gower_bound: Fraction | None = None
+    exact_gower_limit: Fraction | None = None
+    gower_prover: Callable[[Deadline], Certificate] | None = field(default=None, repr=False, compare=False)
 
     @property
     def meaning(self) -> str:
         """What the status says, for people."""
-        return MEANING[self.status]
+        return MEANING[self.status].replace("length", "length" if self.exact_gower_limit is None else "length so near")
 
     @property
     def cost(self) -> float | None:
@@ -120,21 +128,35 @@ class Plan:
         return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
 
     @property
+    def gower(self) -> float | None:
+        """Gower's distance of start and end, the mean over all features of |change| / range (rounded up)."""
+        return None if self.exact_gower is None else above(self.exact_gower)
+
+    @property
+    def gower_bound(self) -> float | None:
+        """See `exact_gower_bound` (rounded down)."""
+        return None if self.exact_gower_bound is None else below(self.exact_gower_bound)
+
+    @property
     def end(self) -> dict[str, Any]:
         """The state that the plan leads to, in the space's own types."""
         return self.steps[-1].state if self.steps else self.start
 
-    def certify(self, timeout: float | None = 60.0) -> Certificate:
+    def certify(self, timeout: float | None = 60.0, of: str = "cost") -> Certificate:
         """A certificate of the lower bound, and of the plan, that `mace check` reads.
 
         timeout: seconds (None: no limit).
+        of:      "cost", or "gower" where the distance came first: that no plan leads nearer than `exact_gower_bound`.
         Raises CertificateError where there is nothing to certify, where the model or the world is none that
         certificates speak of, or where the proof is too long or takes too long.
         """
-        if self.status == "unknown" or self.prover is None:
+        if of not in ("cost", "gower"):
+            raise CertificateError(f"there are certificates of the cost and of gower, not of {short(of)}")
+        prover = self.prover if of == "cost" else self.gower_prover
+        if self.status == "unknown" or prover is None:
             raise CertificateError("nothing was proved of this question", hint="Give it more time.")
         try:
-            return self.prover(Deadline.asked(timeout))
+            return prover(Deadline.asked(timeout))
         except TimeOverError as over:
             raise CertificateError(f"no certificate was written: {over}", hint="Give it more time.") from None
 
@@ -159,6 +181,9 @@ class Plan:
             "start": {name: for_json(value) for name, value in self.start.items()},
             "steps": [step.to_dict() for step in self.steps],
             "counts": dict(self.counts),
+            "gower": self.gower,
+            "gower_bound": self.gower_bound,
+            "gower_limit": None if self.exact_gower_limit is None else below(self.exact_gower_limit),
             "others": [other.to_dict() for other in self.others],
             "notes": self.notes,
         }

@@ -7,7 +7,7 @@ Promise: as `mace.plans`; what cannot be read raises a MaceError, a limit that i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,16 +16,17 @@ from typing import Any
 from mace.base.arguments import checked, names
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
-from mace.base.exact import as_written
+from mace.base.exact import above, as_written, below, nearest
 from mace.errors import MaceError, NumberError
 from mace.explain.explainer import Explainer
-from mace.plans.aims import STEPS, Aimed, cheapest, count_of, counts_of, front, touched
+from mace.plans.aims import STEPS, Aimed, aims_of, best, count_of, front, touched, within
 from mace.plans.attempts import Found
 from mace.plans.bounders import warm
 from mace.plans.certificate import plan_certificate, uncertifiable
 from mace.plans.plan_front import PlanFront, Point
 from mace.plans.result import Plan, PlanStep
-from mace.plans.task import EVERYTHING, Allowed, Replayed, Task, movable, task_of
+from mace.plans.task import EVERYTHING, GOWER, Allowed, Replayed, Task, movable, task_of
+from mace.problem.budget import Budget
 from mace.problem.goals import Classes
 from mace.problem.question import Question
 from mace.solve.driver import Status
@@ -70,9 +71,9 @@ class Planner:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
         task, close = self.asked(x, goal, horizon, discount, avoid), _gap(gap, rgap)
-        counts, made = counts_of(task, objectives), list[Plan]()
+        aims, made = aims_of(task, objectives), list[Plan]()
         while len(made) < count:
-            aimed = cheapest(task, counts, close, deadline)
+            aimed = best(task, aims, close, deadline)
             made.append(_plan(aimed, close, now() - began))
             if aimed.found.plan is None or aimed.found.why:
                 break
@@ -83,21 +84,29 @@ class Planner:
     @checked
     def front(
         self, x: object, by: str = STEPS, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
-        avoid: Sequence[str] = (), gap: object = None, rgap: object = None, timeout: float | Deadline | None = 60.0,
+        avoid: Sequence[str] = (), points: int = 10, gap: object = None, rgap: object = None,
+        timeout: float | Deadline | None = 60.0,
     ) -> PlanFront:  # fmt: skip
-        """What fewer actions cost, or fewer that touch a feature: the cheapest plan for each count, fewest first.
+        """What fewer actions cost, or fewer that touch a feature, or nearer ends: the cheapest plan for each.
 
-        by:      `steps`, or `touching` and the name of a feature.
+        by:      `steps`, `touching` and the name of a feature, or `gower`.
+        points:  by `gower`, how many distances are allowed, equally far from one another, between the least and that of
+                 the cheapest plan; those of which the plan is known already are left out.
         timeout: for the whole front.
         The other arguments are those of `mace.plan`.
         """
         deadline, close = Deadline.asked(timeout), _gap(gap, rgap)
         task = self.asked(x, goal, horizon, discount, avoid)
-        points, began = [], now()
-        for most, aimed in front(task, count_of(task, by), close, deadline):
-            points.append(Point(most, _plan(aimed, close, now() - began)))
+        if isinstance(points, bool) or not isinstance(points, int) or points < 2:
+            raise MaceError(f"points must be a whole number >= 2, got {short(points)}")
+        made, began = list[Point](), now()
+        allowed: Iterator[tuple[int | Fraction, Aimed]] = (
+            within(task, points, close, deadline) if by == GOWER else front(task, count_of(task, by), close, deadline)
+        )
+        for most, aimed in allowed:
+            made.append(Point(most if isinstance(most, int) else nearest(most), _plan(aimed, close, now() - began)))
             began = now()
-        return PlanFront(by, points[::-1])
+        return PlanFront(by, made[::-1])
 
     def asked(
         self, x: object, goal: Any = None, horizon: int | None = None, discount: bool = True, avoid: Sequence[str] = ()
@@ -125,7 +134,8 @@ def plan(
     horizon:  the most actions; each is taken at most once. None: all of them.
     discount: whether consequences make later actions cheaper.
     objectives: what is made least, the most important first: `steps`, `touching` and the name of a feature (how many
-              actions assign it), and last the `cost`. Default: the cost alone.
+              actions assign it), `gower` (the distance of start and end: the mean over all features of |change| /
+              range), and the `cost`, after which only `gower` may stand. Default: the cost alone.
     avoid:    features that no action of the plan may touch.
     count:    how many plans, each the cheapest of those with another set of actions than all before; see `Plan.others`.
     gap, rgap: stop when upper - lower <= gap, or <= rgap * upper. Default: 1e-6, and 0.001 of the cost.
@@ -161,6 +171,8 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
     found, task = aimed.found, aimed.task
     question = task.question
     reason = uncertifiable(task)
+    nearer = aimed.nearer
+    limit = min((rule.most for rule in question.rules if isinstance(rule, Budget)), default=None)
     notes = [CERTIFIABLE if reason is None else f"the bound is that of the search; it has no certificate: {reason}"]
     if found.refused:
         notes.append(
@@ -173,6 +185,14 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
         f"no plan has fewer {'steps' if name == STEPS else f'actions {name}'}: the least is {least}"
         for name, least in aimed.counts
     ]
+    if aimed.far is not None and found.plan is not None:
+        rest = " that earlier objectives leave" if aimed.counts or limit is None else ""
+        far = above(task.gower(found.plan.end))
+        notes.append(
+            f"Gower's distance of start and end is {far:.9g}; no plan{rest} has less than {below(aimed.far):.9g}"
+        )
+    if limit is not None:
+        notes.append(f"cost and bound are about plans whose end is within a distance of {below(limit):.9g}")
     if task.allowed != EVERYTHING:
         notes.append(_asked(task.allowed))
     return Plan(
@@ -193,6 +213,10 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
         prover=lambda deadline: plan_certificate(task, found.lower, found.plan, deadline),
         wanted=_wanted(question),
         counts=dict(aimed.counts),
+        exact_gower=task.gower(found.plan.end) if found.plan else None,
+        exact_gower_bound=aimed.far,
+        exact_gower_limit=limit,
+        gower_prover=None if nearer is None else lambda deadline: plan_certificate(nearer, None, None, deadline),
     )
 
 

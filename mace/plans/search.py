@@ -29,7 +29,7 @@ from mace.plans.division import Why, children
 from mace.plans.linear import linear_of, tightened, vertices_of
 from mace.plans.nodes import Node, Reach, contracted
 from mace.plans.reach import Reacher
-from mace.plans.task import Replayed, Task
+from mace.plans.task import COST, Replayed, Task
 from mace.plans.tree_bounds import TreeBounds
 from mace.solve.protocol import Gap
 from mace.worlds.affine import Form
@@ -105,13 +105,13 @@ class Search:
 
     @property
     def _upper(self) -> Fraction | None:
-        """The cost of the best plan."""
-        return self.found.plan.cost if self.found.plan else None
+        """What the best plan has."""
+        return self.found.plan.value if self.found.plan else None
 
     @property
     def _most(self) -> float | None:
-        """The cost of the best plan, rounded up."""
-        return above(self.found.plan.cost) if self.found.plan else None
+        """The same, rounded up."""
+        return above(self.found.plan.value) if self.found.plan else None
 
     def _done(self, bound: float) -> bool:
         upper = self._upper
@@ -130,7 +130,7 @@ class Search:
     # --- nodes ---
 
     def _push(self, node: Node, bound: float, known: Known | None = None, *, fresh: bool = False) -> None:
-        if self.found.plan is not None and Fraction(bound) >= self.found.plan.cost:
+        if self.found.plan is not None and Fraction(bound) >= self.found.plan.value:
             return
         heapq.heappush(self.queue, Entry(bound, next(self.count), node, fresh, known))
 
@@ -159,9 +159,13 @@ class Search:
         floor = sum((Fraction(self.least[v]) for v in chosen), Fraction(0))
         for number in self.task.later(chosen):
             least = self.least[number]
-            if least < float("inf") and not self.task.exceeds(chosen | {number}):
+            if least == float("inf") or self.task.exceeds(chosen | {number}):
+                continue
+            cost, dearest = floor + Fraction(least), self.task.dearest
+            if dearest is None or cost <= dearest:
                 box = {**entry.node.box, **self._box(number)}
-                self._push(Node((), chosen | {number}, box), below(floor + Fraction(least)), fresh=True)
+                bound = below(cost) if self.task.measure == COST else 0.0
+                self._push(Node((), chosen | {number}, box), bound, fresh=True)
 
     def _expand(self, entry: Entry) -> None:
         """Bound a node; drop it, put it back with a better bound, or divide it."""
@@ -206,7 +210,7 @@ class Search:
         if isinstance(self.bounder, TreeBounds) and 1 < _volume(node) <= MOST_POINTS:
             self._points(node, known, cost, variables)
             return
-        if self.found.plan is not None and Fraction(cost) >= self.found.plan.cost:
+        if self.found.plan is not None and Fraction(cost) >= self.found.plan.value:
             return
         why = Why(said, refused, best.price)
         curved = bound.spread > float(bound.worth.sum())  # what the forms enclose too widely is worth making anew

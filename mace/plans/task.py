@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mace.errors import MaceError
 from mace.explain.explainer import Explainer
 from mace.explain.judge import Judge
+from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.space.axes import Point
@@ -46,11 +47,12 @@ class Variant:
 
 
 class Replayed(NamedTuple):
-    """A plan that the interpreter took to its end."""
+    """A plan that the interpreter took to its end; value: what is made least, its cost or another measure."""
 
     steps: tuple[Step, ...]
     cost: Fraction
     end: Point
+    value: Fraction
 
 
 class Allowed(NamedTuple):
@@ -65,11 +67,19 @@ class Allowed(NamedTuple):
 
 
 EVERYTHING = Allowed()
+Measure: TypeAlias = Literal["cost", "gower"]
+COST: Measure = "cost"
+GOWER: Measure = "gower"
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """See the module. `decision`: what the model says of the row now."""
+    """See the module.
+
+    decision: what the model says of the row now.
+    measure:  what is made least: the cost, or Gower's distance of start and end.
+    dearest:  no plan may cost more; None: there is no limit.
+    """
 
     world: World
     question: Question
@@ -78,6 +88,8 @@ class Task:
     horizon: int
     discount: bool
     allowed: Allowed = EVERYTHING
+    measure: Measure = COST
+    dearest: Fraction | None = None
 
     @cached_property
     def start(self) -> State:
@@ -97,10 +109,27 @@ class Task:
         return tuple(found)
 
     def gower(self, end: Point) -> Fraction:
-        """Gower's distance of the start and an end: the question's own distance."""
+        """Gower's distance of the start and an end: the mean over all features of |change| / range."""
+        return self.norm.of([axis.delta(index) for axis, index in zip(self.question.axes, end, strict=True)])
+
+    @property
+    def norm(self) -> Norm:
+        """The question's own distance, which is that of Gower."""
         norm = self.question.distance
         assert isinstance(norm, Norm)
-        return norm.of([axis.delta(index) for axis, index in zip(self.question.axes, end, strict=True)])
+        assert norm.name == "l1"
+        return norm
+
+    def measured(self, measure: Measure) -> Task:
+        """The question about the least of another measure."""
+        return replace(self, measure=measure)
+
+    def at_most(self, measure: Measure, most: Fraction, *, strict: bool = False) -> Task:
+        """The question about plans of which one measure is at most this; strict: of the distance, below this."""
+        if measure == COST:
+            return replace(self, dearest=most)
+        budget = Budget.of(self.norm, self.question.axes, most, strict=strict)
+        return replace(self, question=replace(self.question, rules=(*self.question.rules, budget)))
 
     def later(self, chosen: frozenset[int]) -> Iterator[int]:
         """The variants of actions that stand behind all chosen ones in the world's order."""
@@ -137,10 +166,14 @@ class Task:
                 return None
             steps.append(step)
             state = step.after
-        end = point_of(self.question.axes, state)
-        if not self.question.obeys(end):
+        return self.ended(steps, state)
+
+    def ended(self, steps: Sequence[Step], state: State) -> Replayed | None:
+        """A plan of some steps that lead to a state; None where it costs too much, or the end breaks a rule."""
+        end, cost = point_of(self.question.axes, state), sum((step.cost for step in steps), Fraction(0))
+        if self.dearest is not None and cost > self.dearest or not self.question.obeys(end):
             return None
-        return Replayed(tuple(steps), sum((step.cost for step in steps), Fraction(0)), end)
+        return Replayed(tuple(steps), cost, end, cost if self.measure == COST else self.gower(end))
 
 
 def task_of(

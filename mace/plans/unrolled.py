@@ -20,7 +20,7 @@ from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
 from mace.language import Program
 from mace.plans.changes import Changes
-from mace.plans.task import Indices, Replayed, Task, Variant
+from mace.plans.task import COST, Indices, Replayed, Task, Variant
 from mace.solve.smt.axes import Term
 from mace.solve.smt.encode import Encoding
 from mace.solve.smt.process import Answer, SolverProcess
@@ -49,6 +49,8 @@ class Solved(NamedTuple):
 
 def unrollable(task: Task) -> str | None:
     """Why the solvers cannot be asked about a task; None if they can."""
+    if task.measure != COST or task.dearest is not None:
+        return "it is not about the least cost alone"
     count = sum(1 for _ in _choices(task))
     if count > MOST_CHOICES:
         return f"a step may choose from {count} actions with values, more than {MOST_CHOICES}"

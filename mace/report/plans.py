@@ -96,12 +96,13 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def front_as_text(front: PlanFront) -> str:
     """A line for each point of a front."""
     counted = "actions" if front.by == "steps" else f"actions {one_line(front.by)}"
+    title = "by Gower's distance of start and end" if front.by == "gower" else f"by the number of {counted}"
     rows = [("at most", "cost", "at least", "status", "actions in order")]
     for most, plan in front.points:
         cost = "·" if plan.cost is None else f"{plan.cost:.6g}"
         least = "·" if plan.status == "infeasible" else f"{plan.lower_bound:.6g}"
-        rows.append((str(most), cost, least, plan.status, ", ".join(one_line(s.action) for s in plan.steps) or "·"))
-    return "\n".join([f"wanted: {one_line(front.points[0].plan.wanted)}; by the number of {counted}", *_aligned(rows)])
+        rows.append((f"{most:.6g}", cost, least, plan.status, ", ".join(one_line(s.action) for s in plan.steps) or "·"))
+    return "\n".join([f"wanted: {one_line(front.points[0].plan.wanted)}; {title}", *_aligned(rows)])
 
 
 def audit_as_text(audit: PlanAudit) -> str:

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 import mace
 from mace.cli import app
-from mace.errors import MaceError
+from mace.errors import CertificateError, MaceError
 from mace.plans import audit_plans
+from mace.space.axes import Point
 from mace.worlds.steps import point_of
 from tests.plans.small_worlds import frame_of, plans
 from tests.plans.test_search import planner_of
@@ -22,8 +23,8 @@ from tests.plans.test_search import planner_of
 EXACT = {"gap": 0, "rgap": 0, "timeout": None}
 
 
-def cheapest_of_sets(planner: mace.Planner, x: object) -> dict[frozenset[str], Fraction]:
-    """Each set of actions that some plan to the goal takes, and the least cost of one."""
+def accepted(planner: mace.Planner, x: object) -> list[tuple[Point, frozenset[str], Fraction]]:
+    """Every plan to the goal: its end, its actions and its cost."""
     question, _ = planner.explainer.question(x, 1)
     found = []
     for state, cost, steps in plans(planner.world, question.axes, len(planner.world.actions)):
@@ -31,10 +32,14 @@ def cheapest_of_sets(planner: mace.Planner, x: object) -> dict[frozenset[str], F
         if question.obeys(point):
             found.append((point, frozenset(step.action for step in steps), cost))
     said = planner.explainer.decisions(pd.DataFrame([question.values(point) for point, _, _ in found]))
+    return [one for one, label in zip(found, said, strict=True) if label == 1]
+
+
+def cheapest_of_sets(planner: mace.Planner, x: object) -> dict[frozenset[str], Fraction]:
+    """Each set of actions that some plan to the goal takes, and the least cost of one."""
     least: dict[frozenset[str], Fraction] = {}
-    for (_, actions, cost), label in zip(found, said, strict=True):
-        if label == 1:
-            least[actions] = min(cost, least.get(actions, cost))
+    for _, actions, cost in accepted(planner, x):
+        least[actions] = min(cost, least.get(actions, cost))
     return least
 
 
@@ -70,6 +75,59 @@ def agrees(seed: int) -> int:
     costs_found = [plan.exact_cost for plan in (several, *several.others) if plan.steps]
     assert costs_found == sorted(least.values())[:3]
     return len(least)
+
+
+def far(planner: mace.Planner, x: object, end: Point) -> Fraction:
+    """Gower's distance, by the definition: |change| / range of numbers, 1 for another level, the mean over features."""
+    question, _ = planner.explainer.question(x, 1)
+    before, after, total = question.values(question.start), question.values(end), Fraction(0)
+    for feature in planner.space.features:
+        a, b = before[feature.name], after[feature.name]
+        if feature.kind == "categorical":
+            total += a != b
+        else:
+            total += abs(Fraction(b) - Fraction(a)) / (Fraction(str(feature.upper)) - Fraction(str(feature.lower)))
+    return total / len(planner.space.features)
+
+
+def nearest_agrees(seed: int) -> int:
+    """How many plans to the goal a random world has; the nearest ends and the cheapest plans are found together."""
+    planner = planner_of(seed)
+    rows = frame_of(planner.space, np.random.default_rng(seed + 1000), 12)
+    rows = rows[rows.a + rows.b <= 18]
+    refused = rows[planner.explainer.decisions(rows) != 1]
+    if refused.empty:
+        return 0
+    x = refused.iloc[0]
+    all_plans = [(far(planner, x, end), cost, len(actions)) for end, actions, cost in accepted(planner, x)]
+    near = planner.plan(x, goal=1, objectives="gower", **EXACT)
+    dear = planner.plan(x, goal=1, objectives=["cost", "gower"], **EXACT)
+    few = planner.plan(x, goal=1, objectives=["steps", "gower"], **EXACT)
+    if not all_plans:
+        assert near.status == dear.status == few.status == "infeasible"
+        return 0
+    first, second = min(all_plans)[:2], min((cost, gower) for gower, cost, _ in all_plans)
+    third = min((steps, gower, cost) for gower, cost, steps in all_plans)
+    assert (near.exact_gower, near.exact_cost) == (near.exact_gower_bound, near.exact_lower_bound) == first
+    assert (dear.exact_cost, dear.exact_gower) == (dear.exact_lower_bound, dear.exact_gower_bound) == second
+    assert (few.counts["steps"], few.exact_gower, few.exact_cost) == third
+    assert {near.status, dear.status, few.status} == {"optimal"}
+    points = planner.front(x, "gower", goal=1, points=20, **EXACT).points
+    for point in points:
+        most = point.plan.exact_gower_limit or 1
+        cheapest = min(cost for gower, cost, _ in all_plans if gower <= most)
+        assert point.plan.exact_cost == point.plan.exact_lower_bound == cheapest
+    assert (points[0].plan.exact_gower, points[-1].plan.exact_cost) == (first[0], second[0])
+    return len(all_plans)
+
+
+def test_ends_that_are_nearest_are_those_of_enumeration() -> None:
+    assert sum(nearest_agrees(seed) > 1 for seed in (2, 17)) == 2
+
+
+@pytest.mark.slow
+def test_ends_that_are_nearest_in_many_worlds() -> None:
+    assert sum(nearest_agrees(seed) > 1 for seed in (33, 38, 19, 29, 34, 44, 45, 48, 14, 30)) == 9
 
 
 def test_counts_fronts_and_further_plans_are_those_of_enumeration() -> None:
@@ -130,6 +188,8 @@ def test_fronts_and_audits_of_plans_on_the_command_line(files: list[str], tmp_pa
     done = run.invoke(app, ["plan", *files, "--row", "0", "--front", "steps"])
     assert done.exit_code == 0
     assert json.loads(done.stdout)["points"]
+    done = run.invoke(app, ["plan", *files, "--row", "0", "--front", "gower", "--points", "3"])
+    assert [point["plan"]["gower"] for point in json.loads(done.stdout)["points"]]
     done = run.invoke(app, ["plan", *files, "--row", "0", "--objectives", "steps,cost", "--count", "2"])
     told = json.loads(done.stdout)
     assert told["wanted"] == "approved"
@@ -142,15 +202,30 @@ def test_fronts_and_audits_of_plans_on_the_command_line(files: list[str], tmp_pa
     assert done.exit_code != 0
 
 
+def test_the_least_distance_and_the_least_cost_within_it_have_certificates() -> None:
+    planner = planner_of(2)
+    rows = frame_of(planner.space, np.random.default_rng(1002), 12)
+    x = rows[(rows.a + rows.b <= 18) & (planner.explainer.decisions(rows) != 1)].iloc[0]
+    plan = planner.plan(x, goal=1, objectives="gower", **EXACT)
+    for of, told in (("cost", "costs less than"), ("gower", "no plan of at most")):
+        said = plan.certify(of=of).check()
+        assert said.accepted
+        assert told in said.claim
+    with pytest.raises(CertificateError, match="not of 'steps'"):
+        plan.certify(of="steps")
+    with pytest.raises(CertificateError, match="nothing was proved"):
+        planner.plan(x, goal=1, **EXACT).certify(of="gower")
+
+
 def test_what_cannot_be_counted_is_refused(files: list[str]) -> None:
     loans = mace.datasets.load("loans")
     planner = mace.Planner(files[3], loans.space, files[5])
     x = loans.X.iloc[0]
     for settings, said in (
-        ({"objectives": ["cost", "steps"]}, "the cost last"),
-        ({"objectives": []}, "the cost last"),
+        ({"objectives": ["cost", "steps"]}, "'steps' after the cost would decide between equal costs alone"),
+        ({"objectives": []}, "each once"),
         ({"objectives": ["steps", "steps"]}, "each once"),
-        ({"objectives": 3}, "the cost last"),
+        ({"objectives": 3}, "each once"),
         ({"objectives": ["stepz"]}, "counts nothing"),
         ({"objectives": ["touching Income"]}, "no action of the world `saving` touches 'Income'"),
         ({"avoid": ["Income"]}, "no action of the world `saving` touches 'Income'"),
@@ -160,3 +235,5 @@ def test_what_cannot_be_counted_is_refused(files: list[str]) -> None:
             planner.plan(x, goal=1, **settings)  # type: ignore[arg-type]
     with pytest.raises(MaceError, match="counts nothing"):
         planner.front(x, "cost", goal=1)
+    with pytest.raises(MaceError, match="points must be a whole number >= 2"):
+        planner.front(x, "gower", goal=1, points=1)

@@ -207,12 +207,50 @@ def counted(name: str, **options: Any) -> Make:
     return lambda X, y, rng: of(name, **options)(X, np.exp(y / 2), rng)
 
 
+def boosted(objective: str) -> Make:
+    """A Booster of XGBoost for survival, ranks or quantiles."""
+
+    def fit(X: Any, y: Any, rng: Rng) -> Any:
+        library: Any = importlib.import_module("xgboost")
+        times = np.exp(y / 2)
+        data = library.DMatrix(X, label=y > 0 if objective.startswith("rank") else times)
+        if objective.startswith("rank"):
+            data.set_group([len(y)])
+        if objective == "survival:aft":
+            data.set_float_info("label_lower_bound", times)
+            data.set_float_info("label_upper_bound", times)
+        options = {"objective": objective, "max_depth": 2, "nthread": 1}
+        return library.train(options | ({"quantile_alpha": 0.3} if "quantile" in objective else {}), data, 4)
+
+    return fit
+
+
+def ranked(module: str, kind: str, **options: Any) -> Make:
+    """A model that ranks the rows of two groups."""
+
+    def fit(X: Any, y: Any, rng: Rng) -> Any:
+        made = getattr(importlib.import_module(module), kind)(**options)
+        half = len(y) // 2
+        return made.fit(X.to_numpy(), (y > 0).astype(int), group=[half, len(y) - half])
+
+    return fit
+
+
 LINKS = (
     *(
         Family(f"XGBoost-{link}", counted("xgboost.XGBRegressor", n_estimators=4, max_depth=2, n_jobs=1,
                                          objective=objective), 0, NUMBER, exact=False)
         for link, objective in (("Poisson", "count:poisson"), ("Gamma", "reg:gamma"), ("Tweedie", "reg:tweedie"))
     ),
+    *(
+        Family(f"XGBoost-{name}", boosted(f"{kind}:{objective}"), 0, NUMBER, exact=False)
+        for name, kind, objective in (
+            ("Cox", "survival", "cox"), ("AFT", "survival", "aft"), ("rank", "rank", "ndcg"),
+            ("quantile", "reg", "quantileerror"),
+        )
+    ),
+    Family("LightGBM-rank", ranked("lightgbm", "LGBMRanker", **LIGHT), 0, NUMBER),
+    Family("XGBoost-ranker", ranked("xgboost", "XGBRanker", n_estimators=4, max_depth=2, n_jobs=1), 0, NUMBER),
     *(
         Family(f"LightGBM-{link}", counted("lightgbm.LGBMRegressor", objective=link.lower(), **LIGHT), 0, NUMBER,
                exact=False)

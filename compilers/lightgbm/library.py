@@ -51,6 +51,7 @@ LIBRARY = Library(
     readers={
         "lightgbm.LGBMClassifier": Reader(read_wrapper, _SUMS, _REFUSED),
         "lightgbm.LGBMRegressor": Reader(read_wrapper, "exact; margin for log links", _REFUSED),
+        "lightgbm.LGBMRanker": Reader(read_wrapper, "exact; margin for log links", _REFUSED),
         "lightgbm.Booster": Reader(read_booster, _SUMS, _REFUSED),
     },
     files=(FileType((".txt",), lambda path, _: ModelFile(path, FORMAT, load(path))),),

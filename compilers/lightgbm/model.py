@@ -29,7 +29,7 @@ LARGEST_FILE = 2**30
 MOST_OUTPUTS = 2**16
 MOST_NODES = 10_000_000
 EXPONENTIALS = ("poisson", "gamma", "tweedie")
-NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg")
 MANY = ("multiclass", "softmax")
 _HEADER = (
     "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective", "feature_names",

@@ -75,6 +75,7 @@ LIBRARY = Library(
     readers={
         "xgboost.XGBClassifier": Reader(read_wrapper, _SUMS, _REFUSED),
         "xgboost.XGBRegressor": Reader(read_wrapper, "exact; margin for log links", _REFUSED),
+        "xgboost.XGBRanker": Reader(read_wrapper, "exact; margin for log links", _REFUSED),
         "xgboost.Booster": Reader(read_booster, _SUMS, _REFUSED),
     },
     files=(FileType((".json", ".ubj"), _open, lacking=(".json",)),),

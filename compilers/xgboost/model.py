@@ -37,7 +37,10 @@ MOST_SET_BITS = 2**31  # of all sets of categories: the library keeps a bit for 
 OBJECTIVES = {
     "binary:logistic": "two", "multi:softprob": "many", "multi:softmax": "many",
     "reg:squarederror": "number", "reg:absoluteerror": "number", "reg:pseudohubererror": "number",
+    "reg:squaredlogerror": "number", "reg:quantileerror": "number",
+    "rank:pairwise": "number", "rank:ndcg": "number", "rank:map": "number",
     "count:poisson": "exponential", "reg:gamma": "exponential", "reg:tweedie": "exponential",
+    "survival:cox": "exponential", "survival:aft": "exponential",
 }  # fmt: skip
 # The parameters of objectives: only in training do they matter, but for the number of classes.
 _PARAMETERS = {
@@ -46,12 +49,17 @@ _PARAMETERS = {
     "softmax_multiclass_param": {},
     "poisson_regression_param": {"max_delta_step": "0.7"},
     "tweedie_regression_param": {"tweedie_variance_power": "1.5"},
+    "quantile_loss_param": {"quantile_alpha": "[5E-1]"},
+    "lambdarank_param": {},
+    "aft_loss_param": {"aft_loss_distribution": "normal", "aft_loss_distribution_scale": "1"},
 }
 _OF_OBJECTIVE = {
     "binary:logistic": "reg_loss_param", "reg:squarederror": "reg_loss_param",
     "reg:pseudohubererror": "pseudo_huber_param",
     "count:poisson": "poisson_regression_param", "reg:gamma": "reg_loss_param",
-    "reg:tweedie": "tweedie_regression_param",
+    "reg:tweedie": "tweedie_regression_param", "reg:quantileerror": "quantile_loss_param",
+    "rank:pairwise": "lambdarank_param", "rank:ndcg": "lambdarank_param", "rank:map": "lambdarank_param",
+    "survival:aft": "aft_loss_param",
     "multi:softprob": "softmax_multiclass_param", "multi:softmax": "softmax_multiclass_param",
 }  # fmt: skip
 _DELETED = 2**31 - 1  # the column of a node that pruning took out of the tree
@@ -191,7 +199,8 @@ def _base_score(parameters: Fields, outputs: int) -> str:
 def _objective(objective: Fields, classes: int) -> dict[str, Any]:
     name = objective.text("name")
     own = _OF_OBJECTIVE.get(name)
-    objective.only(("name", *([own] if own else [])))
+    # What was learnt of the bias of positions says nothing of a row.
+    objective.only(("name", *([own] if own else []), *(("ti+", "tj-") if own == "lambdarank_param" else ())))
     if (classes > 1) != (OBJECTIVES[name] == "many"):
         raise objective.wrong(f"has {classes} classes, which do not go with {name!r}")
     if own is None:

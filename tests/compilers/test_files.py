@@ -96,7 +96,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "column out of range": (lambda d: first_tree(d)["split_indices"].__setitem__(0, 77), "beyond the 6 known (77)"),
     "too new": (lambda d: d.update(version=[9, 0, 0]), "written by XGBoost 9.0; read are versions 2.0 to below 4.0"),
     "dart": (lambda d: d["learner"]["gradient_booster"].update(name="dart"), "booster 'dart' is not supported"),
-    "objective": (lambda d: d["learner"]["objective"].update(name="rank:pairwise"), "'rank:pairwise' is not supported"),
+    "objective": (lambda d: d["learner"]["objective"].update(name="reg:logistic"), "'reg:logistic' is not supported"),
     "lengths": (lambda d: first_tree(d)["default_left"].pop(), "arrays of different lengths"),
     "no trees": (lambda d: d["learner"]["gradient_booster"]["model"].pop("trees"), "it has no `trees`"),
     "number": (lambda d: first_tree(d)["split_conditions"].__setitem__(0, "x"), "no readable arrays"),
@@ -115,7 +115,7 @@ LINES = {
     "child out of range": ("left_child=", "left_child=900 ", "left child out of range"),
     "version": ("version=v4", "version=v9", "has format 'v9'"),
     "linear": ("is_linear=0", "is_linear=1", "linear leaves"),
-    "objective": ("objective=binary", "objective=lambdarank", "is not supported"),
+    "objective": ("objective=binary", "objective=cross_entropy", "is not supported"),
     "a word": ("threshold=", "threshold=x", "numbers in threshold"),
 }
 

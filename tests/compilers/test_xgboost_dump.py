@@ -123,7 +123,7 @@ def test_a_damaged_dump_is_refused_with_its_message(tmp_path: Path, name: str) -
         ("objective=binary:logistic base_score=0.5 columns=a,b,c classes=2", "'classes' is not one of"),
         ("objective=binary:logistic base_score=0.5 columns=a,a,c", "a column twice"),
         ("objective=binary:logistic base_score=nan columns=a,b,c", "base_score"),
-        ("objective=rank:pairwise base_score=0.5 columns=a,b,c", "'rank:pairwise' is not supported"),
+        ("objective=reg:logistic base_score=0.5 columns=a,b,c", "'reg:logistic' is not supported"),
     ],
 )
 def test_what_is_not_said_of_a_dump_is_named(tmp_path: Path, dump: str | None, message: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -109,7 +111,7 @@ def compare_box(world: World, way: Way, features: tuple[str, ...], box: Safe | N
     """Every point of the box keeps the goal, and no side of it can be moved by one more value."""
     if not features:
         return
-    assert box is not None and box.largest and set(box.ranges) == set(features)
+    assert box is not None and box.largest and box.most and set(box.ranges) == set(features)
     point = tuple(way.answer.counterfactuals[0].values.values())
     inside = [
         [v for v in world.allowed[j] if _in(world.space[name], box.ranges[name], v)]
@@ -193,6 +195,65 @@ def test_of_boxes_that_exclude_each_other_the_larger_one_is_taken():
     # Moving x first as far as it goes would leave 1 .. 9 by 1 .. 2.
     assert way.box is not None and way.box.ranges == {"x": (1, 8), "y": (1, 9)} and way.box.largest
     assert {name: box.ranges[name] for name, box in way.ranges.items()} == {"x": (1, 9), "y": (1, 9)}
+
+
+def test_no_other_box_around_the_new_values_has_more_of_them():
+    grid = pd.DataFrame(itertools.product(range(6), repeat=3), columns=["x", "y", "z"])
+    space = mace.Space([mace.Feature(name, "integer", 0, 5) for name in grid])
+    seen = 0
+    for seed in range(4):
+        said = np.random.default_rng(seed).uniform(size=len(grid)) + (grid.min(axis=1) > 1) + (grid.sum(axis=1) > 8)
+        good = (said > 1.1).to_numpy(copy=True)
+        good[0] = False
+        explainer = mace.Explainer(DecisionTreeClassifier().fit(grid, good.astype(int)), space)
+        for way in explainer.menu({"x": 0, "y": 0, "z": 0}, goal=1).ways:
+            assert way.box is not None and way.box.most and way.box.largest
+            at = way.answer.counterfactuals[0].values
+            sides = [way.box.ranges.get(name, (at[name], at[name])) for name in grid]
+            every = [
+                [(low, high) for low in range(at[name] + 1) for high in range(at[name], 6)]
+                if name in way.box.ranges
+                else [(at[name], at[name])]
+                for name in grid
+            ]
+            cube = good.reshape(6, 6, 6)
+            most = max(
+                math.prod(high - low + 1 for low, high in box)
+                for box in itertools.product(*every)
+                if cube[tuple(slice(low, high + 1) for low, high in box)].all()
+            )
+            assert math.prod(high - low + 1 for low, high in sides) == most
+            seen += 1
+    assert seen > 8
+
+
+def test_the_largest_box_without_some_points_is_what_enumeration_finds():
+    from mace.explain import boxes
+
+    made = random.Random(0)
+    for _ in range(40):
+        axes = mace.Space([*SPACE.features[:3]]).axes({"Age": 0, "Debts": 1.0, "Job": "b"})
+        at = (made.randrange(5), made.randrange(4), made.randrange(3))
+        points = [p for p in ((made.randrange(5), made.randrange(4), made.randrange(3)) for _ in range(9)) if p != at]
+        sides = dict(enumerate(axes))
+        every = itertools.product(
+            [(low, high) for low in range(at[0] + 1) for high in range(at[0], 5)],
+            [(low, high) for low in range(at[1] + 1) for high in range(at[1], 4)],
+            [levels for levels in range(8) if levels >> at[2] & 1],
+        )
+        free = [
+            (x[1] - x[0] + 1) * (y[1] - y[0] + 1) * z.bit_count()
+            for x, y, z in every
+            if not any(x[0] <= p[0] <= x[1] and y[0] <= p[1] <= y[1] and z >> p[2] & 1 for p in points)
+        ]
+        sought = boxes.Largest(sides, at, Fraction(0))
+        found = sought.without(points)
+        assert found is not None and sought.sure
+        assert math.prod(boxes.size(side) for side in found.values()) == max(free)
+        assert boxes.Largest(sides, at, Fraction(max(free))).without(points) is None
+        short = boxes.Largest(sides, at, Fraction(0), left=1)
+        short.without(points)
+        assert short.sure == (not points)
 
 
 def test_a_side_on_which_no_number_lies_needs_no_proof():

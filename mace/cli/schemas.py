@@ -83,7 +83,7 @@ ANSWER = _kind(
         "together": _object({"count": WHOLE, "diversity": TEXT, "core": _list(TEXT)}),
     },
 )  # fmt: skip
-SAFE = _object({"ranges": _map(_list(VALUE)), "largest": TRUTH, "certificates": WHOLE})
+SAFE = _object({"ranges": _map(_list(VALUE)), "largest": TRUTH, "most": TRUTH, "certificates": WHOLE})
 MENU = _kind(
     "menu",
     {

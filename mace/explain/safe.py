@@ -7,9 +7,9 @@ Promise: every allowed value of the box keeps what was wanted, whatever rules sa
 point's own values. The box is `largest` where no side of it can be moved on its own: one more step meets a point at
 which the deployed model was asked and had something else.
 How: the same refutation, asked of a box about the opposite goal. First the largest cube around the point, then each
-side as far as it goes; a side ends right before the nearest value at which the goal is lost. Where that is less than
-all ranges of single values together, boxes that begin with the whole range of one feature are grown, too, and the one
-with most combinations of values is taken.
+side as far as it goes; a side ends right before the nearest value at which the goal is lost. Then the box of most
+combinations of values is sought that holds none of the points met on the way (`mace.explain.boxes`), and asked about:
+what it holds that lacks the goal is one more such point. Where there is no such point it is `most`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mace.errors import GoalError, NowhereError
 from mace.explain.answer import Answer
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
+from mace.explain.boxes import Largest, size
 from mace.explain.search import Search, Searched
 from mace.problem.distance import Norm
 from mace.problem.goal_decision import lower
@@ -35,6 +36,7 @@ from mace.solve.protocol import Limits
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.tables.table import Label
 
+GUESSES = 200  # boxes that are asked about in search of the one with most combinations of values
 Range = tuple[Any, Any] | tuple[Any, ...]
 
 
@@ -45,17 +47,21 @@ class Safe:
     ranges:  feature -> (lowest, highest) of a number, or the levels of any other feature, in the space's own types.
     largest: whether no side of it can be moved any further.
     proved:  the refutations that it rests on, each with its certificate: nothing in the box lacks the goal.
+    most:    whether no other box over these features around the same values has more combinations of values: each
+             larger one holds a point at which the deployed model was asked and had something else.
     """
 
     ranges: dict[str, Range]
     largest: bool
     proved: list[Answer]
+    most: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "ranges": {name: list(values) for name, values in self.ranges.items()},
             "largest": self.largest,
+            "most": self.most,
             "certificates": len(self.proved),
         }
 
@@ -91,15 +97,22 @@ def _beyond_all(between: Between) -> bool:
 
 @dataclass(frozen=True)
 class _Grown:
-    """The sides of a box, and whether none of them can be moved any further, for certain."""
+    """The sides of a box.
+
+    certain: whether none of them can be moved any further.
+    most:    whether no box around the point has more combinations of values.
+    proved:  what refutes that anything in it lacks the goal, where that was asked already.
+    """
 
     sides: dict[int, Axis]
     certain: bool
+    most: bool = False
+    proved: tuple[Searched, ...] = ()
 
     @property
     def size(self) -> Fraction:
         """How many combinations of values it has."""
-        return math.prod((_size(side) for side in self.sides.values()), start=Fraction(1))
+        return math.prod((size(side) for side in self.sides.values()), start=Fraction(1))
 
 
 class Around:
@@ -111,6 +124,7 @@ class Around:
         table = search.judge.table
         self.features = question.space.features
         self._ranges: dict[int, _Grown] = {}
+        self.lost: list[Point] = []  # points near to it that lack the goal
         self.axes = tuple(replace(axis, start=index) for axis, index in zip(question.axes, point, strict=True))
         self.questions = []
         for other in opposites(question.goal.wanted, table.classes):
@@ -130,27 +144,38 @@ class Around:
     def box(self, features: Sequence[int]) -> Safe | None:
         """The box over these features; None if not even its proof ended in time."""
         grown = self._largest(features)
-        proved = [self._ask(question, grown.sides, "l1") for question in self.questions]
+        proved = grown.proved or [self._ask(question, grown.sides, "l1") for question in self.questions]
         if any(one.bracket.status != "infeasible" for one in proved):
             return None
         answers = [self._answer(one) for one in proved]
         ranges = {self.features[j].name: self._values(j, side) for j, side in grown.sides.items()}
-        return Safe(ranges, grown.certain, answers)
+        return Safe(ranges, grown.certain, answers, grown.most or len(features) == 1 and grown.certain)
 
     def _largest(self, features: Sequence[int]) -> _Grown:
-        """The box of most combinations of values, of those grown from the cube and from the range of each feature."""
+        """The box of most combinations of values; where a limit was reached, one whose sides go no further.
+
+        The largest box without the points known to lack the goal is asked about: either nothing in it lacks the goal,
+        or there is one more such point.
+        """
         if len(features) == 1:
             return self._range(features[0])
-        here = {j: _alone(self.axes[j], self.point[j]) for j in features}
-        best = self._grown(self._cube(here), features)
-        ranges = {j: self._range(j) for j in features}
-        if best.size == math.prod(one.size for one in ranges.values()):
-            return best  # its sides are the ranges themselves: no box holds more
-        for j in features:
-            if not self.limits.deadline.over:
-                other = self._grown(here | ranges[j].sides, [k for k in features if k != j])
-                other = replace(other, certain=other.certain and ranges[j].certain)
-                best = max(best, other, key=lambda one: one.size)
+        alone = {j: self._range(j) for j in features}
+        best = self._grown(self._cube({j: _alone(self.axes[j], self.point[j]) for j in features}), features)
+        whole, known = {j: one.sides[j] for j, one in alone.items()}, all(one.certain for one in alone.values())
+        for _ in range(GUESSES):
+            sought = Largest(whole, self.point, best.size)
+            sides = sought.without(self.lost)
+            if sides is None:
+                return replace(best, most=known and sought.sure)
+            if self.limits.deadline.over:
+                break
+            proved = tuple(self._ask(question, sides, "l1") for question in self.questions)
+            if all(one.bracket.status == "infeasible" for one in proved):
+                if known and sought.sure:
+                    return _Grown(sides, certain=True, most=True, proved=proved)
+                best = self._grown(sides, features)
+            elif all(one.bracket.point is None for one in proved):
+                break
         return best
 
     def _range(self, j: int) -> _Grown:
@@ -229,7 +254,10 @@ class Around:
         weights = tuple(one if along is None or j == along else zero for j in range(len(axes)))
         shape = Norm(zero, one, zero, weights, "l1") if norm == "l1" else Norm(zero, zero, one, weights, "linf")
         asked = replace(question, axes=axes, distance=shape)
-        return self.search.one(asked, Asking(self.search.judge), self.limits)
+        found = self.search.one(asked, Asking(self.search.judge), self.limits)
+        if found.bracket.point is not None:
+            self.lost.append(found.bracket.point)
+        return found
 
     def _answer(self, found: Searched) -> Answer:
         return answer_of(found.question, self.decided, [found], 1, self.search.judge)
@@ -239,15 +267,6 @@ class Around:
         if isinstance(side, GridAxis):
             return feature.show(side, side.lower), feature.show(side, side.upper)
         return tuple(feature.show(side, level) for level in side.levels())
-
-
-def _size(side: Axis) -> Fraction:
-    """How many values a side has; of a number without steps, how many thousandths of its range, and one."""
-    if isinstance(side, LevelAxis):
-        return Fraction(len(list(side.levels())))
-    if side.grid.kind == "step" or side.lower == side.upper:
-        return Fraction(side.upper - side.lower + 1)
-    return 1 + 1000 * (side.value(side.upper) - side.value(side.lower)) / side.scale
 
 
 def _alone(axis: Axis, index: int) -> Axis:

@@ -7,8 +7,8 @@ which reads the model once. Where treecf is installed (`--peers`: in the environ
 the same points, over the same features and within the same ranges, in both of its modes.
 
 The size of a box is the number of combinations of values, each on its feature's own grid, that lie in it. Boxes of both
-tools are maximal in that no side can be moved on its own; neither looks for the box of most combinations. treecf widens
-numbers and ordered levels, but not what is one-hot.
+tools are maximal in that no side can be moved on its own; ours have most combinations of values, too, where `most` says
+so: the column counts them. treecf widens numbers and ordered levels, but not what is one-hot.
 """
 
 from __future__ import annotations
@@ -151,9 +151,10 @@ def asked(explainer: mace.Explainer, row: pd.Series[Any], writer: Writer | None,
 def shown(name: Any, line: Line) -> str:
     """One line of the table."""
     menu, boxes = line.menu, sum(way.box is not None for way in line.menu.ways)
+    most = sum(way.box is not None and way.box.most for way in menu.ways)
     said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(line.verdicts.items())) or "-"
     text = (
-        f"{name!s:>5} {'yes' if menu.complete else 'no':8} {len(menu.ways):4} {len(menu.cannot):6} {boxes:5} "
+        f"{name!s:>5} {'yes' if menu.complete else 'no':8} {len(menu.ways):4} {len(menu.cannot):6} {boxes:5} {most:4} "
         f"{line.seconds:8.1f} {line.checking:8.1f}  {said:15}"
     )
     for mode in MODES if line.sizes else ():
@@ -180,8 +181,8 @@ def table(options: argparse.Namespace) -> None:
     explainer.ready()
     writer = Writer(explainer.judge.table) if options.check else None
     peer = Treecf(forest, loans.space) if importlib.util.find_spec("treecf") else None
-    print("  row complete ways cannot boxes   menu s  check s  certificates     at least as large as treecf's")
-    print(f"{'':65}  {'fast: of     median  least':25}  maximal: of  median  least" if peer else "(treecf is not here)")
+    print("  row complete ways cannot boxes most   menu s  check s  certificates     at least as large as treecf's")
+    print(f"{'':70}  {'fast: of     median  least':25}  maximal: of  median  least" if peer else "(treecf is not here)")
     lines = []
     for place in options.only or range(options.rows):
         lines.append(asked(explainer, refused.iloc[place], writer, peer))

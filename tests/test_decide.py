@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from mace.certify.writer import canonical, certifiable, certificate, statement
+from mace.errors import ModelError
 from mace.problem.distance import norm
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
@@ -18,6 +20,7 @@ from mace.proofs.kernel.statement import Statement
 from mace.space.axes import Point
 from mace.space.feature import Feature
 from mace.space.space import Space
+from mace.tables.decide import decides
 from mace.tables.table import Ensemble, Layer, Network, decision_for
 from tests.reference import points, random_question
 
@@ -99,3 +102,17 @@ def test_a_witness_that_the_cast_to_float32_leaves_in_doubt_is_not_written() -> 
         in_doubt += asked.has_goal(asked.start) is None
         assert (made["witness"] is not None) == accepted(read(made["statement"]), asked.start)
     assert 5 < in_doubt < 75
+
+
+def test_larger_rows_that_were_read_before_change_no_reading() -> None:
+    for seed in range(10):
+        question = random_question(seed, "network")
+        assert isinstance(question.model, Network)
+        rng = np.random.default_rng(seed)
+        rows = [question.row(point) for point in list(points(question))[:40]]
+        alone = [decides(replace(question.model), question.goal.decision, row) for row in rows]
+        for large in (1.0, 1e6, 1e300):
+            seen = replace(question.model)
+            with contextlib.suppress(ModelError):  # scores of such rows may overflow
+                decides(seen, question.goal.decision, large * rng.normal(size=seen.columns))
+            assert [decides(seen, question.goal.decision, row) for row in rows] == alone, (seed, large)

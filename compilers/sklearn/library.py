@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from mace.compilers.deployed import as_estimator
+from mace.compilers.deployed import Deployed, Given, Rows, as_estimator
 from mace.compilers.library import Categories, FileType, Library, Reader
 from mace.compilers.sklearn import calibrated, thresholded, transformed
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
@@ -84,11 +87,38 @@ _TRANSFORMED = Reader(
     inside=transformed.inside,
 )
 
+
+def _deployed(model: Any, given: Given) -> Deployed:
+    """A model as it is asked by its users; of a forest, under one filter of warnings.
+
+    A forest hands each tree to joblib, and for each compiles all filters of the process anew: half of its time for a
+    few rows. Of trees alone no warning is to be expected.
+    """
+    found = as_estimator(model, given)
+    if type(model).__module__ != "sklearn.ensemble._forest":
+        return found
+    return replace(
+        found, predict=_alone(found.predict), probabilities=found.probabilities and _alone(found.probabilities)
+    )
+
+
+def _alone(ask: Callable[[Any], Rows]) -> Callable[[Any], Rows]:
+    """A question to a model, under the one filter that ignores all warnings."""
+
+    def asked(frame: Any) -> Rows:
+        with warnings.catch_warnings():
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore")
+            return ask(frame)
+
+    return asked
+
+
 LIBRARY = Library(
     name="scikit-learn",
     package="sklearn",
     distributions={"scikit-learn": ("scikit-learn",)},
-    deployed=as_estimator,
+    deployed=_deployed,
     readers={
         "sklearn.tree.DecisionTreeClassifier": _TREE,
         "sklearn.tree.DecisionTreeRegressor": _TREE,

@@ -46,11 +46,13 @@ class Charge(NamedTuple):
 
     def part(self, delta: Fraction) -> Fraction:
         """What the change adds to the sum (the l0 and l1 parts)."""
-        return self.once + self.slope * delta if delta else Fraction(0)
+        if not delta:
+            return Fraction(0)
+        return self.once + self.slope * delta if self.once else self.slope * delta
 
     def top(self, delta: Fraction) -> Fraction:
         """What the change asks of the largest (the linf part)."""
-        return self.peak * delta
+        return self.peak * delta if self.peak else Fraction(0)
 
     def least(self, delta: Fraction) -> Fraction:
         """The least distance of a point with this change."""

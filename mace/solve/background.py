@@ -18,7 +18,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact, nearest
 from mace.problem.distance import Norm
 from mace.problem.question import Question
-from mace.space.axes import GridAxis, LevelAxis, Point, index_of
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point, index_of
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Background:
         self.space, self.frame, self.decide = space, frame, decide
         self.values = np.empty((0, len(space.features)))
         self.decisions: NDArray[Any] | None = None
+        self._kept: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     def read(self, deadline: Deadline = NEVER) -> Background:
         """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
@@ -63,36 +64,30 @@ class Background:
         """
         if self.decisions is None:
             return
-        rows = np.flatnonzero(wanted(self.decisions))
-        if not len(rows):
-            return
-        deltas = np.empty((len(rows), len(question.axes)))
-        allowed = np.ones(len(rows), dtype=bool)
+        columns = self._columns(np.flatnonzero(wanted(self.decisions)))
+        # Few rows may be allowed: those come first, and only theirs are measured.
+        allowed = np.ones(columns.shape[1], dtype=bool)
         for j, axis in enumerate(question.axes):
-            column = self.values[rows, j]
-            if isinstance(axis, GridAxis):
-                gone, lost = np.isnan(column), float(axis.missing_cost)
-                if axis.lacks:
-                    deltas[:, j] = np.where(gone, 0.0, lost)
-                else:
-                    deltas[:, j] = np.where(gone, lost, np.abs(column - float(axis.start_value)) / float(axis.scale))
-                low, high = float(axis.value(axis.lower)), float(axis.value(axis.last))
-                allowed &= np.where(gone, axis.may_lack, (column >= low) & (column <= high))
-            elif question.space.features[j].numeric:  # The row lacks this number: only rows that lack it too.
-                deltas[:, j] = 0.0
-                allowed &= np.isnan(column)
-            else:
-                # One more place, for the level that the model cannot take.
-                level = np.minimum(column.astype(np.intp), axis.count)
-                deltas[:, j] = np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0])[level]
-                allowed &= np.array([axis.allows(k) for k in range(axis.count + 1)])[level]
-        rows, deltas = rows[allowed], deltas[allowed]
+            allowed &= _allowed(axis, columns[j], numeric=question.space.features[j].numeric)
+        rows = np.flatnonzero(allowed)
+        deltas = np.empty((len(rows), len(question.axes)))
+        for j, axis in enumerate(question.axes):
+            deltas[:, j] = _deltas(axis, columns[j, rows], numeric=question.space.features[j].numeric)
         norm = question.distance
         cost = norm.charged(deltas).total if isinstance(norm, Norm) else deltas.sum(axis=1)
+        if len(cost) > CANDIDATES:  # in the order in which sorting all of them would put these
+            near = np.flatnonzero(cost <= np.partition(cost, CANDIDATES)[CANDIDATES])
+            rows, cost = rows[near], cost[near]
         for place in np.argsort(cost, kind="stable")[:CANDIDATES]:
-            point = self._point(question, self.values[rows[place]])
+            point = self._point(question, columns[:, rows[place]])
             if point is not None and question.obeys(point):
                 yield point
+
+    def _columns(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The values of some rows, shape (features, rows); kept, for a goal is asked about many times."""
+        if self._kept is None or not np.array_equal(self._kept[0], rows):
+            self._kept = rows, np.ascontiguousarray(self.values[rows].T)
+        return self._kept[1]
 
     def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Rows:
         """All different rows read so far that the model gives a wanted decision, be they allowed or not.
@@ -131,6 +126,33 @@ class Background:
                 return None
             point.append(index)
         return tuple(point)
+
+
+def _allowed(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArray[np.bool_]:
+    """Which values of one feature, shape (rows,), its axis allows."""
+    if isinstance(axis, GridAxis):
+        within = (column >= float(axis.value(axis.lower))) & (column <= float(axis.value(axis.last)))
+        return within | np.isnan(column) if axis.may_lack else within  # comparisons with NaN fail
+    if numeric:  # The row lacks this number: only rows that lack it too.
+        return np.isnan(column)
+    return np.asarray(np.array([axis.allows(k) for k in range(axis.count + 1)])[_levels(axis, column)])
+
+
+def _deltas(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArray[np.float64]:
+    """The scaled changes of one feature to some values, shape (rows,), in floats."""
+    if isinstance(axis, GridAxis):
+        gone, lost = np.isnan(column), float(axis.missing_cost)
+        if axis.lacks:
+            return np.where(gone, 0.0, lost)
+        return np.where(gone, lost, np.abs(column - float(axis.start_value)) / float(axis.scale))
+    if numeric:
+        return np.zeros(len(column))
+    return np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0])[_levels(axis, column)]
+
+
+def _levels(axis: LevelAxis, column: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Levels as places; there is one more, for the level that the model cannot take."""
+    return np.minimum(column.astype(np.intp), axis.count)
 
 
 def numbers_of(space: Space, frame: pd.DataFrame) -> NDArray[np.float64]:

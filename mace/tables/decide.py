@@ -19,6 +19,7 @@ import numpy as np
 
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, above, exact
 from mace.base.kept import Kept
+from mace.errors import ModelError
 from mace.tables import leaves
 from mace.tables.margins import Slack, compare_slack, exact_margin, exact_scores, possible, surely
 from mace.tables.means import around
@@ -82,28 +83,68 @@ class _Reading:
 
     def __init__(self, table: Ensemble | Network, row: Floats) -> None:
         self.table, self.scores = table, exact_scores(table, row)
-        self._around: tuple[tuple[float, ...], tuple[Fraction, ...] | None] | tuple[()] = ()
-        if isinstance(table, Network):  # the magnitudes of the row's numbers, and how far a cast moves them
-            size = tuple(map(abs, row.tolist()))
-            self._around = size, moved_by_cast(table, size)
+        self._size = tuple(map(abs, row.tolist())) if isinstance(table, Network) else ()
         self._slacks: dict[Compare, Slack] = {}
 
     def conjunction(self, part: Sequence[Compare]) -> bool | None:
         """Whether all comparisons hold; None if rounding decides."""
         said: bool | None = True
         for compare in part:
-            margin, slack = exact_margin(self.table, compare, self.scores), self._slack(compare)
+            holds = self._holds(compare)
+            if holds is False:
+                return False
+            said = said and holds
+        return said
+
+    def _holds(self, compare: Compare) -> bool | None:
+        """Whether a comparison holds; None if rounding decides."""
+        margin = exact_margin(self.table, compare, self.scores)
+        for slack_of in (self._rough, self._slack):
+            slack = slack_of(compare)
+            if slack is None:
+                continue
             if not possible(compare, margin, slack):
                 return False
-            if not surely(compare, margin, slack):
-                said = None
-        return said
+            if surely(compare, margin, slack):
+                return True
+        return None
+
+    def _rough(self, compare: Compare) -> Slack | None:
+        """No less than the slack: that of rows with larger numbers, which is known already; None where there is none.
+
+        Nearly always it decides. Where it does, the slack itself decides in the same way.
+        """
+        return _of_rows(self.table, self._size, compare) if isinstance(self.table, Network) else None
 
     def _slack(self, compare: Compare) -> Slack:
         if compare not in self._slacks:
-            self._slacks[compare] = compare_slack(self.table, compare, *self._around)
+            around = (self._size, moved_by_cast(self.table, self._size)) if isinstance(self.table, Network) else ()
+            self._slacks[compare] = compare_slack(self.table, compare, *around)
         return self._slacks[compare]
 
+
+class _Rows(NamedTuple):
+    """The largest magnitude of each column so far, shape (columns,), and the slacks of comparisons for such rows."""
+
+    size: tuple[float, ...]
+    slacks: dict[Compare, Slack | None]
+
+
+def _of_rows(table: Network, size: tuple[float, ...], compare: Compare) -> Slack | None:
+    """The slack of rows as large as any so far, one of these magnitudes included; None where scores may overflow."""
+    known = _ROWS.get(table, None, list)
+    if not known or any(x > y for x, y in zip(size, known[0].size, strict=True)):
+        known[:] = [_Rows(tuple(map(max, size, known[0].size)) if known else size, {})]
+    rows = known[0]
+    if compare not in rows.slacks:
+        try:
+            rows.slacks[compare] = compare_slack(table, compare, rows.size, moved_by_cast(table, rows.size))
+        except ModelError:
+            rows.slacks[compare] = None
+    return rows.slacks[compare]
+
+
+_ROWS: Kept[list[_Rows]] = Kept(1)
 
 # Of rows, by their bytes: a point is read several times before an answer.
 _READINGS: Kept[_Reading] = Kept(8)

@@ -17,6 +17,7 @@ from mace.tables.table import Bools, Ensemble, Floats, Ints, Tree
 
 MOST_NODES = 2_000_000  # of trees that are walked together
 FEW_TREES = 128  # are walked one by one for a single row: arrays have more to do for each step
+WORTH = 1000  # nodes that lists are made of, for each single row that was asked about: that takes as long
 
 
 def scores(table: Ensemble, rows: Floats) -> Floats:
@@ -79,6 +80,7 @@ class Walk:
 
     def __init__(self, table: Ensemble, trees: Sequence[Tree]) -> None:
         self.table = table
+        self._asked = 0  # single rows, so far
         sizes = np.array([tree.nodes for tree in trees])
         self.roots = np.cumsum(sizes) - sizes
         shift = np.repeat(self.roots, sizes)
@@ -120,8 +122,11 @@ class Walk:
         return self.column.tolist(), self.threshold.tolist(), self.left.tolist(), self.right.tolist()
 
     def leaves_of_one(self, seen: Sequence[float]) -> list[int] | None:
-        """The leaf that one row reaches in every tree, one tree after the other; None where a walk is not so simple."""
+        """The leaf that one row reaches in every tree, one tree after the other; None where arrays had better do it."""
         if len(self.low) or any(number != number for number in seen):
+            return None
+        self._asked += 1
+        if self._asked * WORTH < len(self.column):
             return None
         columns, thresholds, left, right = self._lists
         strict, found = self.table.test == "<", []

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.kept import Kept
 from mace.errors import GoalError
 from mace.tables.members import Members, among
 
@@ -131,6 +132,9 @@ class Tree:
         return len(self.column)
 
 
+_LEAVES: Kept[int] = Kept(1)  # every answer asks
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Ensemble:
     """A sum of trees: scores = (start + value_1 + value_2 + ...) / divide, added in this order in `dtype`.
@@ -174,7 +178,7 @@ class Ensemble:
     @property
     def leaves(self) -> int:
         """How many leaves all trees have together."""
-        return sum(int((tree.column < 0).sum()) for tree in self.trees)
+        return _LEAVES.get(self, None, lambda: sum(int((tree.column < 0).sum()) for tree in self.trees))
 
     def leaf(self, tree: Tree, row: Floats) -> int:
         """The leaf of `tree` that a row of shape (columns,) reaches."""

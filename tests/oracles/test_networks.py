@@ -20,10 +20,13 @@ from mace.proofs.check import check
 from mace.solve.driver import bracket_optimum
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
+from mace.solve.networks.exact import Exact, box_of
+from mace.solve.networks.model import numbers
 from mace.solve.networks.nodes import Node
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.search import Search
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
+from mace.space.axes import GridAxis, Side
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Layer, Network, decision_for
@@ -52,6 +55,40 @@ def agree(question: Question) -> None:
     assert reply.proof is not None
     verdict = check(certificate(question, reply.lower, reply.point, reply.proof).data)
     assert verdict.accepted, verdict
+
+
+@pytest.mark.parametrize("spec", ["l0", "l1", "linf", {"l0": 0.25, "l1": 0.75}])
+def test_a_box_cut_to_a_ball_keeps_each_value_that_is_near_enough_alone(spec: object) -> None:
+    for seed in range(12):
+        question = random_question(seed, "network")
+        question = replace(
+            question, distance=norm(spec, len(question.axes), [1 + j for j in range(len(question.axes))])
+        )
+        exact = Exact(question, numbers(question))
+        rng = np.random.default_rng(seed)
+        box = box_of(question)
+        for _ in range(6):
+            q = Fraction(int(rng.integers(1, 60)), 40)
+            costs = [exact.worth(j, exact.least_index(j, side)).part for j, side in enumerate(box)]
+
+            rest = [sum(costs) - cost for cost in costs]
+            kept = [
+                [index for index in indices(side) if exact.worth(j, index).reach < q - rest[j]]
+                for j, side in enumerate(box)
+            ]
+            found = exact.cut(box, q)
+            assert (found is None) == (not all(kept))
+            assert found is None or [indices(side) for side in found] == kept
+            j = int(rng.integers(len(box)))  # a smaller box, which may leave the start out
+            axis = question.axes[j]
+            if isinstance(axis, GridAxis):
+                ends = sorted(rng.integers(axis.lower, axis.upper + 1, 2).tolist())
+                box = (*box[:j], (ends[0], ends[1]), *box[j + 1 :])
+
+
+def indices(side: Side) -> list[int]:
+    """The indices of a side."""
+    return list(range(side[0], side[1] + 1)) if isinstance(side, tuple) else [k for k in range(64) if side >> k & 1]
 
 
 @pytest.mark.parametrize("kind", ["linear", "network"])

@@ -213,11 +213,14 @@ def _of_grid(model: Ensemble, trees: Trees, here: Array, axis: GridAxis, column:
 def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, column: Column) -> Array:
     """The mask of levels, allowed or not, that each node's test sends to the left."""
     assert column.values is not None
-    kinds, back = np.unique(np.stack([trees.threshold[here], trees.missing[here]]), axis=1, return_inverse=True)
+    kinds, back = np.unique(trees.threshold[here], return_inverse=True)
     values = np.array(column.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
-    passed = model.passes(values[None, :], kinds[0][:, None], kinds[1][:, None] > 0)
     bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
-    masks = (passed.astype(np.int64) @ bits)[back.ravel()]
+    masks = np.zeros(len(here), np.int64)
+    for gone in (False, True):  # where what is missing goes left
+        passed = model.passes(values[None, :], kinds[:, None], np.full((len(kinds), 1), gone))
+        mine = trees.missing[here] == gone
+        masks[mine] = (passed.astype(np.int64) @ bits)[back[mine]]
     for place, node in enumerate(here.tolist()):
         if node in trees.members:
             cell = trees.members[node]

@@ -9,7 +9,9 @@ minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/che
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from operator import mul
 from typing import NamedTuple
@@ -17,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import exact
-from mace.problem.distance import Norm
+from mace.problem.distance import Charge, Norm
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
 from mace.solve.networks.model import Array, Numbers
-from mace.space.axes import Box, GridAxis, Point, Side
+from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
 
@@ -50,6 +52,28 @@ class Worth(NamedTuple):
     columns: tuple[int, ...]
 
 
+def _worth(charge: Charge, delta: Fraction, columns: Sequence[Fraction]) -> Worth:
+    part, peak = charge.part(delta), charge.top(delta)
+    numbers = (part, delta, *columns)
+    below = lcm(*(number.denominator for number in numbers))
+    above = [number.numerator * (below // number.denominator) for number in numbers]
+    return Worth(part, peak, part + peak if peak else part, below, above[0], above[1], tuple(above[2:]))
+
+
+def _column(values: tuple[float, ...] | None, level: int) -> Fraction:
+    """A column of a feature with levels."""
+    return exact(values[level]) if values is not None else Fraction(0)
+
+
+@lru_cache(maxsize=1024)  # axes start from few levels, and all rows ask about all of them
+def _of_levels(axis: LevelAxis, charge: Charge, columns: tuple[tuple[float, ...] | None, ...]) -> dict[int, Worth]:
+    """All levels of a feature, not to be changed."""
+    return {
+        level: _worth(charge, axis.delta(level), [_column(values, level) for values in columns])
+        for level in range(axis.count)
+    }
+
+
 class Exact:
     """The exact side of one question."""
 
@@ -61,9 +85,14 @@ class Exact:
         for place, column in enumerate(question.columns):
             self.columns[column.feature].append((place, column.values))
         self.forms = numbers.forms
+        # Whether a column is its feature as it is.
+        self.plain = [form is not None and form.factor == 1 and not form.shift for form in self.forms]
         self.bits, self.integers = in_integers(question.model)
         self._last_cut: tuple[Box, Fraction, Box | None] | None = None
         self._worths: list[dict[int, Worth]] = [{} for _ in question.axes]
+        for j, axis in enumerate(question.axes):
+            if isinstance(axis, LevelAxis):
+                self._worths[j] = _of_levels(axis, self.charges[j], tuple(values for _, values in self.columns[j]))
 
     def accepts(self, point: Point) -> bool | None:
         """Whether the deployed model gives the goal at a point whatever its order of summation; None if that decides.
@@ -87,20 +116,15 @@ class Exact:
         return found
 
     def _worth(self, j: int, index: int) -> Worth:
-        axis, charge = self.question.axes[j], self.charges[j]
-        delta = axis.delta(index)
-        part, peak = charge.part(delta), charge.top(delta)
-        columns = []
+        axis, columns = self.question.axes[j], []
         for place, values in self.columns[j]:
             form = self.forms[place]
             if form is not None:
-                columns.append(form.factor * axis.value(index) + form.shift)
+                value = axis.value(index)
+                columns.append(value if self.plain[place] else form.factor * value + form.shift)
             else:
-                columns.append(exact(values[index]) if values is not None else Fraction(0))
-        numbers = (part, delta, *columns)
-        below = lcm(*(number.denominator for number in numbers))
-        above = [number.numerator * (below // number.denominator) for number in numbers]
-        return Worth(part, peak, part + peak, below, above[0], above[1], tuple(above[2:]))
+                columns.append(_column(values, index))
+        return _worth(self.charges[j], axis.delta(index), columns)
 
     def least_index(self, j: int, side: Side) -> int | None:
         """The value of a box's side that is nearest to the start; None if the side is empty."""
@@ -152,16 +176,13 @@ class Exact:
                 cut.append(mask)
                 continue
             assert isinstance(axis, GridAxis)
-            low, high = side
-            reach = None
-            if not close(low) or not close(high):
-                slope = charge.slope + charge.peak
-                room = max(budget - charge.once, Fraction(0))
-                reach = axis.scale * room / slope if slope else Fraction(0)
-            if reach is not None and not close(high):
-                high = max(index, axis.grid.ceil(axis.start_value + reach) - 1)
-            if reach is not None and not close(low):
-                low = min(index, axis.grid.floor(axis.start_value - reach) + 1)
+            (low, high), slope = side, charge.slope + charge.peak
+            if slope:
+                reach = axis.scale * max(budget - charge.once, Fraction(0)) / slope
+                high = min(high, max(index, axis.grid.ceil(axis.start_value + reach) - 1))
+                low = max(low, min(index, axis.grid.floor(axis.start_value - reach) + 1))
+            elif charge.once >= budget:  # any change is too much
+                low, high = max(low, min(index, axis.start)), min(high, max(index, axis.start))
             cut.append((low, high))
         return tuple(cut)
 
@@ -224,8 +245,12 @@ class Exact:
         if isinstance(side, tuple):
             low, high = side
             candidates = {low, high}
-            if low < axis.start < high:
+            if low <= axis.start <= high:
                 candidates.add(axis.start)
+                if len(coefficients) == 1 and self.plain[self.columns[j][0][0]]:
+                    # What costs more than the start and adds no less is not the least.
+                    gone = {high} if coefficients[0] > 0 else {low} if coefficients[0] < 0 else {low, high}
+                    candidates -= gone - {axis.start}
         else:
             candidates = {level for level in range(side.bit_length()) if side >> level & 1}
         best, least = 0, 0  # a fraction; 0 below: none yet

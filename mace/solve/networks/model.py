@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
-from mace.space.axes import GridAxis
+from mace.space.axes import Grid, GridAxis
 from mace.space.columns import Column
 from mace.tables.margins import compare_slack
 from mace.tables.table import Network
@@ -139,9 +140,14 @@ class Numbers:
 
 def affine(axis: GridAxis, column: Column, dtype: str) -> Affine:
     """What a column is, exactly, as a function of its feature, and how far the model's float64 may be from it."""
-    largest = max(abs(axis.value(axis.lower)), abs(axis.value(axis.upper)))
-    whole = axis.grid.step.denominator == 1 and (axis.grid.extra is None or axis.grid.extra.denominator == 1)
-    representable = axis.grid.kind != "step" or (whole and largest <= 2**53)
+    return _affine(axis.grid, axis.lower, axis.upper, column, dtype)
+
+
+@lru_cache(maxsize=1024)  # most rows of a space allow the same values
+def _affine(grid: Grid, lower: int, upper: int, column: Column, dtype: str) -> Affine:
+    largest = max(abs(grid.value(lower)), abs(grid.value(upper)))
+    whole = grid.step.denominator == 1 and (grid.extra is None or grid.extra.denominator == 1)
+    representable = grid.kind != "step" or (whole and largest <= 2**53)
     error = Fraction(0) if representable else largest / 2**53 + Fraction(1, 2**1074)
     factor, shift = column.affine()
     error = column.error(largest, error)

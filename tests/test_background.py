@@ -1,0 +1,64 @@
+"""Background rows: those that are allowed and have the goal, the nearest first."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mace.compilers import deployed
+from mace.problem.distance import norm
+from mace.problem.question import Goal, Question
+from mace.solve.background import CANDIDATES, Background
+from mace.space.feature import Feature
+from mace.space.space import Space
+from mace.tables.table import Ensemble, decision_for
+
+SPACE = Space(
+    [
+        Feature("age", "integer", 0, 60, change="increase"),
+        Feature("score", "real", -3, 3, missing="any"),
+        Feature("sex", "binary", change="fixed"),
+        Feature("place", "categorical", levels=("a", "b", "c")),
+    ]
+)
+
+
+def test_candidates_are_the_nearest_of_the_allowed_rows_with_the_goal() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 61, 400),
+            "score": np.where(rng.random(400) < 0.1, np.nan, rng.integers(-30, 31, 400) / 10),
+            "sex": rng.integers(0, 2, 400),
+            "place": rng.choice(["a", "b", "c"], 400),
+        }
+    )
+    goal = rng.random(400) < 0.7
+    background = Background(SPACE, frame, lambda part: goal[part.index]).read()
+    table = Ensemble((), len(SPACE.columns), np.zeros(1), "positive", (0, 1))
+    for row in range(6):
+        start = frame.iloc[row].to_dict()
+        axes = SPACE.axes(start)
+        distance = norm("l1", 4)
+        question = Question(SPACE, axes, table, Goal("1", frozenset([1]), decision_for(table, [1])), distance)
+        points = [SPACE.point(axes, frame.iloc[k].to_dict()) for k in np.flatnonzero(goal)]
+        allowed = [point for point in points if point is not None and question.obeys(point)]
+        expected = sorted(map(question.distance_of, allowed))[:CANDIDATES]
+        found = list(background.nearest(question, lambda said: said))
+        # Distances serve to sort, in floats.
+        assert [float(question.distance_of(point)) for point in found] == pytest.approx(list(map(float, expected)))
+
+
+def test_a_forest_is_asked_under_one_filter_of_warnings_and_all_filters_are_there_again() -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    model = RandomForestClassifier(3, max_depth=2, random_state=0).fit([[0.0], [1.0], [2.0]] * 5, [0, 1, 1] * 5)
+    asked, before = deployed(model), list(warnings.filters)
+    rows = pd.DataFrame({"x": [0.0, 2.0]})
+    assert asked.predict(rows).tolist() == model.predict(rows.to_numpy()).tolist()
+    assert asked.probabilities is not None
+    assert asked.probabilities(rows).tolist() == model.predict_proba(rows.to_numpy()).tolist()
+    assert warnings.filters == before

@@ -44,11 +44,20 @@ class Aims:
         typer.Option("--objectives", help="Least first: steps,cost; gower,cost; 'touching Age,cost'."),
     ] = None
     avoid: Annotated[str | None, typer.Option("--avoid", help="Features that no action may touch: Age,Job.")] = None
+    proposer: Annotated[
+        str | None, typer.Option("--proposer", help="Begin with the plan that a heuristic finds: brkga.")
+    ] = None
     count: Annotated[int, typer.Option("--count", help="How many plans, each of another set of actions.")] = 1
     front: Annotated[
         str | None, typer.Option("--front", help="What less of it costs: steps, gower, or 'touching Age'.")
     ] = None
     points: Annotated[int, typer.Option("--points", help="Of a front by gower: how many distances are allowed.")] = 10
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Arguments of `mace.plan`."""
+        objectives = names_of(self.objectives) or None
+        return {"objectives": objectives, "count": self.count, "proposer": self.proposer}
 
 
 def plan(
@@ -96,7 +105,7 @@ def plan(
     }  # fmt: skip
     if aims.front is not None:
         _show_front(planner.front(asked.row(row), aims.front, points=aims.points, **common), format)
-    made = planner.plan(asked.row(row), objectives=names_of(aims.objectives) or None, count=aims.count, **common)
+    made = planner.plan(asked.row(row), **aims.asked, **common)
     if plot is not None and made.steps:
         made.plot().figure_.savefig(plot)
         say(f"plot written to {plot}", err=True)

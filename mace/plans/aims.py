@@ -178,9 +178,15 @@ class _Kept:
         return Aimed(whole, self.asked if self.cost else self.task, tuple(self.counts), self.far, self.nearer)
 
 
-def best(task: Task, aims: Sequence[Aim], gap: Gap, deadline: Deadline) -> Aimed:
-    """The cheapest plan of those with the least of what comes before the cost; and of such, what comes after it."""
+def best(
+    task: Task, aims: Sequence[Aim], gap: Gap, deadline: Deadline, proposed: Replayed | None = None
+) -> Aimed:  # fmt: skip
+    """The cheapest plan of those with the least of what comes before the cost; and of such, what comes after it.
+
+    proposed: a plan from elsewhere, from which the search begins.
+    """
     kept, ready = _Kept(task, gap, deadline), None
+    kept.plan = proposed
     for place, aim in enumerate(aims):
         if isinstance(aim, Count):
             found = kept.least_count(aim, aims[place + 1])

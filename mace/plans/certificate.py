@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.elaboration import all_cuts
@@ -22,10 +22,14 @@ from mace.plans.ends import Ends
 from mace.plans.task import COST, EVERYTHING, Replayed, Task
 from mace.plans.written import unwritable, world_of
 from mace.problem.question import Question
+from mace.proofs.kernel.axes import Span, empty
 from mace.proofs.kernel.plans import Plans, Sequences
 from mace.tables.table import Ensemble
 
 MOST_NODES = 20_000  # of a proof
+MOST_KEPT = 50_000  # enclosures
+Steps: TypeAlias = tuple[tuple[int, tuple[Span, ...]], ...]
+Reached: TypeAlias = tuple[list[Span], Fraction] | None
 
 
 class Cut(NamedTuple):
@@ -90,6 +94,7 @@ class _Prover:
 
     def __init__(self, plans: Plans, question: Question, deadline: Deadline) -> None:
         self.plans, self.deadline = plans, deadline
+        self.known: dict[Steps, Reached] = {}
         self.ends = Ends(plans.check, question)
 
     def proof(self) -> list[list[Any]]:
@@ -112,9 +117,26 @@ class _Prover:
             nodes.append(node)
         return nodes
 
+    def reached(self, steps: Steps) -> Reached:
+        """The checker's `reached`; sequences that begin alike are enclosed alike."""
+        if steps not in self.known:
+            if len(self.known) >= MOST_KEPT:
+                self.known.clear()
+            before = self.reached(steps[:-1]) if steps else (self.plans.start, Fraction(0))
+            self.known[steps] = None if before is None else self._after(before, steps)
+        return self.known[steps]
+
+    def _after(self, before: tuple[list[Span], Fraction], steps: Steps) -> Reached:
+        """The last of some actions, from where the others lead."""
+        if not steps:
+            return before
+        action, spans = steps[-1]
+        taken = None if any(map(empty, spans)) else self.plans.actions[action].take(before[0], spans)
+        return None if taken is None else (taken.box, before[1] + taken.low)
+
     def closed(self, state: Sequences) -> list[Any] | None:
         """A leaf that closes a state; None if none is found."""
-        reached = self.plans.reached(state)
+        reached = self.reached(state.steps)
         if reached is None:
             return ["never"]
         if self.plans.claim is not None and reached[1] >= self.plans.claim:
@@ -138,7 +160,7 @@ class _Prover:
 
     def open(self, state: Sequences) -> float:
         """How much of the model the ends of a state see, about."""
-        reached = self.plans.reached(state)
+        reached = self.reached(state.steps)
         if reached is None or self.plans.claim is not None and reached[1] >= self.plans.claim:
             return 0.0
         total = 1.0

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from mace.plans.bounds import middle_of
 from mace.plans.network_bounds import NetworkBounds
+from mace.plans.tree_bounds import TreeBounds
 from mace.problem.question import Question
 from mace.proofs.kernel.floats import Refused
 from mace.proofs.kernel.networks import FINE, SLOPE, Linear, Network, exact, relaxed
 from mace.proofs.kernel.proof import Check, State
+from mace.tables.table import Ensemble
 from mace.worlds.affine import Form
 
 ZERO = "0x0p+0"
@@ -33,6 +35,7 @@ class Ends:
     def __init__(self, check: Check, question: Question) -> None:
         self.said, self.model, self.axes = check.statement, check.model, question.axes
         self.layers: list[tuple[Floats, Floats]] = []
+        self.trees = TreeBounds(question, []) if isinstance(question.model, Ensemble) else None
         if isinstance(self.said.model, Network):
             for layer in self.said.model.layers:
                 unit = 1 << layer.shift
@@ -70,6 +73,8 @@ class Ends:
         self.model.begin(root)
         if self.layers:
             return self._by_network(root) if self._promising(box) else None
+        if self.trees is not None and self.trees.open(box):
+            return None
         for name in ("trees", "cell"):
             try:
                 getattr(self.model, name)(root)

@@ -17,6 +17,7 @@ from mace.base.arguments import checked, names
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.exact import above, as_written, below, nearest
+from mace.base.meant import meant
 from mace.errors import MaceError, NumberError
 from mace.explain.explainer import Explainer
 from mace.plans.aims import STEPS, Aimed, aims_of, best, count_of, front, touched, within
@@ -36,6 +37,8 @@ from mace.tables.table import Formula
 from mace.worlds.steps import point_of
 from mace.worlds.world import World
 
+BRKGA = "brkga"
+PROPOSING = 0.5  # of the time, at most, that a proposer may take
 GAP, RGAP = Fraction(1, 10**6), Fraction(1, 1000)
 CERTIFIABLE = "the bound is that of the search; `certify()` writes a certificate of it, if its proof is not too long"
 
@@ -64,7 +67,7 @@ class Planner:
     def plan(
         self, x: object, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
-        gap: object = None, rgap: object = None, timeout: float | Deadline | None = 60.0,
+        proposer: str | None = None, gap: object = None, rgap: object = None, timeout: float | Deadline | None = 60.0,
     ) -> Plan:  # fmt: skip
         """The cheapest plan for a row; arguments as for `mace.plan`."""
         deadline, began = Deadline.asked(timeout), now()
@@ -72,13 +75,15 @@ class Planner:
             raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
         task, close = self.asked(x, goal, horizon, discount, avoid), _gap(gap, rgap)
         aims, made = aims_of(task, objectives), list[Plan]()
+        first = _proposed(task, proposer, deadline)
         while len(made) < count:
-            aimed = best(task, aims, close, deadline)
+            aimed = best(task, aims, close, deadline, first)
             made.append(_plan(aimed, close, now() - began))
             if aimed.found.plan is None or aimed.found.why:
                 break
             actions = frozenset(step.action for step in aimed.found.plan.steps)
             task = replace(task, allowed=task.allowed._replace(without=task.allowed.without | {actions}))
+            first = None
         return replace(made[0], others=made[1:])
 
     @checked
@@ -122,7 +127,8 @@ def plan(
     model: object, space: Space, x: object, world: World | str | Path, *,
     goal: Any = None, horizon: int | None = None, discount: bool = True,
     objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
-    gap: object = None, rgap: object = None, rules: Sequence[str | Path] = (), timeout: float | None = 60.0,
+    proposer: str | None = None, gap: object = None, rgap: object = None, rules: Sequence[str | Path] = (),
+    timeout: float | None = 60.0,
 ) -> Plan:  # fmt: skip
     """The cheapest sequence of actions after which the model decides as wanted, with a proved lower bound of its cost.
 
@@ -137,6 +143,8 @@ def plan(
               actions assign it), `gower` (the distance of start and end: the mean over all features of |change| /
               range), and the `cost`, after which only `gower` may stand. Default: the cost alone.
     avoid:    features that no action of the plan may touch.
+    proposer: `brkga` searches as the source does (in at most half the time) for a plan to begin with, as a large world
+              may need it; None: the search finds its own.
     count:    how many plans, each the cheapest of those with another set of actions than all before; see `Plan.others`.
     gap, rgap: stop when upper - lower <= gap, or <= rgap * upper. Default: 1e-6, and 0.001 of the cost.
     rules:    conditions that the end must obey, beside those of the space.
@@ -146,8 +154,20 @@ def plan(
     """
     return Planner(model, space, world, rules=rules).plan(
         x, goal=goal, horizon=horizon, discount=discount, objectives=objectives, avoid=avoid, count=count,
-        gap=gap, rgap=rgap, timeout=timeout,
+        proposer=proposer, gap=gap, rgap=rgap, timeout=timeout,
     )  # fmt: skip
+
+
+def _proposed(task: Task, proposer: str | None, deadline: Deadline) -> Replayed | None:
+    """The plan from which the search begins."""
+    if proposer is None:
+        return None
+    if proposer != BRKGA:
+        raise MaceError(f"no proposer of plans is called {short(proposer)}", hint=meant(proposer, [BRKGA], f"{BRKGA}."))
+    from mace.plans.genetic import search
+
+    found = search(task, deadline=deadline.share(PROPOSING))
+    return found[0].plan if found else None
 
 
 def _gap(gap: object, rgap: object) -> Gap:

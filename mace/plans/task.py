@@ -108,6 +108,18 @@ class Task:
                 found.append(Variant(len(found), action, fixed, numbers))
         return tuple(found)
 
+    def _asked_for(self, actions: Sequence[str]) -> bool:
+        """Whether plans of these actions are among those that the question is about."""
+        allowed = self.allowed
+        return (
+            len(actions) <= self.horizon
+            and frozenset(actions) not in allowed.without
+            and all(
+                sum(feature in self.world[name].affects for name in actions) <= most
+                for feature, most in allowed.touching.items()
+            )
+        )
+
     def gower(self, end: Point) -> Fraction:
         """Gower's distance of the start and an end: the mean over all features of |change| / range."""
         return self.norm.of([axis.delta(index) for axis, index in zip(self.question.axes, end, strict=True)])
@@ -169,9 +181,10 @@ class Task:
         return self.ended(steps, state)
 
     def ended(self, steps: Sequence[Step], state: State) -> Replayed | None:
-        """A plan of some steps that lead to a state; None where it costs too much, or the end breaks a rule."""
+        """A plan of some steps that lead to a state; None where it is not asked for, or the end breaks a rule."""
         end, cost = point_of(self.question.axes, state), sum((step.cost for step in steps), Fraction(0))
-        if self.dearest is not None and cost > self.dearest or not self.question.obeys(end):
+        dear = self.dearest is not None and cost > self.dearest
+        if dear or not self._asked_for([step.action for step in steps]) or not self.question.obeys(end):
             return None
         return Replayed(tuple(steps), cost, end, cost if self.measure == COST else self.gower(end))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +99,7 @@ class TreeBounds:
     def likely(self, prepared: Forms, variables: Sequence[str], point: Sequence[int]) -> bool:
         """See `Bounder`: whether a part of the goal may hold there."""
         ranges = {name: (at, at) for name, at in zip(variables, point, strict=True)}
-        best = self._best(*self.sides({name: prepared[name].span(ranges) for _, name in self.moving}))
-        return any(all(best[c] >= self.grounded.aim.need[c] for c in part) for part in self.parts)
+        return self._held(self._best(*self.sides({name: prepared[name].span(ranges) for _, name in self.moving})))
 
     def sides(self, spans: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[Ints, Ints]:
         """The cells, or the masks of levels, of intervals of features; all others stay at the start."""
@@ -117,6 +117,19 @@ class TreeBounds:
             else:
                 low[j] = sum(1 << level for level in range(axis.count) if least <= level <= most)
         return low, high
+
+    def open(self, box: Sequence[Any]) -> bool:
+        """Whether a part of the goal may hold in a box of indices, a pair or a mask of levels for each axis."""
+        low, high = self.cells.copy(), self.cells.copy()
+        for j, (axis, span) in enumerate(zip(self.axes, box, strict=True)):
+            if isinstance(axis, GridAxis):
+                low[j], high[j] = np.searchsorted(self.grounded.cuts(j), span)
+            else:
+                low[j] = span
+        return self._held(self._best(low, high))
+
+    def _held(self, best: Ints) -> bool:
+        return any(all(best[c] >= self.grounded.aim.need[c] for c in part) for part in self.parts)
 
     def _best(self, low: Ints, high: Ints) -> Ints:
         from mace.solve.ensembles.boxes import best_gains

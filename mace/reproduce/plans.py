@@ -108,7 +108,8 @@ def run(work: Work) -> Reproduced:
 
 def _data(persons: Persons, name: str, work: Work) -> Done:
     done, parts = Done([], [], [], [], [], []), work.chosen(("optima", "brkga"))
-    for case in (case for case in CASES if case.data == name):
+    methods = work.chosen(("scf", "cscf"))
+    for case in (case for case in CASES if case.data == name and case.method in methods):
         asked = work.limit(PERSONS)
         if "optima" not in parts:
             asked = min(asked, work.limit(SEARCHED)) if case.horizon is None else 0
@@ -255,4 +256,4 @@ def _left(case: Case, found: Sequence[Record], optima: Sequence[Record]) -> list
     ]
 
 
-ENTRY = Entry("cscf", TITLE, SOURCE, run, ("adult", "german", "optima", "brkga"))
+ENTRY = Entry("cscf", TITLE, SOURCE, run, ("adult", "german", "scf", "cscf", "optima", "brkga"))

@@ -107,6 +107,8 @@ def nearest_agrees(seed: int) -> int:
         assert near.status == dear.status == few.status == "infeasible"
         return 0
     first, second = min(all_plans)[:2], min((cost, gower) for gower, cost, _ in all_plans)
+    both = planner.plan(x, goal=1, objectives=["gower", "steps"], **EXACT)
+    assert (both.exact_gower, both.counts["steps"], both.exact_cost) == min((g, s, c) for g, c, s in all_plans)
     third = min((steps, gower, cost) for gower, cost, steps in all_plans)
     assert (near.exact_gower, near.exact_cost) == (near.exact_gower_bound, near.exact_lower_bound) == first
     assert (dear.exact_cost, dear.exact_gower) == (dear.exact_lower_bound, dear.exact_gower_bound) == second

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from mace.errors import MaceError
 from mace.plans.genetic import Settings, search
+from mace.plans.search import Search
 from mace.plans.task import task_of
 from tests.plans.small_worlds import frame_of
 from tests.plans.test_search import planner_of
 
 pytest.importorskip("pymoo")
+
+
+def test_a_plan_of_the_genetic_search_is_where_the_proved_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    planner = planner_of(2)
+    rows = frame_of(planner.space, np.random.default_rng(1002), 12)
+    x = rows[(rows.a + rows.b <= 18) & (planner.explainer.decisions(rows) != 1)].iloc[0]
+    small = partial(search, settings=Settings(population=30, generations=6))
+    monkeypatch.setattr("mace.plans.genetic.search", small)
+    offered: list[object] = []
+    accept = Search.offer
+    monkeypatch.setattr(Search, "offer", lambda self, plan: (offered.append(plan), accept(self, plan)))
+    exact = {"goal": 1, "gap": 0, "rgap": 0, "timeout": None}
+    plan = planner.plan(x, proposer="brkga", **exact)  # type: ignore[arg-type]
+    assert offered
+    assert plan.exact_cost == plan.exact_lower_bound == planner.plan(x, **exact).exact_cost  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="no proposer of plans is called 'brgka'"):
+        planner.plan(x, proposer="brgka", **exact)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

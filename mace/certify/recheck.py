@@ -5,7 +5,7 @@ In:  a question, an oracle and how it is asked (`read`); or a bracket with its p
 Out: the bracket as it was, or without the bound and the proof, and with the reason.
 Promise: no bound is returned whose certificate the checker was seen to refuse, and none whose proof rests on floats
 that no checker has read: for lack of time, or because no certificate can be written. Whoever asks an oracle asks here.
-Why: the prover verifies each leaf in exact arithmetic, but with its own bounds of hidden units, which are a little
+Why: the prover verifies each leaf in exact arithmetic, with its own bounds of hidden units: they hold, but are a little
 wider than a checker's. That a box is empty it may have from floats alone, and the ends that it tightens are floats,
 which cancellation may leave narrower than their multipliers prove. The bounds of forms are doubles, too. Any other
 proof about trees holds no floats, nor does one about a linear model, which has no hidden units.

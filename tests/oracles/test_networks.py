@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mace.base.deadline import Deadline
+from mace.base.exact import exact
 from mace.certify.writer import certificate
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
@@ -26,6 +27,7 @@ from mace.solve.networks.nodes import Node
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.search import Search
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
+from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Side
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -287,3 +289,35 @@ def test_a_proof_at_the_distance_itself_that_is_too_long_or_too_late_leaves_the_
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
     farther = certificate(question, distance + CLOSE, None, reply.proof)
     assert not check(farther.data).accepted
+
+
+def test_bounds_of_hidden_units_hold_where_large_weights_cancel() -> None:
+    # Of two units that are nearly the same, the second layer takes the difference: doubles ended beside the exact sums,
+    # so that a proof that no checker had read rested on bounds that did not hold.
+    for seed in (1, 2, 6):
+        rng = np.random.default_rng(seed)
+        first, second = (rng.normal(size=shape) * 10.0 ** rng.integers(-3, 6, shape) for shape in ((3, 4), (4, 4)))
+        shift = rng.normal(size=4) * 10.0 ** rng.integers(-3, 6, 4)
+        first[:, 1], shift[1], second[1] = first[:, 0], shift[0] * (1 + 1e-12), -second[0] * (1 + 1e-13)
+        layers = (
+            Layer(first, shift, "relu"),
+            Layer(second, rng.normal(size=4), "relu"),
+            Layer(rng.normal(size=(4, 1)), np.zeros(1), "identity"),
+        )
+        features = [Feature("x0", "integer", 0, 100_000), *(Feature(f"x{j}", "real", 0.0, 1.0) for j in (1, 2))]
+        space = Space(features)
+        model = Network(layers, 3, "sigmoid", (0, 1))
+        axes = space.axes({"x0": int(rng.integers(0, 100_000)), "x1": 0.25, "x2": 0.75})
+        question = Question(space, axes, model, Goal("", frozenset([1]), decision_for(model, {1})), norm("l1", 3))
+        search = Search(Witnesses(question), Gap(), Limits(), None, False)
+        node = search.first_node()
+        assert search.cut_exactly(node, Fraction(1, 10**7)) and search.derive(node, 1e-7, node.units)
+        values = [exact(value) for value in question.row(question.start).tolist()]
+        for k, layer in enumerate(layers[:-1]):
+            sums = [
+                sum((exact(weight) * value for weight, value in zip(column, values, strict=True)), exact(offset))
+                for column, offset in zip(layer.weights.T.tolist(), layer.bias.tolist(), strict=True)
+            ]
+            for unit, value in enumerate(sums):
+                assert exact(float(node.units.L[k, unit])) <= value <= exact(float(node.units.U[k, unit]))
+            values = [max(value, Fraction(0)) for value in sums]

@@ -2,7 +2,8 @@
 
 In:  the arrays of `networks_model`: `Axes`, `Net`, and of a node `Hull` and `Units`, in doubles.
 Out: multipliers, and what they prove in floating point; `networks_exact` repeats the proof without rounding.
-Promise: nothing here is trusted. A wrong number costs time, never soundness.
+Promise: the bounds that `derive` finds hold, whatever rounding does. Nothing else here is trusted: a wrong number costs
+time, never soundness.
 Source: the linear relaxations of ReLUs are those of Ehlers 2017 (the triangle) and of Zhang et al. 2018 (CROWN, going
 backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The dual simplex is the textbook's.
 """
@@ -21,7 +22,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 INFINITY = 1e300
 OPTIMAL, CUTOFF, EMPTY, STUCK = 0, 1, 2, 3
 NOWHERE = (-1, -1)  # no hidden unit
-WIDER = 2.0**-37  # More than a checker's 2^-40 and this file's own rounding together.
+WIDER = 2.0**-37  # More than a checker's own 2^-40; `Net.rough` is this file's rounding.
 
 
 def plain(named: T) -> T:
@@ -168,12 +169,13 @@ def knapsack(
 def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Array, prices: Array) -> bool:
     """Narrow the bounds of the hidden ReLUs in place (FORMAT.md, "Bounds of the hidden ReLUs"); False: no point.
 
+    The bounds hold of the exact sums: they are widened by what rounding may have moved them.
     wanted: (2, H, N) which ends are derived, lower and upper ones. prices: (2, H, N) of the budget q, for each derived
             end; written here.
     """
     kind, first, count, jump, rate, _, change, _, _ = axes
     lo, hi, on = hull
-    W0, W, B, relu, size = net
+    W0, W, B, relu, size, rough = net
     L, U, _ = units
     H, N = L.shape
     for layer in range(H):
@@ -210,10 +212,11 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Arr
                     k = W0 @ z
                 most, prices[end, layer, unit] = knapsack(k, q, kind, first, count, lo, hi, on, jump, rate, change)
                 found = constant + most
+                found += WIDER * (1.0 + abs(found)) + rough[layer, unit]
                 if end == 1:
-                    U[layer, unit] = min(U[layer, unit], found + WIDER * (1.0 + abs(found)))
+                    U[layer, unit] = min(U[layer, unit], found)
                 else:
-                    L[layer, unit] = max(L[layer, unit], -found - WIDER * (1.0 + abs(found)))
+                    L[layer, unit] = max(L[layer, unit], -found)
             if L[layer, unit] > U[layer, unit] + 1e-6:
                 return False
     return True
@@ -246,7 +249,7 @@ def dual_bound(
     Long because it is one pass backwards through the layers, then over the axes, with one sum for all.
     """
     kind, first, count, jump, rate, _, change, _, _ = axes
-    W0, W, B, relu, size = net
+    W0, W, B, relu, size, _ = net
     lo, hi, on = hull
     L, U, phase = units
     H, N = L.shape

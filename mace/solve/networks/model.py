@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.exact import exact, nearest
+from mace.base.exact import above, exact, nearest
 from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
@@ -31,6 +31,8 @@ Array = NDArray[Any]
 FLOATS, STEPS, LEVELS = 0, 1, 2  # kinds of axes
 # What a checker rounds in its own derivation of the margin is far smaller than this share of it.
 LOOSER = 1 + Fraction(1, 2**20)
+UNIT = 2.0**-53
+MOST = 1e290  # no more is added to an end, so that doubles still hold it
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,7 @@ class Net(NamedTuple):
 
     W0: (I, N) an item's effect on the first layer. W: (H + 1, N, N) the other layers. B: (H + 1, N) all offsets.
     relu, size: (H,) whether the layer has ReLUs, and how many units.
+    rough: (H, N) by how much rounding may move a unit's bounds where they are derived, at most, see `_rough`.
     """
 
     W0: Array
@@ -85,6 +88,7 @@ class Net(NamedTuple):
     B: Array
     relu: Array
     size: Array
+    rough: Array
 
 
 class Hull(NamedTuple):
@@ -184,7 +188,7 @@ def numbers(question: Question) -> Numbers:
     if not isinstance(model, Network) or not isinstance(norm, Norm):
         raise TypeError("the networks oracle takes a Network and a Norm")
     forms = columns_of(question)
-    effects = _effects(question, model, forms)
+    effects, sizes = _effects(question, model, forms)
     layers = _LAYERS.get(model, None, lambda: _padded(model))
     W0 = np.zeros((len(effects), layers.W.shape[1]))
     W0[:, : model.layers[0].weights.shape[1]] = effects
@@ -192,8 +196,9 @@ def numbers(question: Question) -> Numbers:
     start = question.row(question.start).astype(np.longdouble)
     shift = start @ model.layers[0].weights.astype(np.longdouble) + model.layers[0].bias.astype(np.longdouble)
     B[0, : effects.shape[1]] = shift.astype(np.float64)
-    net = Net(W0, layers.W, B, layers.relu, layers.size)
-    return Numbers(_axes_of(question, norm), net, _parts_of(question, model, forms, B.shape[1]), tuple(forms))
+    axes = _axes_of(question, norm)
+    net = Net(W0, layers.W, B, layers.relu, layers.size, _rough(question, model, forms, axes, sizes))
+    return Numbers(axes, net, _parts_of(question, model, forms, B.shape[1]), tuple(forms))
 
 
 class Layers(NamedTuple):
@@ -218,6 +223,39 @@ def _padded(model: Network) -> Layers:
     return Layers(W, B, relu, np.array([len(layer.bias) for layer in layers[:-1]], dtype=np.int64))
 
 
+def _rough(question: Question, model: Network, forms: list[Affine | None], axes: Axes, sizes: Array) -> Array:
+    """By how much rounding may move the bounds that `kernels.derive` finds of hidden units, at most: shape (H, N).
+
+    Every bound is one sum, of offsets, of coefficients times ends of lower layers, and of coefficients times changes.
+    Its error is at most the number of roundings that any of its terms goes through, times the unit roundoff, times the
+    sum of the terms' magnitudes over all allowed points.
+    Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.1.
+    """
+    row, first = question.row(question.start), np.abs(model.layers[0].weights)
+    widest, off = np.ones(len(sizes)), np.zeros(len(row))
+    for axis, place in zip(question.axes, axes.first, strict=True):
+        if isinstance(axis, GridAxis):
+            ends = (axis.value(axis.lower), axis.value(axis.upper))
+            widest[place] = above(max(abs(end - axis.start_value) for end in ends) / axis.scale)
+    for place, (form, column) in enumerate(zip(forms, question.columns, strict=True)):
+        axis = question.axes[column.feature]
+        if form is not None and isinstance(axis, GridAxis):  # how far the start's float is from what is meant
+            off[place] = above(abs(exact(float(row[place])) - form.factor * axis.start_value - form.shift))
+    hidden, roundings = model.layers[:-1], 4 * len(sizes) + 2 * len(row) + 32
+    found = np.zeros((len(hidden), max(len(layer.bias) for layer in model.layers)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = 2 * off @ first
+        terms = reach = np.abs(row) @ first + np.abs(model.layers[0].bias) + widest @ sizes
+        for k, layer in enumerate(hidden):
+            if k:
+                weights, bias = np.abs(layer.weights), np.abs(layer.bias)
+                # A ReLU adds an end of it, and its coefficient times what its own sum is made of.
+                reach, terms, moved = reach @ weights + bias, (reach + terms) @ weights + bias, moved @ weights
+            roundings += len(layer.bias) + 8
+            found[k, : len(layer.bias)] = moved + 1.01 * roundings * UNIT * terms
+    return np.minimum(np.nan_to_num(found, nan=MOST, posinf=MOST), MOST)
+
+
 def _axes_of(question: Question, norm: Norm) -> Axes:
     """The axes, with what their changes cost."""
     J = len(question.axes)
@@ -237,27 +275,31 @@ def _axes_of(question: Question, norm: Norm) -> Axes:
     return Axes(kind, np.cumsum(count) - count, count, jump, rate, peak, np.array(change), offset, steps)
 
 
-def _effects(question: Question, model: Network, forms: list[Affine | None]) -> Array:
-    """What each item does to the first layer's sums, shape (I, units): a change of 1, or a level for the start's."""
+class Effects(NamedTuple):
+    """What each item does to the first layer's sums, and the sums of magnitudes behind that: shape (I, units)."""
+
+    of: Array
+    sizes: Array
+
+
+def _effects(question: Question, model: Network, forms: list[Affine | None]) -> Effects:
+    """The effects of the items: of a change of 1, or of a level that takes the place of the start's."""
     columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
     for place, column in enumerate(question.columns):
         columns[column.feature].append((place, column.values))
     weights = model.layers[0].weights
-    effects: list[Array] = []
+    effects, sizes = list[Array](), list[Array]()
     for axis, mine in zip(question.axes, columns, strict=True):
-        levels = [0] if isinstance(axis, GridAxis) else range(axis.count)
-        for level in levels:
-            effect = np.zeros(weights.shape[1])
-            for place, values in mine:
-                form = forms[place]
-                if isinstance(axis, GridAxis):
-                    assert form is not None
-                    effect = effect + float(axis.scale * form.factor) * weights[place]
-                else:
-                    assert values is not None
-                    effect = effect + (values[level] - values[axis.start]) * weights[place]
-            effects.append(effect)
-    return np.array(effects)
+        places = [place for place, _ in mine]
+        if isinstance(axis, GridAxis):
+            per = [float(axis.scale * form.factor) for form in (forms[place] for place in places) if form is not None]
+            change = size = np.array([per])
+        else:
+            values = np.array([values for _, values in mine]).reshape(len(mine), axis.count).T
+            change, size = values - values[axis.start], np.abs(values) + np.abs(values[axis.start])
+        effects.append(change @ weights[places])
+        sizes.append(np.abs(size) @ np.abs(weights[places]))
+    return Effects(np.concatenate(effects), np.concatenate(sizes))
 
 
 def _parts_of(question: Question, model: Network, forms: list[Affine | None], N: int) -> tuple[Part, ...]:

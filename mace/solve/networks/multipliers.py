@@ -16,7 +16,7 @@ from mace.problem.proof import Multipliers
 from mace.solve.networks.model import Array, Net, Units
 
 LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
-NEAR_ZERO = 2.0**-33  # more than bounds of hidden units near 0 may differ from a checker's
+NEAR_ZERO = 2.0**-33  # more than bounds of hidden units near 0 may differ from a checker's, but for rounding
 
 
 class Rough(NamedTuple):
@@ -38,13 +38,14 @@ class Tight(NamedTuple):
     parts: tuple[Rough, ...]
 
 
-def at_zero(units: Units) -> Units:
+def at_zero(net: Net, units: Units) -> Units:
     """The bounds with those that may be 0 at 0: a checker's own are a little narrower than those that are known here.
 
     Which line replaces a ReLU depends on the signs of its bounds. So a leaf must close with both.
     """
     L, U, phase = units
-    return Units(np.where(np.abs(L) <= NEAR_ZERO, 0.0, L), np.where(np.abs(U) <= NEAR_ZERO, 0.0, U), phase)
+    near = NEAR_ZERO + 2 * net.rough
+    return Units(np.where(np.abs(L) <= near, 0.0, L), np.where(np.abs(U) <= near, 0.0, U), phase)
 
 
 def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipliers:
@@ -52,7 +53,7 @@ def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipl
     goal, slope, mu, share = numbers
     relu = net.relu[:, None]
     # Where it may be that l >= 0, an absent slope would mean 1.
-    needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L >= -NEAR_ZERO))
+    needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L + 2 * net.rough >= -NEAR_ZERO))
 
     def table(values: Array, where: Array) -> dict[Any, Fraction]:
         return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}

@@ -256,7 +256,7 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
         if value < want + 1e-14:
             continue
         multipliers = packed(n.net, numbers, units)
-        zeroed = at_zero(units)
+        zeroed = at_zero(n.net, units)
         same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
         if all(closes(search, node, k, multipliers, q, known) for known in ([units] if same else [units, zeroed])):
             return multipliers

@@ -85,7 +85,7 @@ def program(
     arrays to the next.
     """
     kind, first, count, jump, rate, peak, change, _, _ = axes
-    W0, W, B, relu, size = net
+    W0, W, B, relu, size, _ = net
     lo, hi, on = hull
     L, U, phase = units
     H, N = L.shape

@@ -55,7 +55,8 @@ Followed exactly, in {parts}, nested as they come, with "passthrough" and
 model or a network, bins of a number are answered by the solvers; `log1p`, `sqrt`, powers, quantiles and a clip that
 has an effect are looked up for an integer feature, and bounded over boxes for a real one.
 
-`PCA` directly before a linear model or a network is one more layer of it; before trees it is bounded over boxes.
+`PCA` directly before a linear model or a network is one more layer of it; before trees it is bounded over boxes. So is
+`PolynomialFeatures`: products of dummies, and of dummies and one number, are one more layer, others are bounded.
 
 Each stage is followed with its container and types, as the real steps give them. XGBoost takes what a sparse matrix
 does not store for missing, all others for 0. Numbers in float32 between steps, and nullable types, are refused. A model

@@ -133,6 +133,8 @@ class Library:
     unread:        classes that are asked for and not read: what to do instead.
     unread_files:  the same of types of files, by their endings.
     extra:         what `pip install 'mace-smt[..]'` brings it; "" for what mace depends on itself.
+    products:      a model whose columns are products of others, of dummies and at most one number each -> the places of
+                   those that are multiplied; None for a model without.
     spelled:       how its models spell the name of a column.
     small:         fits a small model for `mace doctor`, on a frame of numbers and labels 0 and 1; None: none is.
     """
@@ -148,6 +150,7 @@ class Library:
     unread_files: Mapping[str, str] = field(default_factory=dict)
     categories: Categories = field(default_factory=Categories)
     intake: Intake = field(default_factory=Intake)
+    products: Callable[[Any], Sequence[Sequence[int]] | None] = _none
     spelled: Callable[[str], str] = str
     small: Callable[[pd.DataFrame, pd.Series], Any] | None = None
 

@@ -107,7 +107,7 @@ ADVICE: dict[str, Advice] = {
     "categories that are neither texts nor whole numbers": Advice(
         "How they are looked up depends on their type.", "Write levels as texts or whole numbers."
     ),
-    "terms of a formula that are no columns or dummies (interactions, functions)": _OWN_COLUMN,
+    "functions of columns, and products of two numbers, in a formula": _OWN_COLUMN,
     "fields derived by functions, or of several fields": _OWN_COLUMN,
     "modules with a forward of their own": Advice(
         "What a forward does is Python, which is not followed.",

@@ -282,9 +282,12 @@ def results(kind: str) -> Make:
     return fit
 
 
-def formula(X: Any, y: Any, rng: Rng) -> Any:
-    smf: Any = importlib.import_module("statsmodels.formula.api")
-    return smf.logit("y ~ age + income + C(region) + grade", X.assign(y=y)).fit_regularized(alpha=0.5, disp=0)
+def formula(text: str = "y ~ age + income + C(region) + grade") -> Make:
+    def fit(X: Any, y: Any, rng: Rng) -> Any:
+        smf: Any = importlib.import_module("statsmodels.formula.api")
+        return smf.logit(text, X.assign(y=y)).fit_regularized(alpha=0.5, disp=0)
+
+    return fit
 
 
 RESULTS = (
@@ -292,7 +295,16 @@ RESULTS = (
     Family("statsmodels-Probit", results("Probit"), 2, ("another", "class"), exact=False),
     Family("statsmodels-OLS", results("OLS"), 0, NUMBER, exact=False),
     Family("statsmodels-Poisson", results("Poisson"), 0, NUMBER, exact=False),
-    Family("statsmodels-formula", formula, 2, ODDS, raw=True, exact=False, features=LEVELS),
+    Family("statsmodels-formula", formula(), 2, ODDS, raw=True, exact=False, features=LEVELS),
+    Family(
+        "statsmodels-interactions",
+        formula("y ~ C(region) * age + income + region:grade"),
+        2,
+        ODDS,
+        raw=True,
+        exact=False,
+        features=LEVELS,
+    ),
 )
 
 
@@ -316,6 +328,18 @@ def piped(numbers: Callable[[], list[Any]], last: tuple[str, dict[str, Any]], le
 MLP = ("neural_network.MLPClassifier", {"hidden_layer_sizes": (3,)})
 
 
+def multiplied(X: Any, y: Any, rng: Rng) -> Any:
+    """Products of dummies, and of dummies and one number, before a linear model."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    one_hot = sklearn("preprocessing.OneHotEncoder", handle_unknown="ignore", sparse_output=False)
+    scaler = sklearn("preprocessing.StandardScaler")
+    columns = ColumnTransformer([("n", scaler, ["income"]), ("l", one_hot, ["region", "grade"])])
+    products = sklearn("preprocessing.PolynomialFeatures", interaction_only=True, degree=int(rng.integers(2, 4)))
+    return make_pipeline(columns, products, made(*LOGISTIC, rng)).fit(X, y)
+
+
 def _scaler() -> list[Any]:
     return [sklearn("preprocessing.StandardScaler")]
 
@@ -324,6 +348,7 @@ STEPS = tuple(
     Family(f"steps-{name}", make, 2, DECIDE, raw=True, exact=exact, features=LEVELS)
     for name, make, exact in (
         ("PCA-logistic", piped(_scaler, LOGISTIC, projected=True), False),
+        ("products-logistic", multiplied, False),
         ("PCA-MLP", piped(_scaler, MLP, projected=True), False),
         ("quantiles-boosting", piped(lambda: [sklearn("preprocessing.QuantileTransformer", n_quantiles=6)], BOOSTING),
          True),

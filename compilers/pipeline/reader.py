@@ -28,9 +28,10 @@ from mace.compilers.categories import on_thresholds
 from mace.compilers.containers import as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, names_of
-from mace.compilers.library import Intake
+from mace.compilers.library import Intake, is_a
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
+from mace.compilers.pipeline.products import PRODUCTS, multiplied
 from mace.compilers.pipeline.rows import frame_of
 from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline.walk import Route, Walk, passes_on
@@ -161,9 +162,14 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
         steps = [*steps, ("categories", coding)]
     types = types_of(final, coding, space, behind=piped)
     library = library_of(final)
+    products = None if library is None else library.products(final)
+    if products is None and coding is None and not chain.mixing and steps and is_a(steps[-1][1], PRODUCTS):
+        products = [np.repeat(np.arange(len(row)), row).tolist() for row in steps.pop()[1].powers_]
     route = Route(space, steps, names, types, what, Intake() if library is None else library.intake)
     walk = Walk(route)
     columns, stage = walk.columns()
+    if products is not None:
+        table = multiplied(table, products, columns, space.features)
     if isinstance(table, (Ensemble, Network)) and table.columns != len(columns):
         raise ModelError(f"{table.name} takes {table.columns} columns, the steps before it give {len(columns)}")
     own = deployed(model, raw="array" if names is None else "frame")

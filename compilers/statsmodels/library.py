@@ -29,15 +29,17 @@ def _step_of(model: Any) -> Any:
     return design_of(model).step if has_formula(model) else None
 
 
+def _products_of(model: Any) -> Any:
+    return design_of(model).products if has_formula(model) else None
+
+
 def _small(frame: Any, labels: Any) -> Any:
     import statsmodels.api as sm
 
     return sm.OLS(labels.astype(float), sm.add_constant(frame.astype(float))).fit()
 
 
-_REFUSED = (
-    "terms of a formula that are no columns or dummies (interactions, functions); offsets; other families and links"
-)
+_REFUSED = "functions of columns, and products of two numbers, in a formula; offsets; other families and links"
 _BINARY = Reader(read_results, "margin", _REFUSED)
 _LINE = Reader(read_results, "margin", _REFUSED)
 LIBRARY = Library(
@@ -54,5 +56,6 @@ LIBRARY = Library(
         "statsmodels.robust.robust_linear_model.RLMResultsWrapper": _LINE,
     },
     categories=Categories(_step_of),
+    products=_products_of,
     small=_small,
 )

@@ -289,5 +289,5 @@ def test_curves_of_integers_before_a_linear_model_are_a_table(step: Any) -> None
 def test_a_step_that_mixes_columns_says_what_to_do_instead() -> None:
     frame = pd.DataFrame({"a": [0, 1, 2, 3], "b": [1, 0, 1, 0]})
     model = make_pipeline(PolynomialFeatures(), LogisticRegression()).fit(frame, [0, 1, 1, 0])
-    with pytest.raises(ModelError, match=r"(?s)PolynomialFeatures, is not supported.*columns of the frame"):
+    with pytest.raises(ModelError, match=r"(?s)two numbers, is not linear.*column of the frame"):
         compile_pipeline(model, Space([Feature("a", "integer", 0, 3), Feature("b", "binary")]))

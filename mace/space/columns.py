@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
+from mace.base.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32, rank_to_float
 from mace.errors import ModelError, RowError
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
@@ -90,6 +90,8 @@ class Column:
         if index == axis.missing:
             assert self.missing is not None, f"the model does not take a missing {axis.name}"
             return self.missing
+        if isinstance(axis, GridAxis) and axis.grid.kind == self.rounded_to == "float64":
+            return self.of(rank_to_float(index))  # which is the value itself
         return self.of(self.given(axis.value(index)))
 
     def on(self, axis: Axis) -> Column:

@@ -93,6 +93,24 @@ def indices(side: Side) -> list[int]:
     return list(range(side[0], side[1] + 1)) if isinstance(side, tuple) else [k for k in range(64) if side >> k & 1]
 
 
+def test_no_linear_region_is_searched_twice_for_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, count = Search.fix_phases, 0
+    for seed in range(4):
+        searched = set()
+
+        def noted(
+            self: Search, node: Node, active: tuple[tuple[int, bytes], ...], seen: set[object] = searched
+        ) -> None:
+            assert (node.box, active, self.anywhere) not in seen
+            seen.add((node.box, active, self.anywhere))
+            whole(self, node, active)
+
+        monkeypatch.setattr(Search, "fix_phases", noted)
+        agree(random_question(seed, "network"))
+        count += len(searched)
+    assert count
+
+
 @pytest.mark.parametrize("kind", ["linear", "network"])
 @pytest.mark.parametrize("block", slow_unless(lambda block: block < 3, range(8)))
 def test_same_optimum_as_enumeration_and_accepted_proof(kind: str, block: int) -> None:

@@ -7,7 +7,7 @@ Promise: see `mace.solve.networks.prover`.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -50,6 +50,19 @@ class Kept(NamedTuple):
     proof: Proof | None
 
 
+class Region(NamedTuple):
+    """A linear region, in which a search for points moves floats.
+
+    sides:  what features other than free floats have.
+    active: which units of a layer of ReLUs are active, as bytes.
+    anywhere: whether points count at any distance.
+    """
+
+    sides: tuple[tuple[int, Side], ...]
+    active: tuple[tuple[int, bytes], ...]
+    anywhere: bool
+
+
 class Search(Frame):
     """One run of branch and bound; see the module's docstring."""
 
@@ -85,6 +98,7 @@ class Search(Frame):
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.tried: set[Point] = set()
+        self.polished: set[Region] = set()
         self.doubted = 0  # points of which rounding decides whether they have the goal
         self.root: Node | None = None
         self.seeds: set[Point] = set()
@@ -372,16 +386,16 @@ class Search(Frame):
         """
         n = self.numbers
         for _ in range(5):
+            region = self.region(point)
+            if region in self.polished:  # what is nearest there was offered
+                return
+            self.polished.add(region)
             node = self.first_node()
-            for j, axis in enumerate(self.question.axes):
-                if n.axes.kind[j] != FLOATS:
-                    self.restrict(node, j, (point[j], point[j]) if isinstance(axis, GridAxis) else 1 << point[j])
-                elif n.axes.jump[j] > 0.0 and isinstance(axis, GridAxis):
-                    # What a change costs at once is charged in full only where the start is left out.
-                    self.restrict(node, j, _side_of(axis, point[j]))
+            for j, side in region.sides:
+                self.restrict(node, j, side)
             if self.reach < INFINITY and not self.cut_to(node, self.reach):
                 return
-            self.fix_phases(node, point)
+            self.fix_phases(node, region.active)
             found = None
             for part, than in zip(n.parts, self.certain, strict=True):
                 solved = self.solve(node, part, than, rounds=500)
@@ -394,23 +408,41 @@ class Search(Frame):
                 return
             point = moved
 
-    def fix_phases(self, node: Node, point: Point) -> None:
-        """Give a node the phases of every ReLU at a point."""
-        first, net, units = self.numbers.axes.first, self.numbers.net, node.units
-        x = np.zeros(len(self.numbers.axes.change))
+    def region(self, point: Point) -> Region:
+        """Where the floats of a point may move: its ReLUs keep their phases, and other features their values."""
+        first, net, kind, jump = (
+            self.numbers.axes.first,
+            self.numbers.net,
+            self.numbers.axes.kind,
+            self.numbers.axes.jump,
+        )
+        x, sides = np.zeros(len(self.numbers.axes.change)), list[tuple[int, Side]]()
         for j, axis in enumerate(self.question.axes):
-            if isinstance(axis, GridAxis):
-                x[first[j]] = self.change(j, point[j])
-            else:
+            if not isinstance(axis, GridAxis):
                 x[first[j] + point[j]] = 1.0
-        values = net.B[0] + x @ net.W0
+                sides.append((j, 1 << point[j]))
+                continue
+            x[first[j]] = self.change(j, point[j])
+            if kind[j] != FLOATS:
+                sides.append((j, (point[j], point[j])))
+            elif jump[j] > 0.0:
+                # What a change costs at once is charged in full only where the start is left out.
+                sides.append((j, _side_of(axis, point[j])))
+        values, active = net.B[0] + x @ net.W0, []
         for layer in range(len(net.size)):
             if net.relu[layer]:
-                on = values > 0
-                units.phase[layer, : net.size[layer]] = np.where(on, 1, -1)[: net.size[layer]]
-                units.L[layer], units.U[layer] = np.where(on, 0.0, -1e9), np.where(on, 1e9, 0.0)
+                active.append((layer, (values > 0).tobytes()))
                 values = np.maximum(values, 0.0)
             values = values @ net.W[layer + 1] + net.B[layer + 1]
+        return Region(tuple(sides), tuple(active), self.anywhere)
+
+    def fix_phases(self, node: Node, active: Iterable[tuple[int, bytes]]) -> None:
+        """Give a node the phases of every ReLU, by layer."""
+        net, units = self.numbers.net, node.units
+        for layer, flags in active:
+            on = np.frombuffer(flags, np.bool_)
+            units.phase[layer, : net.size[layer]] = np.where(on, 1, -1)[: net.size[layer]]
+            units.L[layer], units.U[layer] = np.where(on, 0.0, -1e9), np.where(on, 1e9, 0.0)
 
     # ------------------------------------------------------------------------------------------ branching
 

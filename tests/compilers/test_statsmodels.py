@@ -139,7 +139,7 @@ def test_a_formula_of_columns_and_dummies_is_followed(right: str, fit: str) -> N
     ("right", "why"),
     [
         ("np.exp(age)", "function of a column"),
-        ("age:owner + age", "multiplies two numbers"),
+        ("age:code + age", "multiplies two numbers"),
         ("C(region, Sum) + age", "no dummies"),
         ("I(age**2) + age", "function of a column"),
     ],

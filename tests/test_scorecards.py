@@ -20,7 +20,7 @@ from mace.base.deadline import NEVER
 from mace.errors import MaceError
 from mace.scorecards import Card, Counterfactual, read_card
 from mace.scorecards.pricing import priced
-from tests.cards import HARD, card, cards_agree, every_set, table
+from tests.cards import HARD, card, cards_agree, claimed, every_set, table
 
 
 @pytest.mark.parametrize("seed", [*range(12), 204])
@@ -35,11 +35,14 @@ def test_prices_leave_the_best_set_of_all(seed: int) -> None:
     found = Counterfactual(made).fit(table(made, rng))
     row = {v.name: int(rng.integers(0, 4)) + 0.5 for v in made.variables}
     y = int(made.score(made.places(row)) <= 0)
-    for rules in (HARD, HARD[1:]):
-        found.generate(row, y, "binary", 3, max_changes=2, objectives={"proximity": 1.0}, hard_constraints=rules)
-        truth = every_set(found, 3, rules, {"proximity": 1.0})
+    for rules, aims in ((HARD, {"proximity": 1.0}), (HARD[1:], {"proximity": 0.5, "closeness": 1.0})):
+        found.generate(row, y, "binary", 3, max_changes=2, objectives=aims, hard_constraints=rules)
+        truth = every_set(found, 3, rules, aims)
         assert found.status == ("INFEASIBLE" if truth is None else "OPTIMAL")
-        assert truth is None or found.objective["proximity"] == pytest.approx(truth, rel=1e-9)
+        certificate = found.certificate
+        assert certificate.check().accepted
+        assert truth is None or claimed(certificate) == pytest.approx(truth, rel=1e-9)
+        assert truth is None or certificate.data["set"]["prices"]["values"]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mace.certify.numbers import text
 from mace.certify.writer import Certificate, certificate, side_text, statement
@@ -30,6 +30,17 @@ class Fact(NamedTuple):
     proof: Proof | None
 
 
+class Prices(NamedTuple):
+    """What a point pays for what no two points of a set share, so that few choices of regions need a look.
+
+    values:   (feature, index, price) for an index other than the start, where values must differ.
+    features: (features, price) for a set of changed features, where these sets must differ.
+    """
+
+    values: Sequence[tuple[int, int, Fraction]]
+    features: Sequence[tuple[tuple[int, ...], Fraction]]
+
+
 @dataclass(frozen=True)
 class Asked:
     """A set of `count` points; none has a smaller sum than `claim`, or (None) there is none."""
@@ -37,6 +48,7 @@ class Asked:
     count: int
     diversity: Diversity
     claim: Fraction | None
+    prices: Prices | None = None
 
 
 def set_certificate(
@@ -76,6 +88,7 @@ def set_certificate(
                 "values": diversity.values,
                 "apart": None if diversity.apart is None else text(diversity.apart),
                 "regions": [list(map(side_text, box)) for box in regions],
+                **_prices(asked.prices),
             },
             "witness": None
             if not sure
@@ -83,3 +96,15 @@ def set_certificate(
             "facts": written,
         }
     )
+
+
+def _prices(prices: Prices | None) -> dict[str, Any]:
+    """The prices, where there are some."""
+    if prices is None:
+        return {}
+    return {
+        "prices": {
+            "values": [[j, int(index), text(price)] for j, index, price in prices.values],
+            "features": [[list(changed), text(price)] for changed, price in prices.features],
+        }
+    }

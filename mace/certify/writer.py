@@ -395,6 +395,7 @@ def _measure(question: Question) -> tuple[Norm, dict[str, Any]]:
             text(rows[0][i]) if isinstance(axis, GridAxis) else [text(row[i]) for row in rows]
             for axis, rows in zip(question.axes, distance.forms.by_axis(question.axes), strict=True)
         ]
+        + [text(constant) for constant in distance.forms.constants[i : i + 1]]
         for i in range(len(distance.forms.weights))
     ]
     nothing = Fraction(0)

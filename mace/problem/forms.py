@@ -1,6 +1,6 @@
 """Sums of absolute values of linear forms: what "closeness" is, beside the program that computes the same.
 
-    d(x) = sum_i | sum_k weights_ik (column_k(x) - column_k(start)) |
+    d(x) = sum_i | constant_i + sum_k weights_ik (column_k(x) - column_k(start)) |
 
 In:  a matrix, a row for each form, over the columns that a space encodes.
 Out: `Forms`: what each level, or each unit, of a feature adds to every form, exact.
@@ -27,10 +27,15 @@ Row = tuple[Fraction, ...]  # one number a form
 
 @dataclass(frozen=True)
 class Forms:
-    """weights: shape (forms, columns); columns: those of the space, in its order."""
+    """weights: shape (forms, columns); columns: those of the space, in its order.
+
+    constants: what each form is at the start, none for zeros. Certificates speak of them; the prover of forms and what
+               an earlier objective leaves to later ones take none.
+    """
 
     weights: tuple[Row, ...]
     columns: tuple[Column, ...]
+    constants: Row = ()
 
     @cached_property
     def per_feature(self) -> dict[int, tuple[Row, ...]]:
@@ -62,7 +67,7 @@ class Forms:
 
     def of(self, axes: Sequence[Axis], point: Point) -> Fraction:
         """The distance of a point from the start."""
-        sums = [Fraction(0)] * len(self.weights)
+        sums = list(self.constants or (Fraction(0),) * len(self.weights))
         for j, (axis, index) in enumerate(zip(axes, point, strict=True)):
             if index == axis.start or j not in self.per_feature:
                 continue
@@ -113,6 +118,7 @@ class FormsRule(Rule):
     @classmethod
     def of(cls, rule: Rule, forms: Forms, axes: Sequence[Axis], most: Fraction, *, strict: bool) -> FormsRule:
         """A rule whose program says the same."""
+        assert not forms.constants, "such a rule has no constants"
         effects = {}
         for name, j in rule.reads.items():
             axis = axes[j]

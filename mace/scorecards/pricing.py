@@ -26,15 +26,21 @@ SAFE = 1e-9  # of a sum, for rounding
 
 
 class Priced(NamedTuple):
-    """bound: no set has a smaller sum. excess: (choices,) >= 0."""
+    """bound: no set has a smaller sum. excess: (choices,) >= 0, by how much each with its prices exceeds `least`.
+
+    values: the price of each (variable, bin) that has one; sets: of each set of variables, as bits.
+    """
 
     bound: float
+    least: float
     excess: Array
+    values: dict[tuple[int, int], float]
+    sets: dict[int, float]
 
 
 def priced(bins: Array, cost: Array, count: int, deadline: Deadline, *, features: bool) -> Priced | None:
     """Prices of bins; None where the program is not solved. Raises TimeOverError."""
-    taken = _taken(bins, features=features)
+    taken, names = _taken(bins, features=features)
     active = np.arange(min(BATCH, len(cost)))
     best: Priced | None = None
     for _ in range(ROUNDS):
@@ -56,7 +62,7 @@ def priced(bins: Array, cost: Array, count: int, deadline: Deadline, *, features
         bound = count * (each + least) - float(prices.sum())
         bound -= SAFE * (count * abs(each) + float(prices.sum()) + 1.0)
         if best is None or bound > best.bound:
-            best = Priced(bound, excess - least)
+            best = Priced(bound, each + least, excess - least, *_named(names, prices))
         outside = np.flatnonzero(excess < -1e-9)
         if not len(outside):
             return best
@@ -68,16 +74,33 @@ def priced(bins: Array, cost: Array, count: int, deadline: Deadline, *, features
     return best
 
 
-def _taken(bins: Array, *, features: bool) -> csr_array:
+class _Names(NamedTuple):
+    """What the columns of `_taken` stand for: bins, as variable * width + bin, and after them sets of variables."""
+
+    bins: Array
+    width: int
+    sets: Array
+
+
+def _taken(bins: Array, *, features: bool) -> tuple[csr_array, _Names]:
     """Which bins (and which set of variables) each choice takes, shape (choices, bins and sets)."""
-    moved = bins >= 0
+    moved, width = bins >= 0, int(bins.max(initial=0)) + 1
     rows, columns = np.nonzero(moved)
-    places = columns * (int(bins.max(initial=0)) + 1) + bins[rows, columns]
-    _, number = np.unique(places, return_inverse=True)
+    places, number = np.unique(columns * width + bins[rows, columns], return_inverse=True)
+    sets = np.zeros(0, np.int64)
     if features:
         support = moved @ (1 << np.arange(bins.shape[1], dtype=np.int64))
-        _, sets = np.unique(support, return_inverse=True)
+        sets, which = np.unique(support, return_inverse=True)
         rows = np.concatenate([rows, np.arange(len(bins))])
-        number = np.concatenate([number, sets + number.max(initial=-1) + 1])
-    shape = (len(bins), int(number.max(initial=-1)) + 1)
-    return csr_array((np.ones(len(rows)), (rows, number)), shape=shape)
+        number = np.concatenate([number, which + len(places)])
+    shape = (len(bins), len(places) + len(sets))
+    return csr_array((np.ones(len(rows)), (rows, number)), shape=shape), _Names(places, width, sets)
+
+
+def _named(names: _Names, prices: Array) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
+    """The prices above 0 of bins, and of sets of variables."""
+    first = len(names.bins)
+    return (
+        {divmod(int(n), names.width): float(p) for n, p in zip(names.bins, prices[:first], strict=True) if p > 0},
+        {int(n): float(p) for n, p in zip(names.sets, prices[first:], strict=True) if p > 0},
+    )

@@ -15,16 +15,20 @@ FINE = 40  # multipliers are integers times 2^-40
 
 
 class Pull(NamedTuple):
-    """What multipliers make of the forms, in 1 / below: of each level of an axis, of a grid once, per unit."""
+    """What multipliers make of the forms, in 1 / below: of each level of an axis, of a grid once, per unit.
+
+    constant: what they make of the constants, which counts once: with the first axis.
+    """
 
     axes: Sequence[Axis]
     weights: Sequence[Sequence[int]]
     below: int
+    constant: int
 
     def at(self, j: int, index: int) -> int:
-        """What an index of an axis adds; 0 at the start."""
+        """What an index of an axis adds; 0 at the start, but for the constant."""
         item, change = moved(self.axes[j], index)
-        return self.weights[j][item] * change
+        return self.weights[j][item] * change + (0 if j else self.constant)
 
     def least(self, j: int, span: Span) -> int:
         """The least of a span: on a grid what is added is linear, so that an end holds it."""
@@ -35,16 +39,21 @@ class Forms:
     """Forms over the axes: of a grid a factor of its change, of levels the difference of two numbers.
 
     weights: by axis, and by level (of a grid once, per unit), an integer for each form, in 1 / common.
+    constants: what each form is at the start, in 1 / common.
     """
 
     def __init__(self, data: Sequence[Any], axes: Sequence[Axis]) -> None:
         shapes = tuple(rational if axis.is_grid else (rational,) * axis.count for axis in axes)
-        forms = [read(form, shapes, f"statement: distance: form {i}") for i, form in enumerate(data)]
+        # What a form is at the start comes last, where it is not 0.
+        whole = [[*form, "0"] if type(form) is list and len(form) == len(axes) else form for form in data]
+        forms = [read(form, (*shapes, rational), f"statement: distance: form {i}") for i, form in enumerate(whole)]
         known = not forms or all(axis.missing is None for axis in axes if axis.is_grid)
         need(known, "statement: distance: a form takes no number that may be missing")
         self.axes, self.count = axes, len(forms)
         exact = [[effects(axis, form[j]) for form in forms] for j, axis in enumerate(axes)]
-        self.common = lcm(*(q.denominator for rows in exact for row in rows for q in row))
+        starts = [form[-1] for form in forms]
+        self.common = lcm(*(q.denominator for row in [starts, *(r for rows in exact for r in rows)] for q in row))
+        self.constants = [int(q * self.common) for q in starts]
         self.weights = [
             [[int(row[item] * self.common) for row in rows] for item in range(1 if axis.is_grid else axis.count)]
             for axis, rows in zip(axes, exact, strict=True)
@@ -52,7 +61,7 @@ class Forms:
 
     def of(self, point: Sequence[int]) -> Fraction:
         """The sum of the sizes of the forms at a point."""
-        sums = [0] * self.count
+        sums = self.constants
         for j, index in enumerate(point):
             item, change = moved(self.axes[j], index)
             sums = [total + weight * change for total, weight in zip(sums, self.weights[j][item], strict=True)]
@@ -69,7 +78,7 @@ class Forms:
         need(len(data) == self.count, f"{where}: forms: expected {self.count} multipliers")
         found = [integer(m, -1 << FINE, 1 << FINE, f"{where}: forms") for m in data]
         weights = [[sum(map(int.__mul__, found, item)) for item in items] for items in self.weights]
-        return Pull(self.axes, weights, self.common << FINE)
+        return Pull(self.axes, weights, self.common << FINE, sum(map(int.__mul__, found, self.constants)))
 
 
 def effects(axis: Axis, form: Any) -> list[Fraction]:

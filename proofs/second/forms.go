@@ -14,6 +14,7 @@ type forms struct {
 	count  int
 	below  *big.Int // the integers are over this
 	effect [][][]*big.Int
+	start  []*big.Int // what each form is at the start
 }
 
 // readForms reads the forms of a distance, none where they are absent.
@@ -30,8 +31,17 @@ func (w *world) readForms(value any, there bool) {
 		exact[j] = make([][]*big.Rat, a.items())
 	}
 	numbers := 0
-	for _, one := range all {
-		for j, entry := range listOf(one, len(w.axes)) {
+	starts := make([]*big.Rat, len(all))
+	for k, one := range all {
+		entries := list(one)
+		starts[k] = new(big.Rat)
+		if len(entries) == len(w.axes)+1 {
+			starts[k] = rational(entries[len(w.axes)])
+			entries = entries[:len(w.axes)]
+			w.forms.below = lcm(w.forms.below, starts[k])
+		}
+		require(len(entries) == len(w.axes), "a form has an entry for each feature, and perhaps one more")
+		for j, entry := range entries {
 			for item, q := range w.axes[j].effects(entry) {
 				exact[j][item] = append(exact[j][item], q)
 				w.forms.below = lcm(w.forms.below, q)
@@ -52,6 +62,9 @@ func (w *world) readForms(value any, there bool) {
 			effects = append(effects, row)
 		}
 		w.forms.effect = append(w.forms.effect, effects)
+	}
+	for _, q := range starts {
+		w.forms.start = append(w.forms.start, times(q, w.forms.below))
 	}
 }
 
@@ -91,7 +104,7 @@ func (a *axis) place(i *big.Int) (int, *big.Int) {
 func (w *world) size(point []*big.Int) *big.Rat {
 	total := new(big.Int)
 	for k := 0; k < w.forms.count; k++ {
-		sum := new(big.Int)
+		sum := new(big.Int).Set(w.forms.start[k])
 		for j, i := range point {
 			item, often := w.axes[j].place(i)
 			sum.Add(sum, new(big.Int).Mul(w.forms.effect[j][item][k], often))
@@ -103,8 +116,9 @@ func (w *world) size(point []*big.Int) *big.Rat {
 
 // pull is what multipliers make of the forms, of every axis and entry, over `below`; nil where there are none.
 type pull struct {
-	weights [][]*big.Int
-	below   *big.Int
+	weights  [][]*big.Int
+	below    *big.Int
+	constant *big.Int // counts once: with the first axis
 }
 
 func (w *world) readPull(value any, there bool) *pull {
@@ -118,7 +132,10 @@ func (w *world) readPull(value any, there bool) *pull {
 		multipliers[k] = integer(item)
 		require(multipliers[k].CmpAbs(bound) <= 0, "a multiplier of a form that is not from -1 to 1")
 	}
-	out := &pull{below: new(big.Int).Lsh(w.forms.below, multiplierBits)}
+	out := &pull{below: new(big.Int).Lsh(w.forms.below, multiplierBits), constant: new(big.Int)}
+	for k, m := range multipliers {
+		out.constant.Add(out.constant, new(big.Int).Mul(m, w.forms.start[k]))
+	}
 	for j, a := range w.axes {
 		weights := make([]*big.Int, a.items())
 		for item := range weights {
@@ -135,7 +152,11 @@ func (w *world) readPull(value any, there bool) *pull {
 // at returns what one index of an axis adds, over `below`.
 func (p *pull) at(a *axis, j int, i *big.Int) *big.Int {
 	item, often := a.place(i)
-	return new(big.Int).Mul(p.weights[j][item], often)
+	value := new(big.Int).Mul(p.weights[j][item], often)
+	if j == 0 {
+		value.Add(value, p.constant)
+	}
+	return value
 }
 
 // least returns the least that an index of a span adds: on a grid at an end.

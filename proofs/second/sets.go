@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"reflect"
 	"sort"
+	"strings"
 )
 
 // FORMAT 11: sets. Facts are certificates of their own; what is done here is to try all choices of regions.
@@ -16,12 +17,37 @@ type setAsked struct {
 	features, values bool
 	apart            *big.Int // costs below this are below the least distance of any two; nil: none
 	regions          [][]*span
+	earliest         map[string]int // the first region with a box
+	prices           []price
+	priced           bool
+}
+
+// price is paid by a point that changes a feature to an index, or (index nil) that changes these features alone.
+type price struct {
+	feature int
+	index   *big.Int
+	changed []bool
+	amount  *big.Rat
 }
 
 // setFact says that outside some boxes nothing is nearer than lower; nil: there is nothing.
 type setFact struct {
 	boxes [][]*span
+	names map[string]bool // of the boxes
 	lower *big.Rat
+}
+
+// nameOf writes the spans of a box: boxes that are not empty have one name if they are the same.
+func nameOf(box []*span) string {
+	var out strings.Builder
+	for _, s := range box {
+		if s.mask != nil {
+			fmt.Fprintf(&out, "%s;", s.mask)
+		} else {
+			fmt.Fprintf(&out, "%s,%s;", s.lo, s.hi)
+		}
+	}
+	return out.String()
 }
 
 func (c *checker) set(value any, folder string) {
@@ -71,8 +97,8 @@ func (c *checker) about(base map[string]any, cuts any, folder string) {
 
 func (c *checker) readSet(value any) *setAsked {
 	c.where = "the set"
-	f := object(value, "count", "features", "values", "apart", "regions")
-	asked := &setAsked{count: small(f["count"], 1, maxChoices), features: boolean(f["features"]), values: boolean(f["values"])}
+	f := object(value, "count", "features", "values", "apart", "regions", "prices?")
+	asked := &setAsked{earliest: map[string]int{}, count: small(f["count"], 1, maxChoices), features: boolean(f["features"]), values: boolean(f["values"])}
 	if f["apart"] != nil {
 		q := rational(f["apart"])
 		require(q.Sign() > 0, "answers that are nothing apart")
@@ -86,9 +112,67 @@ func (c *checker) readSet(value any) *setAsked {
 			box[j] = c.axes[j].span(s)
 			require(!box[j].empty(), "an empty region")
 		}
+		if _, there := asked.earliest[nameOf(box)]; !there {
+			asked.earliest[nameOf(box)] = len(asked.regions)
+		}
 		asked.regions = append(asked.regions, box)
 	}
+	if value, there := f["prices"]; there {
+		c.setPrices(asked, value)
+	}
 	return asked
+}
+
+// setPrices reads what a point pays for what no two points of a set share, 11.8.
+func (c *checker) setPrices(asked *setAsked, value any) {
+	require(!c.anywhere, "prices, and the claim is not about a sum")
+	f := object(value, "values", "features")
+	asked.priced = true
+	amount := func(value any) *big.Rat {
+		q := rational(value)
+		require(q.Sign() >= 0, "a price below 0")
+		return q
+	}
+	for _, item := range list(f["values"]) {
+		require(asked.values, "a price for a value that two answers may have")
+		parts := listOf(item, 3)
+		j := small(parts[0], 0, len(c.axes)-1)
+		i := c.axes[j].index(parts[1])
+		require(i.Cmp(c.axes[j].start) != 0, "a price for no change")
+		asked.prices = append(asked.prices, price{feature: j, index: i, amount: amount(parts[2])})
+	}
+	for _, item := range list(f["features"]) {
+		require(asked.features, "a price for features that two answers may change")
+		parts := listOf(item, 2)
+		changed := make([]bool, len(c.axes))
+		for _, j := range list(parts[0]) {
+			changed[small(j, 0, len(c.axes)-1)] = true
+		}
+		asked.prices = append(asked.prices, price{changed: changed, amount: amount(parts[1])})
+	}
+}
+
+// pays returns what every point of a box pays.
+func (c *checker) pays(asked *setAsked, box []*span) *big.Rat {
+	out := new(big.Rat)
+	if !asked.priced {
+		return out
+	}
+	changed, known := make([]bool, len(box)), true
+	for j, axis := range c.axes {
+		moved, sure := axis.moves(box[j])
+		changed[j], known = moved, known && sure
+	}
+	for _, p := range asked.prices {
+		if p.index != nil {
+			if only := box[p.feature].single(); only != nil && only.Cmp(p.index) == 0 {
+				out.Add(out, p.amount)
+			}
+		} else if known && reflect.DeepEqual(changed, p.changed) {
+			out.Add(out, p.amount)
+		}
+	}
+	return out
 }
 
 // with returns an object with other fields.
@@ -108,7 +192,7 @@ func (c *checker) fact(value any, base map[string]any, folder string) *setFact {
 	sub := &checker{where: c.where}
 	sub.statement(with(base, map[string]any{"avoid": f["avoid"], "claim": f["claim"]}), f["cuts"], folder)
 	sub.proof(f["proof"])
-	out := &setFact{}
+	out := &setFact{names: map[string]bool{}}
 	if !sub.anywhere {
 		out.lower = sub.claim
 	}
@@ -121,6 +205,7 @@ func (c *checker) fact(value any, base map[string]any, folder string) *setFact {
 		if !same {
 			require(sub.avoid[k].box != nil, "it excludes more than boxes")
 			out.boxes = append(out.boxes, sub.avoid[k].box)
+			out.names[nameOf(sub.avoid[k].box)] = true
 		}
 	}
 	return out
@@ -152,15 +237,6 @@ func (c *checker) setWitness(value any, base map[string]any, asked *setAsked, fo
 
 func sameSpan(a, b *span) bool { return a.within(b) && b.within(a) }
 
-func sameBox(a, b []*span) bool {
-	for j := range a {
-		if !sameSpan(a[j], b[j]) {
-			return false
-		}
-	}
-	return true
-}
-
 func noneInCommon(a, b []*span) bool {
 	for j := range a {
 		if a[j].meet(b[j]).empty() {
@@ -172,12 +248,19 @@ func noneInCommon(a, b []*span) bool {
 
 // speaks says whether a fact bounds region k, 11.4.
 func (asked *setAsked) speaks(fact *setFact, k int) bool {
-	for _, box := range fact.boxes {
-		fits := k < len(asked.regions) && noneInCommon(box, asked.regions[k])
-		for _, earlier := range asked.regions[:k] {
-			fits = fits || sameBox(box, earlier)
+	if k < len(asked.regions) {
+		// A box has points in common with itself.
+		name := nameOf(asked.regions[k])
+		if fact.names[name] && asked.earliest[name] == k {
+			return false
 		}
-		if !fits {
+	}
+	for _, box := range fact.boxes {
+		if k < len(asked.regions) && noneInCommon(box, asked.regions[k]) {
+			continue
+		}
+		first, there := asked.earliest[nameOf(box)]
+		if !there || first >= k {
 			return false
 		}
 	}
@@ -224,18 +307,30 @@ func (a *axis) moves(s *span) (bool, bool) {
 	return false, s.single() != nil
 }
 
+// nearest returns the least distance that the box of a region tells: of one point all of it.
+func (c *checker) nearest(box []*span) *big.Rat {
+	out := new(big.Rat).SetFrac(c.leastDistance(box), c.common)
+	point := make([]*big.Int, len(box))
+	for j, s := range box {
+		if point[j] = s.single(); point[j] == nil {
+			return out
+		}
+	}
+	return add(out, c.size(point))
+}
+
 // tryAll refuses where some choice of regions that go together has a sum below the claim, 11.6.
 func (c *checker) tryAll(asked *setAsked, facts []*setFact) {
 	type bounded struct {
-		region int
-		lower  *big.Rat
+		region      int
+		lower, full *big.Rat // full: with what is paid
 	}
 	var regions []bounded
 	rest := len(asked.regions)
 	for k := 0; k <= rest; k++ {
-		least, some := new(big.Rat), true
+		least, paid, some := new(big.Rat), new(big.Rat), true
 		if k < rest {
-			least.SetFrac(c.leastDistance(asked.regions[k]), c.common)
+			least, paid = c.nearest(asked.regions[k]), c.pays(asked, asked.regions[k])
 		}
 		for _, fact := range facts {
 			if asked.speaks(fact, k) {
@@ -247,10 +342,27 @@ func (c *checker) tryAll(asked *setAsked, facts []*setFact) {
 			}
 		}
 		if some {
-			regions = append(regions, bounded{k, least})
+			regions = append(regions, bounded{k, least, add(least, paid)})
 		}
 	}
-	sort.SliceStable(regions, func(i, j int) bool { return regions[i].lower.Cmp(regions[j].lower) < 0 })
+	sort.SliceStable(regions, func(i, j int) bool { return regions[i].full.Cmp(regions[j].full) < 0 })
+	var limit *big.Rat
+	if !c.anywhere {
+		limit = new(big.Rat).Set(c.claim)
+		for _, p := range asked.prices {
+			limit.Add(limit, p.amount)
+		}
+		// What is too dear beside the cheapest ones is in no choice below the claim.
+		end := len(regions)
+		for end > 0 {
+			others := mul(regions[0].full, whole(int64(asked.count-1)))
+			if add(others, regions[end-1].full).Cmp(limit) < 0 {
+				break
+			}
+			end--
+		}
+		regions = regions[:end]
+	}
 	goes := make([][]bool, len(regions))
 	for i, one := range regions {
 		goes[i] = make([]bool, len(regions))
@@ -260,14 +372,17 @@ func (c *checker) tryAll(asked *setAsked, facts []*setFact) {
 		}
 	}
 	steps := 0
-	var extend func(chosen []int, since int, sum *big.Rat)
-	extend = func(chosen []int, since int, sum *big.Rat) {
+	var extend func(chosen []int, since int, sum, full *big.Rat)
+	extend = func(chosen []int, since int, sum, full *big.Rat) {
 		left := asked.count - len(chosen)
-		require(left > 0, "regions that go together have a sum of %s", sum.RatString())
+		if left == 0 {
+			require(!c.anywhere && sum.Cmp(c.claim) >= 0, "regions that go together have a sum of %s", sum.RatString())
+			return
+		}
 	next:
 		for n := since; n < len(regions); n++ {
-			all := mul(regions[n].lower, whole(int64(left)))
-			if !c.anywhere && add(sum, all).Cmp(c.claim) >= 0 {
+			all := mul(regions[n].full, whole(int64(left)))
+			if !c.anywhere && add(full, all).Cmp(limit) >= 0 {
 				return
 			}
 			for _, m := range chosen {
@@ -277,8 +392,8 @@ func (c *checker) tryAll(asked *setAsked, facts []*setFact) {
 			}
 			steps++
 			require(steps <= maxChoices, "too many choices")
-			extend(append(append([]int(nil), chosen...), n), n, add(sum, regions[n].lower))
+			extend(append(append([]int(nil), chosen...), n), n, add(sum, regions[n].lower), add(full, regions[n].full))
 		}
 	}
-	extend(nil, 0, new(big.Rat))
+	extend(nil, 0, new(big.Rat), new(big.Rat))
 }

@@ -80,9 +80,10 @@ def forms_of(statement: Json) -> Json:
 
 
 def size(statement: Json, form: Json, one: Any, other: Any) -> Fraction:
-    """How far a form is moved between two points."""
-    moved = Fraction(0)
-    for feature, entry, i, j in zip(statement["features"], form, one, other, strict=True):
+    """How far a form is moved from a point, the start if it has a constant, to another."""
+    features = statement["features"]
+    moved = sum((Fraction(constant) for constant in form[len(features) :]), Fraction(0))
+    for feature, entry, i, j in zip(features, form[: len(features)], one, other, strict=True):
         if feature["kind"] == "grid":
             moved += Fraction(entry) * (value(feature, i) - value(feature, j))
         else:

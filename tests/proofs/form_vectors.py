@@ -125,7 +125,37 @@ FORMS: dict[str, Any] = {
     "two forms of opposite signs": both([WHOLE, 0], "3999/1000", [["1", "1"], ["1", "-1"]]),
     "two forms of opposite signs, with both": both([WHOLE, WHOLE // 2], "3999/1000", [["1", "1"], ["1", "-1"]]),
     "a form too few for its features": both([WHOLE], "1", [["1"]]),
-    "a form too many for its features": both([WHOLE], "1", [["1", "1", "1"]]),
+    "two numbers too many for its features": both([WHOLE], "1", [["1", "1", "1", "1"]]),
+    "a constant": line([WHOLE], "3", **formed(["1/2", "1"])),
+    "a constant, false by a hair": line([WHOLE], "3000000001/1000000000", **formed(["1/2", "1"])),
+    "a constant below 0": line([-WHOLE], "3", **formed(["1/2", "-8"])),
+    "a constant below 0, false by a hair": line([-WHOLE], "3000000001/1000000000", **formed(["1/2", "-8"])),
+    "a constant that the change makes up for": line([WHOLE], "1", **formed(["1/2", "-2"])),
+    "a constant of its own denominator": line([WHOLE], "2142857142/1000000000", **formed(["1/2", "1/7"])),
+    "a constant of its own denominator, false by a hair": line(
+        [WHOLE], "2142857143/1000000000", **formed(["1/2", "1/7"])
+    ),
+    "a constant counts once": both([WHOLE], "5", [["1", "1", "1"]], goal="1"),
+    "a constant counts once, false by a hair": both([WHOLE], "5000000001/1000000000", [["1", "1", "1"]], goal="1"),
+    "two constants": both([WHOLE, -WHOLE], "27/2", [["1", "0", "3"], ["0", "1", "-43/2"]], goal="1/4"),
+    "one constant, beside a form without": both([WHOLE, WHOLE], "9/2", [["1", "0", "1/2"], ["0", "1"]]),
+    "one constant, beside a form without, false by a hair": both(
+        [WHOLE, WHOLE], "4500000001/1000000000", [["1", "0", "1/2"], ["0", "1"]]
+    ),
+    "a constant of levels": level(["0", "1", "3"], 0, "4", [WHOLE], **formed([["0", "1", "3"], "1"])),
+    "a constant of levels, false by a hair": level(
+        ["0", "1", "3"], 0, "4000000001/1000000000", [WHOLE], **formed([["0", "1", "3"], "1"])
+    ),
+    "a number for a constant": line([WHOLE], **formed(["1/2", 1])),
+    "a list for a constant": line([WHOLE], **formed(["1/2", ["1"]])),
+    "prices and a constant": tree([WHOLE], "3", **formed(["1/2", "1"])),
+    "prices and a constant, false by a hair": tree([WHOLE], "3000000001/1000000000", **formed(["1/2", "1"])),
+    "prices and a constant of its own denominator": tree(
+        [WHOLE], "2142857142/1000000000", **formed(["1/2", "1/7"])
+    ),
+    "a point by a form with a constant": witnessed("3", **formed(["1/2", "1"])),
+    "a point by a form without its constant": witnessed("2", **formed(["1/2", "1"])),
+    "a point by a form whose constant makes up for it": witnessed("1", "1", **formed(["1/2", "-3"])),
     "a multiplier too few": both([WHOLE], "3", [["1", "0"], ["0", "1"]]),
     "a multiplier too many": line([WHOLE, 0]),
     "a multiplier as text": line([str(WHOLE)]),
@@ -133,6 +163,7 @@ FORMS: dict[str, Any] = {
     "multipliers that are no list": line("m"),
     "forms that are no list": line([WHOLE], distance={"alpha": "0", "beta": "0", "gamma": "0", "forms": {}}),
     "a form that is no list": line([WHOLE], **formed("1/2")),  # type: ignore[arg-type]
+    "a form that is a digit": line([WHOLE], **formed("2")),  # type: ignore[arg-type]
     "a factor that is a number": line([WHOLE], **formed([1])),
     "multipliers where the claim is not about distance": line(
         [0], None, [dual("1", forms=[0])], features=[grid(0, 3, 0)]

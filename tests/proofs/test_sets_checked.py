@@ -16,7 +16,7 @@ import pytest
 
 from mace.proofs.check import check
 from mace.proofs.kernel import sets
-from tests.proofs.by_hand import AT_LEAST_0, at_least, certificate, dual, forest, grid, network
+from tests.proofs.by_hand import AT_LEAST_0, LEVELS, at_least, certificate, dual, forest, grid, network, number
 from tests.proofs.enumeration import allowed, distance, has_goal, points
 
 TWO = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
@@ -42,7 +42,8 @@ NOTHING_ELSE = fact(None, [["split", 1, 0], ["avoid", 0], ["avoid", 1]], X_ALONE
 
 def of(claim: str | None, count: int, regions: list[Any], facts: list[Any], witness: Any = None, **asked: Any) -> Any:
     """A certificate of a set; `avoid` and `model` of the statement may be among what is asked."""
-    more = {name: asked.pop(name) for name in ("avoid", "most_changes", "distance") if name in asked}
+    others = ("avoid", "most_changes", "distance", "features_of", "columns")
+    more = {name.removesuffix("_of"): asked.pop(name) for name in others if name in asked}
     model, goal = asked.pop("model", AT_3), asked.pop("goal", at_least(1.0))
     said = certificate(model, goal, claim, [], **{**TWO, **more})["statement"]
     boxes = [region["box"] for region in regions]
@@ -62,6 +63,8 @@ WIDER = {"box": [[4, 6], [0, 1]]}
 BLOCK_AWAY = fact("6", [["split", 0, 5], ["split", 1, 1], ["avoid", 0], ["distance"], ["distance"]], BLOCK)
 WIDER_AWAY = fact("6", [["split", 0, 6], ["split", 1, 1], ["avoid", 0], ["distance"], ["distance"]], WIDER)
 LARGEST = {"alpha": "0", "beta": "1", "gamma": "1"}
+HALF = {"alpha": "0", "beta": "0", "gamma": "0", "forms": [["1/2", "0"]]}
+STARTED = {**HALF, "forms": [["1/2", "0", "1"], ["0", "1", "-1/2"]]}
 TWICE = [{**FOUR, "claim": {"closer_than": "8"}}, {**BLOCK_AWAY, "claim": {"closer_than": "10"}}]
 ONLY_X = fact(None, [["split", 1, 0], ["avoid", 0], ["changes"]], X_ALONE)
 
@@ -139,6 +142,134 @@ CASES: dict[str, Any] = {
             {**NOT_X_ALONE, "cuts": [], "proof": [["split", 0, 3], dual("100"), *NOT_X_ALONE["proof"][2:]]},
         ], model=network([[[1.0], [0.0]]], [[-3.5]]), goal=AT_LEAST_0, **F,
     ),
+}  # fmt: skip
+P40, P41, P50 = ({"box": [[x, x], [y, y]]} for x, y in ((4, 0), (4, 1), (5, 0)))
+BEYOND = fact(
+    "6", [
+        ["split", 0, 4], ["split", 1, 0], ["avoid", 0], ["split", 1, 1], ["avoid", 1], ["distance"],
+        ["split", 0, 5], ["split", 1, 0], ["avoid", 2], ["distance"], ["distance"],
+    ], P40, P41, P50,
+)  # fmt: skip
+
+
+def paid(claim: str | None, of_values: Any = (), of_features: Any = (), **asked: Any) -> Any:
+    """Two of the three nearest points and what lies beyond, and what is paid."""
+    prices = {"values": list(of_values), "features": list(of_features)}
+    return of(claim, asked.pop("count", 2), [P40, P41, P50], [BEYOND], **{"prices": prices, **asked})
+
+
+AT_40 = {"avoid": [{"box": [[5, 10], [0, 10]]}, {"box": [[4, 4], [1, 10]]}]}
+ALONE = fact(None, [["split", 0, 4], ["split", 1, 0], ["avoid", 2], ["avoid", 1], ["avoid", 0]], *AT_40["avoid"], P40)
+PAIR = {"avoid": [*AT_40["avoid"][:1], {"box": [[4, 4], [2, 10]]}]}
+P4 = {"box": [[4, 4], [0, 1]]}
+PAIR_ALONE = fact(
+    None, [["split", 0, 4], ["split", 1, 1], ["avoid", 2], ["avoid", 1], ["avoid", 0]], *PAIR["avoid"], P4
+)
+ANY = {"box": [[1, 10], [0, 10]]}
+BY_LEVEL = [{"box": [2, [0, 0]]}, {"box": [4, [0, 0]]}]
+BEYOND_LEVELS = {
+    "avoid": BY_LEVEL, "claim": {"closer_than": "3/2"}, "cuts": [],
+    "proof": [
+        ["split", 0, 1], dual("100"), ["split", 1, 0], ["split", 0, 2], ["avoid", 0], ["avoid", 1], ["distance"]
+    ],
+}  # fmt: skip
+OF_LEVELS: dict[str, Any] = {
+    "features_of": [LEVELS, grid(0, 10, 0)], "columns": [[0, [number(x) for x in (0, 1, 2)], []], [1, None, []]],
+    "model": network([[[1.0], [0.0]]], [[-0.5]]), "goal": AT_LEAST_0,
+}  # fmt: skip
+CASES |= {
+    "a price of a value": paid("9", [[0, 4, "1"]], **V),
+    "false: a price of a value, by a hair": paid(HAIR, [[0, 4, "1"]], **V),
+    "a price that nobody pays": paid("9", [[0, 7, "1"]], **V),
+    "false: a price that nobody pays, by a hair": paid(HAIR, [[0, 7, "1"]], **V),
+    "a price twice": paid("9", [[0, 4, "1"], [0, 4, "2"]], **V),
+    "false: a price twice, by a hair": paid(HAIR, [[0, 4, "1"], [0, 4, "2"]], **V),
+    "prices of two features": paid("9", [[0, 4, "1"], [1, 1, "1/3"]], **V),
+    "a price of another index than its feature": paid("9", [[1, 4, "1"]], **V),
+    "false: a price of another index than its feature, by a hair": paid(HAIR, [[1, 4, "1"]], **V),
+    "false: a price where values may be the same": paid(HAIR, [[0, 4, "1"]]),
+    "false: a price of features where values may not be the same": paid(HAIR, (), [[[0], "1"]], **V),
+    "false: a price of the start": paid(HAIR, [[1, 0, "1"]], **V),
+    "false: a price below 0": paid("9", [[0, 4, "-1"]], **V),
+    "a price of 0": paid("9", [[0, 4, "0"]], **V),
+    "a price of changed features": paid("9", (), [[[0], "1"]], **F),
+    "false: a price of changed features, by a hair": paid(HAIR, (), [[[0], "1"]], **F),
+    "a feature twice in a price": paid("9", (), [[[0, 0], "1"]], **F),
+    "a price of the same features, twice": paid("9", (), [[[0], "1"], [[0], "1"]], **F),
+    "false: a price of the same features, twice, by a hair": paid(HAIR, (), [[[0], "1"], [[0], "1"]], **F),
+    "prices of two sets of features": paid("9", (), [[[0], "1"], [[1, 0], "1/3"]], **F),
+    "false: prices of two sets of features, by a hair": paid(HAIR, (), [[[0], "1"], [[1, 0], "1/3"]], **F),
+    "a price of features that nobody changes": paid("9", (), [[[1], "3"], [[], "2"]], **F),
+    "false: a price of features that nobody changes, by a hair": paid(HAIR, (), [[[1], "3"], [[], "2"]], **F),
+    "prices of both": paid("9", [[0, 4, "1"]], [[[0], "1"]], **F, **V),
+    "false: a price of features that may be changed twice": paid(HAIR, (), [[[0], "1"]]),
+    "false: a price where features may not be the same": paid(HAIR, [[0, 4, "1"]], **F),
+    "false: a price of no feature": paid("9", [[2, 4, "1"]], **V),
+    "false: a price of a feature below 0": paid("9", [[-1, 4, "1"]], **V),
+    "false: a price of features with none of that number": paid("9", (), [[[2], "1"]], **F),
+    "false: a price of features below 0": paid("9", (), [[[-1], "1"]], **F),
+    "false: a price of a text": paid("9", [[0, "4", "1"]], **V),
+    "false: prices of nothing": paid("9", [[0, 4]], **V),
+    "false: a list for prices": of("9", 2, [P40, P41, P50], [BEYOND], prices=[], **V),
+    "false: null for prices": of("9", 2, [P40, P41, P50], [BEYOND], prices=None, **V),
+    "false: prices where the claim is that there is none": of(
+        None, 3, [X_ALONE, X_AND_Y], [NOTHING_ELSE], prices={"values": [], "features": []}, **F
+    ),
+    "three points, and prices": paid("15", [[0, 4, "2"], [0, 5, "1"]], count=3, **V),
+    "false: three points, and prices, by a hair": paid(
+        "15000000001/1000000000", [[0, 4, "2"], [0, 5, "1"]], count=3, **V
+    ),
+    "a region of a value pays for it": of("9", 2, [AT_4], [FOUR, NOT_AT_4], prices={
+        "values": [[0, 4, "1"]], "features": []
+    }, **V),
+    "false: a region of a value pays for it, by a hair": of(HAIR, 2, [AT_4], [FOUR, NOT_AT_4], prices={
+        "values": [[0, 4, "1"]], "features": []
+    }, **V),
+    "a region of two values pays for none": of("10", 2, [WIDER], [FOUR, WIDER_AWAY], prices={
+        "values": [[0, 4, "9"], [0, 5, "9"], [1, 1, "9"]], "features": []
+    }, apart="4", **V),
+    "false: a region of two values pays for none, by a hair": of("10", 2, [WIDER], [FOUR, WIDER_AWAY], prices={
+        "values": [[0, 4, "9"]], "features": []
+    }, **V),
+    "false: prices without values": of("9", 2, [P40], [FOUR], prices={"features": []}, **V),
+    "false: prices without features": of("9", 2, [P40], [FOUR], prices={"values": []}, **V),
+    "false: a fact excludes a part of the region": of("10", 2, [ANY], [BUT_CORNER, fact(None, [["avoid", 0]], ANY)]),
+    "a fact excludes all of the region": of("8", 2, [ANY], [FOUR, fact(None, [["avoid", 0]], ANY)]),
+    "levels": of("3/2", 2, BY_LEVEL, [BEYOND_LEVELS], **OF_LEVELS, **V),
+    "false: levels, by a hair": of("1500000001/1000000000", 2, BY_LEVEL, [BEYOND_LEVELS], **OF_LEVELS, **V),
+    "a price of a level": of("3/2", 2, BY_LEVEL, [BEYOND_LEVELS], **OF_LEVELS, **V, prices={
+        "values": [[0, 1, "1"]], "features": []
+    }),
+    "false: a price of a level, by a hair": of("1500000001/1000000000", 2, BY_LEVEL, [BEYOND_LEVELS], prices={
+        "values": [[0, 1, "1"]], "features": []
+    }, **OF_LEVELS, **V),
+    "false: a price of a level that there is not": of("3/2", 2, BY_LEVEL, [BEYOND_LEVELS], **OF_LEVELS, **V, prices={
+        "values": [[0, 3, "1"]], "features": []
+    }),
+    "a region of changed features pays for them": of("9", 2, [X_ALONE], [FOUR, NOT_X_ALONE], prices={
+        "values": [], "features": [[[0], "1"]]
+    }, **F),
+    "false: a region of changed features pays for them, by a hair": of(HAIR, 2, [X_ALONE], [FOUR, NOT_X_ALONE], prices={
+        "values": [], "features": [[[0], "1"]]
+    }, **F),
+    "false: a region of some changed features pays for none": of(HAIR, 2, [AT_4], [FOUR, NOT_AT_4], prices={
+        "values": [], "features": [[[0], "9"], [[0, 1], "9"]]
+    }, **F),
+    "the point of a region at its forms": of("2", 1, [P40], [ALONE], distance=HALF, **AT_40),
+    "false: the point of a region at its forms, by a hair": of(
+        "2000000001/1000000000", 1, [P40], [ALONE], distance=HALF, **AT_40
+    ),
+    "the point of a region at its forms with constants": of("7/2", 1, [P40], [ALONE], distance=STARTED, **AT_40),
+    "false: the point of a region at its forms with constants, by a hair": of(
+        "3500000001/1000000000", 1, [P40], [ALONE], distance=STARTED, **AT_40
+    ),
+    "false: a region of two points at their forms": of("2", 1, [P4], [PAIR_ALONE], distance=HALF, **PAIR),
+    "a region of two points at their norm": of("4", 1, [P4], [PAIR_ALONE], **PAIR),
+    "a region twice": of("9", 2, [AT_4, AT_4], [FOUR, NOT_AT_4], **V),
+    "false: a region twice, by a hair": of(HAIR, 2, [AT_4, AT_4], [FOUR, NOT_AT_4], **V),
+    "false: a fact excludes this and a later region": of("10", 2, [P40, P41], [fact(
+        "5", BUT_CORNER["proof"][2:], CORNER, P41
+    )]),
 }  # fmt: skip
 SOUND = of("8", 2, [], [FOUR])
 CASES |= {

@@ -101,7 +101,7 @@ def test_the_schema_knows_the_rules_and_fields() -> None:
     assert set(schema["properties"]) == {name.rstrip("?") for name in CERTIFICATE}
     assert set(schema["$defs"]["statement"]["properties"]) == set(SHAPE)
     assert set(schema["$defs"]["certificate_of_a_set"]["properties"]) == {name.rstrip("?") for name in OF_SETS}
-    assert set(schema["$defs"]["set"]["properties"]) == set(ASKED)
+    assert set(schema["$defs"]["set"]["properties"]) == {name.rstrip("?") for name in ASKED}
     assert set(schema["$defs"]["certificate_of_plans"]["properties"]) == {name.rstrip("?") for name in OF_PLANS}
     assert set(schema["$defs"]["action"]["properties"]) == set(ACTION)
     first = [node["prefixItems"][0] for node in schema["$defs"]["plan_node"]["oneOf"]]

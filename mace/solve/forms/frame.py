@@ -103,6 +103,7 @@ class Frame:
 
     def __init__(self, question: Question, number: int) -> None:
         assert isinstance(question.distance, DistanceProgram) and question.distance.forms is not None
+        assert not question.distance.forms.constants, "the prover of forms takes no constants"
         self.axes = question.axes
         part = question.goal.decision[number]
         self.trees: Trees | None = None

@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.base.files import write_whole
-from mace.certify.writer import Certificate, canonical, certifiable, certificate, holdable
+from mace.certify.rules import holdable
+from mace.certify.writer import Certificate, canonical, certifiable, certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.programs import rule_of

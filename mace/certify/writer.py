@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import json
 import math
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,43 +22,26 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import exact
 from mace.base.files import write_whole
-from mace.base.kept import Kept, Recent
-from mace.certify import budgets
+from mace.base.kept import Kept
 from mace.certify.elaboration import of_trees
-from mace.certify.models import WRITING, float_text, float_texts, model_part, numbering
+from mace.certify.models import WRITING, float_text, float_texts, model_part
+from mace.certify.nodes import node_text
 from mace.certify.numbers import text
+from mace.certify.rules import expression_of
 from mace.errors import CertificateError
-from mace.language.run import evaluate
-from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Text, Truth, Value, fold, levels_of
-from mace.problem.budget import Budget
 from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
-from mace.problem.forms import FormsRule
-from mace.problem.programs import Rule
 from mace.problem.proof import (
-    Bounds,
-    Dual,
-    End,
-    FromRow,
-    Leaf,
-    Multipliers,
     Node,
-    Phase,
-    Priced,
-    Prices,
     Proof,
-    Split,
-    Tighten,
 )
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
-from mace.solve.ensembles.cuts import trees_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole
-from mace.tables.table import Compare, Ensemble, Formula, Network, Table
+from mace.tables.table import Compare, Ensemble, Formula, Network
 
 if TYPE_CHECKING:
     from mace.proofs.check import Verdict
@@ -259,112 +241,6 @@ def same_statement(data: Any, question: Question) -> list[str]:
     return differences
 
 
-# --- rules -----------------------------------------------------------------------------------------------------------
-
-_TESTS = {Op.LT: "<", Op.LE: "<=", Op.EQ: "==", Op.NE: "!="}
-_TURNED = {Op.GT: "<", Op.GE: "<="}
-_SIMPLE = {Op.ADD: "+", Op.NEGATE: "neg", Op.ABS: "abs", Op.MIN: "min", Op.MAX: "max"}
-_LOGIC = {Op.AND: "and", Op.OR: "or", Op.NOT: "not"}
-_TRUTHS = frozenset({"true", "false", "and", "or", "not", "<", "<=", "==", "!="})
-
-
-def holdable(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> bool:
-    """Whether a certificate can hold a rule."""
-    try:
-        expression_of(rule, axes)
-    except CertificateError:
-        return False
-    return True
-
-
-def expression_of(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> list[Any]:
-    """A rule as an expression of FORMAT.md.
-
-    Raises CertificateError for a rule that is no single expression, or that multiplies or chooses between numbers.
-    """
-    if isinstance(rule, Budget):
-        return budgets.expression_of(rule, axes)
-    if isinstance(rule, FormsRule):
-        return _EXPRESSIONS.get(id(rule), lambda: (rule, budgets.expression_of_forms(rule)))[1]
-    # The rule stays beside its expression, so that no other object has its identity meanwhile.
-    return _EXPRESSIONS.get(id(rule), lambda: (rule, _expression_of(rule)))[1]
-
-
-_EXPRESSIONS: Recent[tuple[Rule, list[Any]]] = Recent()
-
-
-def _expression_of(rule: Rule) -> list[Any]:
-    program = rule.program
-    if len(program.body) != 1 or not isinstance(program.body[0], Return):
-        raise CertificateError(f"the rule `{rule.source}` is a program of several statements")
-    consts: dict[str, Value] = {}
-    for const in program.consts:
-        consts[const.name] = evaluate(const.value, consts)
-    bools = {declared.name for declared in program.inputs if isinstance(declared.sort, Bool)}
-
-    def combine(node: Expr, parts: Sequence[list[Any]]) -> list[Any]:
-        match node:
-            case Name(name=name) if name in consts:
-                return _constant(consts[name])
-            case Name(name=name):
-                value = ["x", rule.reads[name]]
-                return ["!=", value, ["c", "0"]] if name in bools else value
-            case Number(value=number):
-                return _constant(number)
-            case Truth(value=truth):
-                return _constant(truth)
-            case Text():
-                raise CertificateError(f"the rule `{rule.source}` has a text without a level beside it")
-            case Apply(op=op):
-                return _applied(op, list(parts), rule)
-            case _:
-                assert_never(node)
-
-    return fold(program.body[0].value, combine, levels_of(program.inputs))
-
-
-def _constant(value: Value) -> list[Any]:
-    if isinstance(value, bool):
-        return ["true"] if value else ["false"]
-    return ["c", text(Fraction(value))]
-
-
-def _applied(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
-    if op in (Op.TIMES, Op.DIVIDE):
-        return _product(op, parts, rule)
-    if op is Op.NEGATE and parts[0][0] == "c":
-        return _constant(-exact(parts[0][1]))
-    if op in (Op.EQ, Op.NE) and parts[0][0] in _TRUTHS:
-        one, two = parts
-        same = ["or", ["and", one, two], ["not", ["or", one, two]]]
-        return same if op is Op.EQ else ["not", same]
-    if op in _TURNED:
-        return [_TURNED[op], parts[1], parts[0]]
-    if op is Op.IMPLIES:
-        return ["or", ["not", parts[0]], parts[1]]
-    if op is Op.IF:
-        test, then, other = parts
-        if then[0] not in _TRUTHS:
-            raise CertificateError(f"the rule `{rule.source}` chooses between numbers with `if`")
-        return ["or", ["and", test, then], ["and", ["not", test], other]]
-    return [{**_TESTS, **_SIMPLE, **_LOGIC}[op], *parts]
-
-
-def _product(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
-    """A product has one factor that is no constant, at most; it may be divided by a constant."""
-    factor, varied = Fraction(1), []
-    for place, part in enumerate(parts):
-        if part[0] != "c":
-            varied.append((place, part))
-        elif op is Op.DIVIDE and place == 1:
-            factor /= exact(part[1])
-        else:
-            factor *= exact(part[1])
-    if len(varied) > 1 or (op is Op.DIVIDE and any(place == 1 for place, _ in varied)):
-        raise CertificateError(f"the rule `{rule.source}` multiplies or divides features by each other")
-    return ["*", text(factor), varied[0][1]] if varied else _constant(factor)
-
-
 # --- parts of the statement ------------------------------------------------------------------------------------------
 
 
@@ -525,63 +401,6 @@ def _of_network(
 
     found = of_network(question, lower, proof, write, look)
     return elaborated(said, [write(node) for node in proof], known, look)[1] if found is None else found
-
-
-def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
-    place, roots = numbering(model).place, trees_of(model).roots
-    return {
-        "goal": [text(q) for q in part.goal],
-        "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
-        "unit": text(part.unit),
-        "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
-        **_forms(part),
-    }
-
-
-def _forms(part: Prices | Multipliers) -> dict[str, Any]:
-    """The multipliers of forms, where there are some."""
-    return {"forms": list(part.forms)} if part.forms else {}
-
-
-def node_text(node: Node, model: Table) -> list[Any]:
-    match node:
-        case Split(axis=axis, at=at):
-            return ["split", int(axis), int(at)]
-        case Phase(layer=layer, unit=unit):
-            return ["phase", int(layer), int(unit)]
-        case Bounds():
-            return ["bounds"]
-        case Tighten(ends=ends):
-            return ["tighten", *map(_end, ends)]
-        case Leaf(rule="cell") if isinstance(model, Ensemble) and (model.error or not model.ordered):
-            # The order of the sums is not known, and does not matter: the prover closes such a cell only where they are
-            # exact in any order. Then the sum of the leaves that are left misses, too.
-            return ["trees"]
-        case Leaf(rule=rule, number=number):
-            return [rule, int(number)] if rule in ("avoid", "rule") else [rule]
-        case Dual(parts=parts):
-            return ["dual", *map(_multipliers, parts)]
-        case Priced(parts=parts):
-            assert isinstance(model, Ensemble)
-            return ["prices", *(_prices(part, model) for part in parts)]
-        case FromRow():
-            raise CertificateError("proofs from several rows stand in a certificate of their own")
-        case _:
-            assert_never(node)
-
-
-def _end(end: End) -> list[Any]:
-    return [int(end.layer), int(end.unit), int(end.end), float_text(end.theta), *map(_multipliers, end.parts)]
-
-
-def _multipliers(part: Multipliers) -> dict[str, Any]:
-    return {
-        "goal": [text(q) for q in part.goal],
-        "slopes": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.slopes.items())],
-        "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
-        "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
-        **_forms(part),
-    }
 
 
 def canonical(data: Any) -> bytes:

@@ -29,7 +29,8 @@ from unittest.mock import patch
 import mace
 from mace.certify import elaboration
 from mace.certify.models import model_part, numbering
-from mace.certify.writer import Certificate, canonical, certificate, node_text, zipped
+from mace.certify.nodes import node_text
+from mace.certify.writer import Certificate, canonical, certificate, zipped
 from mace.compilers import read
 from mace.compilers.sklearn.linear import read_linear
 from mace.problem.distance import norm

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mace import Feature, Space
-from mace.certify.writer import expression_of, holdable
+from mace.certify.rules import expression_of, holdable
 from mace.errors import CertificateError
 from mace.problem.programs import rule_of
 

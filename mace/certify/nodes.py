@@ -1,0 +1,85 @@
+"""Nodes of a proof as the lists of proofs/FORMAT.md, section 6.
+
+In:  a node as a prover built it, and the model it is about.    Out: the list that stands for it in a certificate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from mace.certify.models import float_text, numbering
+from mace.certify.numbers import text
+from mace.errors import CertificateError
+from mace.problem.proof import (
+    Bounds,
+    Dual,
+    End,
+    FromRow,
+    Leaf,
+    Multipliers,
+    Node,
+    Phase,
+    Priced,
+    Prices,
+    Split,
+    Tighten,
+)
+from mace.solve.ensembles.cuts import trees_of
+from mace.tables.table import Ensemble, Table
+
+
+def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
+    place, roots = numbering(model).place, trees_of(model).roots
+    return {
+        "goal": [text(q) for q in part.goal],
+        "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
+        "unit": text(part.unit),
+        "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
+        **_forms(part),
+    }
+
+
+def _forms(part: Prices | Multipliers) -> dict[str, Any]:
+    """The multipliers of forms, where there are some."""
+    return {"forms": list(part.forms)} if part.forms else {}
+
+
+def node_text(node: Node, model: Table) -> list[Any]:
+    match node:
+        case Split(axis=axis, at=at):
+            return ["split", int(axis), int(at)]
+        case Phase(layer=layer, unit=unit):
+            return ["phase", int(layer), int(unit)]
+        case Bounds():
+            return ["bounds"]
+        case Tighten(ends=ends):
+            return ["tighten", *map(_end, ends)]
+        case Leaf(rule="cell") if isinstance(model, Ensemble) and (model.error or not model.ordered):
+            # The order of the sums is not known, and does not matter: the prover closes such a cell only where they are
+            # exact in any order. Then the sum of the leaves that are left misses, too.
+            return ["trees"]
+        case Leaf(rule=rule, number=number):
+            return [rule, int(number)] if rule in ("avoid", "rule") else [rule]
+        case Dual(parts=parts):
+            return ["dual", *map(_multipliers, parts)]
+        case Priced(parts=parts):
+            assert isinstance(model, Ensemble)
+            return ["prices", *(_prices(part, model) for part in parts)]
+        case FromRow():
+            raise CertificateError("proofs from several rows stand in a certificate of their own")
+        case _:
+            assert_never(node)
+
+
+def _end(end: End) -> list[Any]:
+    return [int(end.layer), int(end.unit), int(end.end), float_text(end.theta), *map(_multipliers, end.parts)]
+
+
+def _multipliers(part: Multipliers) -> dict[str, Any]:
+    return {
+        "goal": [text(q) for q in part.goal],
+        "slopes": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.slopes.items())],
+        "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
+        "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
+        **_forms(part),
+    }

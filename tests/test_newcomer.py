@@ -180,6 +180,26 @@ def test_an_interrupted_answer_is_the_bracket_so_far(tree, table):
     assert answer.status == "optimal" or answer.why == "interrupted"
 
 
+def test_results_are_short_where_they_are_shown_by_themselves(tree, table):
+    X = table[["Age", "Income"]]
+    space = mace.Space.from_frame(X, step={"Income": 0.5})
+    world = mace.World.read("action wait:\n    Age = Age + 9\n    cost 1\n", space)
+    explainer, asked = mace.Explainer(tree, space), mace.BlackBox(tree.predict, classes=[0, 1])
+    audit = mace.audit(tree, space, X, {"old": X.Age > 30}, goal=1, limit=2, n_jobs=1, flips=False, progress=False)
+    shown = [
+        explainer, world, asked, audit, audit.findings, audit.by_group("old"), mace.Planner(tree, space, world),
+        mace.plan(tree, space, X.iloc[19], world, goal=1), explainer.explain(X.iloc[0]).certificate,
+        mace.compare(tree, X.iloc[:1], {"ours": X.iloc[30:31].set_index(X.index[:1])}, space, goal=1, data=X),
+        mace.explain(asked, space, X.iloc[0], max_calls=20, timeout=5),
+    ]  # fmt: skip
+    for one in shown:
+        assert len(repr(one)) < 200 and "\n" not in repr(one) and " object at 0x" not in repr(one)
+    for one in (explainer, world, shown[5], *shown[7:]):
+        assert one._repr_html_().startswith("<")
+    assert "claims that no allowed point with the goal is closer than" in shown[8]._repr_html_()
+    assert "Age = Age + 9" in world._repr_html_()
+
+
 def test_the_command_line_says_its_version():
     done = subprocess.run([sys.executable, "-m", "mace", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"mace {mace.__version__}\n"

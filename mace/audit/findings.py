@@ -139,6 +139,9 @@ class Findings:
     blocking: Blocking | None
     notes: list[tuple[str, int]]
 
+    def __repr__(self) -> str:
+        return f"Findings({', '.join(f'{n} {status}' for status, n in self.statuses.counts.items() if n)})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; shares and estimates as their parts."""
         return as_plain(self)  # type: ignore[no-any-return]

@@ -68,6 +68,9 @@ class GroupFrame:
     def __str__(self) -> str:
         return str(self.by_group)
 
+    def __repr__(self) -> str:
+        return f"GroupFrame({len(self.by_group)} groups, {len(self.by_group.columns)} figures)"
+
     def _repr_html_(self) -> str:
         return str(self.by_group.to_html())
 

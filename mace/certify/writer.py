@@ -24,6 +24,7 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
 from mace.base.kept import Kept
+from mace.base.views import view
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING, float_text, float_texts, model_part
 from mace.certify.nodes import node_text
@@ -69,6 +70,14 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"Certificate({self.digest[:12]}, {self.size / 1e3:,.1f} kB; .check() asks the checker)"
+
+    def _repr_html_(self) -> str:
+        claim, about = self.data["statement"].get("claim"), self.data.get("about", {})
+        said = [f"{name}: {about[name]}" for name in ("model", "goal") if name in about]
+        if isinstance(claim, dict):
+            nearer = f"is closer than {claim['closer_than']}" if "closer_than" in claim else "is there"
+            said.append(f"claims that no allowed point with the goal {nearer}")
+        return str(view("as HTML")("\n".join([repr(self), *said])))
 
     @property
     def length(self) -> int:

@@ -120,6 +120,13 @@ class Explainer:
         self._frame = background
         self._over: dict[int, Explainer] = {}
 
+    def __repr__(self) -> str:
+        by = ", ".join(priority.name for priority in self.priorities)
+        return f"Explainer({type(self.model).__name__}, {self.space!r}, {by})"
+
+    def _repr_html_(self) -> str:
+        return f"{view('as HTML')(repr(self))}{self.space._repr_html_()}"
+
     def _read(self, space: Space) -> None:
         """Read the model over a space."""
         self.space = space

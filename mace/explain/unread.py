@@ -89,6 +89,9 @@ class Unread:
         self.distance = read_distance(distance, space, weights)
         self._frame = background
 
+    def __repr__(self) -> str:
+        return f"Explainer({type(self.model).__name__}, only asked, {self.space!r}, {self.distance.name})"
+
     @cached_property
     def enclosure(self) -> Enclosure | None:
         """What bounds the model over boxes; None for one that nothing is known of."""

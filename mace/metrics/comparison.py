@@ -121,6 +121,12 @@ class Comparison:
     def __str__(self) -> str:
         return str(view("comparison as text")(self))
 
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(line.method for line in self.lines)}; goal {self.goal})"
+
+    def _repr_html_(self) -> str:
+        return str(view("as HTML")(str(self)))
+
     def __rich__(self) -> Any:
         return view("comparison for rich")(self)
 

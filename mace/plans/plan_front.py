@@ -63,3 +63,9 @@ class PlanFront:
 
     def __str__(self) -> str:
         return str(view("front of plans as text")(self))
+
+    def __repr__(self) -> str:
+        return f"PlanFront({len(self.points)} points, by {self.by})"
+
+    def _repr_html_(self) -> str:
+        return str(view("as HTML")(str(self)))

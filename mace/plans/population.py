@@ -107,6 +107,12 @@ class PlanAudit:
     def __str__(self) -> str:
         return str(view("audit of plans as text")(self))
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.plans)} rows, {len(self.without)} without a plan, proved)"
+
+    def _repr_html_(self) -> str:
+        return str(view("as HTML")(str(self)))
+
 
 def audit_plans(
     model: object, space: Space, frame: pd.DataFrame, world: World | str | Path, *,

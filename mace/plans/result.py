@@ -213,5 +213,10 @@ class Plan:
     def __rich__(self) -> Any:
         return view("plan for rich")(self)
 
+    def __repr__(self) -> str:
+        actions = ", ".join(step.action for step in self.steps)
+        cost = "" if self.cost is None else f"; cost {self.cost:.6g}"
+        return f"Plan({self.status}: {actions or self.meaning}{cost})"
+
     def _repr_html_(self) -> str:
         return str(view("plan as HTML")(self))

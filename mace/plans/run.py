@@ -56,6 +56,9 @@ class Planner:
         self.world = world if isinstance(world, World) else World.load(world, space)
         self.explainer = Explainer(model, movable(space), rules=rules)
 
+    def __repr__(self) -> str:
+        return f"Planner({type(self.explainer.model).__name__}, {self.world!r})"
+
     @classmethod
     def over(cls, explainer: Explainer, world: World) -> Planner:
         """A planner over a model that was read, for a space in which every feature may change (`movable`)."""

@@ -62,6 +62,11 @@ class BlackBox:
     name: str = "black box"
     graded: bool = False  # whether probabilities also say how far a class is away: calls that cost nothing
 
+    def __repr__(self) -> str:
+        known = "" if self.classes is None else f", classes {short(list(self.classes))}"
+        asked = getattr(self.predict, "__qualname__", type(self.predict).__name__)
+        return f"BlackBox({asked}{known}, {self.batch} rows a call)"
+
     def __post_init__(self) -> None:
         if not callable(self.predict):
             raise ModelError(f"a black box is made of a function, got {short(self.predict)}")

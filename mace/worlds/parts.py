@@ -103,6 +103,10 @@ class Laws:
     consequences: tuple[Consequence, ...]
     text: str = field(repr=False, default="")
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.actions)} actions, {len(self.consequences)} consequences"
+        return f"{type(self).__name__}({self.name!r}, {counts})"
+
     def __getitem__(self, name: str) -> Action:
         return next(action for action in self.actions if action.name == name)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from mace.base.arguments import check
 from mace.base.files import read_text
+from mace.base.views import view
 from mace.errors import SpaceError
 from mace.space.axes import Axis
 from mace.space.space import Space
@@ -28,7 +29,7 @@ from mace.worlds.steps import Refused, State, Step
 FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class World(Laws):
     """What can be done over a space, and what follows from it."""
 
@@ -70,6 +71,9 @@ class World(Laws):
         Returns the step with the state after it, or why it cannot be taken.
         """
         return steps.take(self, axes, state, self[action], values, discount)
+
+    def _repr_html_(self) -> str:
+        return str(view("as HTML")(f"{self!r}\n\n{self.text}"))
 
     def describe(self) -> dict[str, Any]:
         """The world in plain values, for `mace inspect --world`."""

@@ -79,7 +79,7 @@ def _read_one(model: Any, *inside: Any) -> Table:
     found = registered(model)
     if found is None:
         raise _unsupported(model)
-    _refuse_other_decision(model, found.kind)
+    refuse_other_decision(model, found.kind)
     try:
         members = found.reader.members(model) if found.reader.members is not None and not inside else ()
         if members:
@@ -103,7 +103,7 @@ def _unsupported(model: object) -> ModelError:
     return error(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
 
 
-def _refuse_other_decision(model: object, base: type) -> None:
+def refuse_other_decision(model: object, base: type) -> None:
     """Raise unless `model` decides by the methods of `base` itself."""
     kind = type(model)
     for name in _DECIDING:

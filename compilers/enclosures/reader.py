@@ -14,13 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mace.compilers.enclosures.bounds import UNSURE
-from mace.compilers.enclosures.enclosed import Enclosed
+import numpy as np
+
+from mace.compilers.enclosures.bounds import UNSURE, Range, over
+from mace.compilers.enclosures.enclosed import Enclosed, possible, probabilities
 from mace.compilers.enclosures.registry import behind, enclosed
 from mace.compilers.enclosures.steps import mixes
 from mace.compilers.pipeline.reader import columns_of_steps
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import registered
+from mace.compilers.sklearn.common import DAMAGE, name_of
 from mace.errors import UnreadableError
 from mace.space.axes import Axis, GridAxis, Side
 from mace.space.columns import Column
@@ -48,6 +51,27 @@ def enclose(model: Any, space: Space, *, raw: bool) -> Enclosure:
     raw: it is given the space's own columns, not those that the space encodes.
     Raises UnreadableError where it has no bounds, and what readers raise.
     """
+    try:
+        return _tried(_enclosed(model, space, raw))
+    except DAMAGE as error:
+        raise UnreadableError(f"this {name_of(model)} cannot be bounded ({error})") from error
+
+
+def _tried(enclosure: Enclosure) -> Enclosure:
+    """The same, if its parts fit together: at one row they give what they promise."""
+    model, row = enclosure.model, np.zeros((1, len(enclosure.columns)))
+    over(model.scores, Range(row, row))
+    if model.classes:
+        possible(model, Range(row, row))
+    if model.classes and model.probable is not None:
+        given = probabilities(model, Range(row, row)).said.low.shape[1]
+        if given != len(model.classes):
+            raise UnreadableError(f"{model.name} gives {given} probabilities of {len(model.classes)} classes")
+    return enclosure
+
+
+def _enclosed(model: Any, space: Space, raw: bool) -> Enclosure:
+    """As `enclose`; what does not fit together is not noticed."""
     steps, final = _unwrapped(model)
     if not raw and not all(feature.numeric for feature in space.features):
         found, columns = behind(steps, enclosed(final)), space.columns

@@ -9,6 +9,7 @@ never taken for the one that it is made from.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mace.compilers.enclosures import kernels, members, neighbours, smooth
@@ -17,7 +18,7 @@ from mace.compilers.enclosures.enclosed import Enclosed, Function, of_table
 from mace.compilers.enclosures.steps import step_function
 from mace.compilers.library import is_a
 from mace.compilers.pipeline.steps import is_pipeline
-from mace.compilers.reading import read_coded
+from mace.compilers.reading import read_coded, refuse_other_decision
 from mace.compilers.registry import registered
 from mace.compilers.sklearn.common import DAMAGE, name_of
 from mace.errors import UnreadableError
@@ -49,6 +50,16 @@ ENCLOSED: dict[str, tuple[Callable[[Any], Enclosed], str]] = {
     ),
 }  # fmt: skip
 
+# Classes whose tables have the library's own `decision_function` for scores; those of others may have another scale.
+SCORED = (
+    *(f"sklearn.linear_model.{name}" for name in (
+        "LogisticRegression", "LogisticRegressionCV", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier",
+        "Perceptron",
+    )),
+    "sklearn.svm.LinearSVC", "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
+    "sklearn.ensemble.GradientBoostingClassifier", "sklearn.ensemble.HistGradientBoostingClassifier",
+)  # fmt: skip
+
 
 def enclosed(model: Any) -> Enclosed:
     """A model over the columns that it is given; raises UnreadableError where it has no bounds, and what readers do."""
@@ -59,6 +70,7 @@ def enclosed(model: Any) -> Enclosed:
         return enclosed(found.reader.inside(model))
     for path, (read, _) in ENCLOSED.items():
         if is_a(model, path):
+            refuse_other_decision(model, type(model))
             try:
                 return read(model)
             except DAMAGE as error:
@@ -66,7 +78,8 @@ def enclosed(model: Any) -> Enclosed:
     table = read_coded(model)
     if isinstance(table, Formula):
         raise UnreadableError(f"{table.name} is a program")
-    return of_table(table)
+    found_table = of_table(table)
+    return found_table if any(is_a(model, path) for path in SCORED) else replace(found_table, scoring=None)
 
 
 def behind(steps: Sequence[Any], model: Enclosed) -> Enclosed:

@@ -108,4 +108,7 @@ def _of_squares(
         found = joined(parts)
         return Bounds(found.values, found.error + (np.abs(bias) + lost) * 2.0**-40, found.slopes)
 
-    return Enclosed(name, columns, classes, scores, largest(len(classes)), lambda x: softmax(scores(x)), scores)
+    # Of two classes the library's `decision_function` is the lead of the second.
+    lead = np.array([[-1.0], [1.0]])
+    scoring = (lambda x: scores(x).affine(lead, np.zeros(1))) if len(classes) == 2 else scores
+    return Enclosed(name, columns, classes, scores, largest(len(classes)), lambda x: softmax(scores(x)), scoring)

@@ -70,13 +70,13 @@ def components(step: Any) -> Function:
     if np.asarray(made).dtype != np.float64:
         raise UnreadableError(f"{name_of(step)} in float32 is not supported", hint="Fit it on float64.")
     weights = numbers(step, "components_", made, np.shape(made)).T
-    mean = getattr(step, "mean_", None)
-    shift = -(numbers(step, "mean_", np.zeros(columns) if mean is None else mean, (columns,)) @ weights)
+    mean = numbers(step, "mean_", getattr(step, "mean_", np.zeros(columns)), (columns,))
+    shift = -(mean @ weights)
     if getattr(step, "whiten", False):
-        scale = np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
+        scale = np.maximum(np.sqrt(step.explained_variance_), np.finfo(np.float64).eps)
         weights, shift = weights / scale, shift / scale
     # What the library adds up may be larger than what is left of it.
-    lost = UNSURE * (np.abs(0.0 if mean is None else mean) @ np.abs(weights) + np.abs(shift))
+    lost = UNSURE * (np.abs(mean) @ np.abs(weights) + np.abs(shift))
 
     def project(x: Bounds) -> Bounds:
         found = x.affine(weights, shift)
@@ -116,6 +116,8 @@ def splines(step: Any) -> Function:
             f"{name_of(step)} with extrapolation={step.extrapolation!r} is not supported",
             hint='Use extrapolation="constant", the default.',
         )
+    if step.degree < 1:
+        raise UnreadableError(f"{name_of(step)} with degree={step.degree} jumps, which is not bounded over boxes")
     count = step.n_features_out_ // columns_of(step) + (0 if step.include_bias else 1)
     curves = [_Curve(spline, int(step.degree), count, bool(step.include_bias)) for spline in fitted(step, "bsplines_")]
     return lambda x: joined([curve(x.picked([k])) for k, curve in enumerate(curves)])

@@ -28,7 +28,7 @@ from mace.search.chart import Chart
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.held import compared
-from tests.held_boxes import BOXES
+from tests.held_boxes import BOXES, misses
 from tests.roads import agree
 from tests.test_families_agree import sklearn
 
@@ -164,6 +164,44 @@ def test_kernels_of_the_users_own_are_refused(rows: pd.DataFrame, labels: Any) -
     own = sklearn("svm.SVC", kernel=lambda a, b: a @ b.T).fit(numbers, labels)
     near = sklearn("neighbors.KNeighborsClassifier", weights="distance").fit(numbers, labels)
     for model in (own, near):
+        with pytest.raises(UnreadableError):
+            enclosed(model)
+
+
+def test_scores_of_members_have_the_scale_of_the_library() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    for count in (2, 3):
+        y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [0.0, 0.7][: count - 1])
+        quadratic = sklearn("discriminant_analysis.QuadraticDiscriminantAnalysis", reg_param=0.1).fit(X, y)
+        scoring = enclosed(quadratic).scoring
+        assert scoring is not None
+        low, high = over(scoring, Range(X, X)).said
+        own = quadratic.decision_function(X).reshape(60, -1)
+        assert low.shape == own.shape and ((low <= own) & (own <= high)).all()
+        assert enclosed(sklearn("ensemble.AdaBoostClassifier", n_estimators=3).fit(X, y)).scoring is None
+
+
+def test_projections_without_a_mean_and_of_tiny_components_are_bounded() -> None:
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1.0, 1.0, 1e-10]
+    y = (X[:, 0] + 1e10 * X[:, 2] > 0).astype(int)
+    for name, options in (("TruncatedSVD", {}), ("PCA", {"whiten": True})):
+        model = make_pipeline(sklearn(f"decomposition.{name}", **options), sklearn("svm.SVC")).fit(X, y)
+        assert not misses(enclosed(model), X, X, model.predict(X)).any(), name
+
+
+def test_what_jumps_and_what_decides_by_itself_is_refused() -> None:
+    from sklearn.pipeline import make_pipeline
+
+    X = np.random.default_rng(0).random((30, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    jumps = make_pipeline(sklearn("preprocessing.SplineTransformer", degree=0), sklearn("svm.SVC")).fit(X, y)
+    own = sklearn("svm.SVC").fit(X, y)
+    own.predict = lambda rows: np.zeros(len(rows), dtype=int)
+    for model in (jumps, own):
         with pytest.raises(UnreadableError):
             enclosed(model)
 

@@ -2,15 +2,16 @@
 
 A proof is a tree, written in preorder as one list: an inner node is followed by its first child's tree, then by its
 second child's (`Bounds` and `Tighten` have one child). The root stands for all allowed points. proofs/FORMAT.md
-defines every node and the rule by which each leaf closes; the provers build these, `mace.certify.writer` writes them,
+defines every node and the rule by which each leaf closes; the provers build these, `mace.certify.nodes` writes them,
 and `proofs/check.py`, which shares no code with this package, accepts or refuses them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias, TypeVar
 
 from mace.problem.exclusions import Avoid
 
@@ -132,3 +133,33 @@ class FromRow:
 
 Node: TypeAlias = Split | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
 Proof: TypeAlias = list[Node]
+
+
+class Branch(Protocol):
+    """A box of a search that is over: `split` into `children`, or closed by `proof` where that is known already."""
+
+    @property
+    def split(self) -> Split | None: ...
+    @property
+    def children(self) -> Sequence[Self]: ...
+    @property
+    def proof(self) -> Proof | None: ...
+
+
+B = TypeVar("B", bound=Branch)
+
+
+def preorder(root: B, closing: Callable[[B], Node]) -> Proof:
+    """The proof of a whole search tree; `closing` says how a box closes that has neither a split nor a proof."""
+    proof: Proof = []
+    todo = [root]
+    while todo:
+        branch = todo.pop()
+        if branch.split is not None:
+            proof.append(branch.split)
+            todo += reversed(branch.children)
+        elif branch.proof is not None:
+            proof += branch.proof
+        else:
+            proof.append(closing(branch))
+    return proof

@@ -25,7 +25,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.problem.proof import Leaf, Priced, Prices, Proof, Split
+from mace.problem.proof import Leaf, Priced, Prices, Proof, Split, preorder
 from mace.solve.ensembles.ascent import Active, Climbed, ascend
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
@@ -379,22 +379,15 @@ class Branching:
     def proof(self) -> Proof:
         """The tree of all boxes, in preorder; open ones are closed by their prices, at the bound that is claimed."""
         assert self.root is not None
-        proof: Proof = []
         claim = min(self.key, self.host.limit)
-        todo = [self.root]
-        while todo:
-            node = todo.pop()
-            if node.split is not None:
-                proof.append(node.split)
-                todo += reversed(node.children)
-            elif node.proof is not None:
-                proof += node.proof
-            elif node.near >= min(part.key for part in node.parts):
-                proof.append(Leaf("distance"))
-            else:
-                pairs = zip(self.relaxations, node.parts, strict=True)
-                proof.append(Priced(tuple(self._written(*pair, node, claim) for pair in pairs)))
-        return proof
+
+        def closing(node: Node) -> Leaf | Priced:
+            if node.near >= min(part.key for part in node.parts):
+                return Leaf("distance")
+            pairs = zip(self.relaxations, node.parts, strict=True)
+            return Priced(tuple(self._written(*pair, node, claim) for pair in pairs))
+
+        return preorder(self.root, closing)
 
     def _written(self, relaxation: Relaxation, part: Part, node: Node, claim: int) -> Prices:
         """The prices of a box, in no more digits than the claim needs: that of a search that was stopped needs few."""

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.problem.proof import Leaf, Priced, Prices, Proof, Split
+from mace.problem.proof import Leaf, Priced, Prices, Proof, Split, preorder
 from mace.solve.ensembles.cells import NO_TURN, Forest, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.plain import Bound, Plain
@@ -177,7 +177,7 @@ class Separable:
                 return None
             self._open(node, heap)
         self.plain.relaxations = self.nodes
-        return self.plain.said(self.doubtful, None, self._proof(root))
+        return self.plain.said(self.doubtful, None, preorder(root, self._closing))
 
     def _open(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
         """Close a box, or split it and note its sides."""
@@ -300,21 +300,9 @@ class Separable:
 
     # ------------------------------------------------------------------------------------------ what was proved
 
-    def _proof(self, root: Node) -> Proof:
-        """The tree of all boxes, in preorder."""
-        proof: Proof = []
-        todo = [root]
-        while todo:
-            node = todo.pop()
-            if node.split is not None:
-                proof.append(node.split)
-                todo += reversed(node.children)
-            elif node.proof is not None:
-                proof += node.proof
-            else:
-                far = node.near >= self.plain.limit
-                proof.append(Leaf("distance") if far else Priced((self._prices(node),)))
-        return proof
+    def _closing(self, node: Node) -> Leaf | Priced:
+        """How a box closes, at the bound that is claimed."""
+        return Leaf("distance") if node.near >= self.plain.limit else Priced((self._prices(node),))
 
     def _prices(self, node: Node) -> Prices:
         """What it costs to cross each cut of a box away from the start, and the price for the goal."""

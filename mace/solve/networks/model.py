@@ -198,7 +198,13 @@ def numbers(question: Question) -> Numbers:
     B[0, : effects.shape[1]] = shift.astype(np.float64)
     axes = _axes_of(question, norm)
     net = Net(W0, layers.W, B, layers.relu, layers.size, _rough(question, model, forms, axes, sizes))
-    return Numbers(axes, net, _parts_of(question, model, forms, B.shape[1]), tuple(forms))
+    # Forms are told apart by identity, and most rows have the same ones.
+    key = (question.goal.decision, question.columns, tuple(forms))
+    parts = _PARTS.get(model, key, lambda: _parts_of(question, model, forms, B.shape[1]))
+    return Numbers(axes, net, parts, tuple(forms))
+
+
+_PARTS: Kept[tuple[Part, ...]] = Kept(8)
 
 
 class Layers(NamedTuple):
@@ -231,6 +237,10 @@ def _rough(question: Question, model: Network, forms: list[Affine | None], axes:
     sum of the terms' magnitudes over all allowed points.
     Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.1.
     """
+    hidden = model.layers[:-1]
+    found = np.zeros((len(hidden), max(len(layer.bias) for layer in model.layers)))
+    if not hidden:
+        return found
     row, first = question.row(question.start), np.abs(model.layers[0].weights)
     widest, off = np.ones(len(sizes)), np.zeros(len(row))
     for axis, place in zip(question.axes, axes.first, strict=True):
@@ -241,8 +251,7 @@ def _rough(question: Question, model: Network, forms: list[Affine | None], axes:
         axis = question.axes[column.feature]
         if form is not None and isinstance(axis, GridAxis):  # how far the start's float is from what is meant
             off[place] = above(abs(exact(float(row[place])) - form.factor * axis.start_value - form.shift))
-    hidden, roundings = model.layers[:-1], 4 * len(sizes) + 2 * len(row) + 32
-    found = np.zeros((len(hidden), max(len(layer.bias) for layer in model.layers)))
+    roundings = 4 * len(sizes) + 2 * len(row) + 32
     with np.errstate(over="ignore", invalid="ignore"):
         moved = 2 * off @ first
         terms = reach = np.abs(row) @ first + np.abs(model.layers[0].bias) + widest @ sizes

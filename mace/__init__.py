@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mace import metrics as metrics
     from mace import reproduce as reproduce
     from mace import rules as rules
+    from mace.compilers.sklearn.outputs import OneOutput as OneOutput
     from mace.compilers.sklearn.outputs import SumOfOutputs as SumOfOutputs
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
@@ -63,6 +64,7 @@ LAZY = {
     "Plan": "mace.plans.result",
     "Planner": "mace.plans.run",
     "Space": "mace.space.space",
+    "OneOutput": "mace.compilers.sklearn.outputs",
     "SumOfOutputs": "mace.compilers.sklearn.outputs",
     "Targets": "mace.search.aims",
     "World": "mace.worlds.world",
@@ -120,6 +122,7 @@ __all__ = [
     "Front",
     "Menu",
     "Objective",
+    "OneOutput",
     "Plan",
     "Planner",
     "Space",

@@ -1,7 +1,9 @@
-"""A goal on a function of several outputs: a weighted sum of what a regressor predicts, as a model of its own.
+"""A goal on one of several outputs, or on a weighted sum of them, as a model of its own.
 
-In:  a linear regressor that predicts several numbers at once, and a weight for each of them.
-Out: `SumOfOutputs`, a model that predicts the sum; its table is the regressor's layer and one more.
+In:  a linear regressor that predicts several numbers at once, and a weight for each of them; or a model that asks one
+     model for each output, and which output is meant.
+Out: `SumOfOutputs`, a model that predicts the sum; its table is the regressor's layer and one more. `OneOutput`, a
+     model that predicts the one output; it is read as the model that it asks for it.
 Promise: the sum may be added in any order, with or without fused multiply-add: the table is read within that margin.
 """
 
@@ -12,9 +14,47 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.escape import short
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Floats, Layer, Network
+
+
+class OneOutput:
+    """One output of a MultiOutputClassifier or MultiOutputRegressor: goals are then about it alone.
+
+    model:  fitted; asks one model for each output.
+    output: its place, from 0.
+    """
+
+    def __init__(self, model: Any, output: int) -> None:
+        self.model, self.output = model, output
+
+    def fit(self, X: Any, y: Any) -> OneOutput:
+        """Fit the whole model to y, shape (rows, outputs)."""
+        self.model.fit(X, y)
+        return self
+
+    @property
+    def asked(self) -> Any:
+        """The model that is asked for the output; raises ModelError where there is none."""
+        members = fitted(self.model, "estimators_")
+        place = self.output
+        if isinstance(place, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(members):
+            raise ModelError(
+                f"{name_of(self.model)} has {len(members)} outputs, and no output {short(place)}",
+                hint=f"Outputs are counted from 0 to {len(members) - 1}.",
+            )
+        return members[int(place)]
+
+    def predict(self, X: Any) -> Any:
+        """The output for each row, shape (rows,)."""
+        return self.asked.predict(X)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("predict_proba", "classes_", "n_features_in_", "feature_names_in_"):
+            return getattr(self.asked, name)
+        raise AttributeError(name)
 
 
 class SumOfOutputs:

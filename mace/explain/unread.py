@@ -218,7 +218,8 @@ class _Search:
             return TargetsAim(goal, names), str(goal)
         if isinstance(decision, list):
             raise GoalError(
-                f"the {box.name} has {len(decision)} outputs", hint="Give goal=mace.Targets({name: value})."
+                f"the {box.name} has {len(decision)} outputs",
+                hint="Give goal=mace.Targets({name: value}); of a MultiOutputClassifier also mace.OneOutput(model, 0).",
             )
         classes = self._classes(goal, decision)
         spec = wanted(goal, classes, decision, self.unread.space.decisions)

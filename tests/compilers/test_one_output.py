@@ -1,0 +1,38 @@
+"""One output of a model that asks one model for each: it is read as that model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mace
+from mace.errors import ModelError
+from mace.space.feature import Feature
+from mace.space.space import Space
+from tests.test_families_agree import sklearn
+
+SPACE = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 5)])
+ROWS = np.random.default_rng(0).integers(0, 6, (80, 2)).astype(float)
+
+
+def test_one_output_of_several_is_the_model_that_is_asked_for_it() -> None:
+    labels = np.column_stack([ROWS[:, 0] > 2, np.digitize(ROWS[:, 1], [2, 4])]).astype(int)
+    tree = sklearn("tree.DecisionTreeClassifier", max_depth=3, random_state=0)
+    whole = sklearn("multioutput.MultiOutputClassifier", estimator=tree).fit(ROWS, labels)
+    answer = mace.explain(mace.OneOutput(whole, 1), SPACE, {"a": 0, "b": 0}, goal=2)
+    assert answer.status == "optimal" and answer.certificate.check().accepted
+    (found,) = answer.counterfactuals
+    assert whole.predict([[found.values["a"], found.values["b"]]])[0][1] == 2
+    with pytest.raises(ModelError, match="no output 2"):
+        mace.explain(mace.OneOutput(whole, 2), SPACE, {"a": 0, "b": 0})
+
+
+def test_one_of_several_numbers_behind_a_scaler() -> None:
+    from sklearn.pipeline import make_pipeline
+
+    member = make_pipeline(sklearn("preprocessing.StandardScaler"), sklearn("linear_model.Ridge"))
+    whole = sklearn("multioutput.MultiOutputRegressor", estimator=member).fit(
+        ROWS, ROWS @ np.array([[1.0, 2], [0, -1]])
+    )
+    answer = mace.explain(mace.OneOutput(whole, 0), SPACE, {"a": 0, "b": 3}, goal="y >= 2.5")
+    assert answer.status == "optimal" and answer.counterfactuals[0].values == {"a": 3, "b": 3}

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from mace import datasets, errors
 from mace.cli import app
+from mace.reproduce.registry import entries
 from tests import notebooks
 
 ROOT = Path(__file__).parent.parent
@@ -109,6 +110,11 @@ def ask(): raise NotOursError("no")
 def test_every_page_is_in_the_table_of_contents():
     listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert all(f": {page.name}" in listed for page in PAGES)
+
+
+def test_the_table_of_tables_has_every_one():
+    said = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    assert all(f"| `{one.name}` | {one.title} | {one.source} |" in said for one in entries())
 
 
 def test_links_between_the_texts_lead_somewhere():

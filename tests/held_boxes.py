@@ -113,6 +113,12 @@ BOXES = (
     ),
     boxed("one-vs-rest", over("multiclass.OneVsRestClassifier", ("svm.SVC", {})), 3, DECIDE),
     boxed("one-vs-rest-forest", over("multiclass.OneVsRestClassifier", FOREST), 3, DECIDE),
+    *(
+        boxed(
+            f"calibrated-{method}", over("calibration.CalibratedClassifierCV", member, method=method, cv=2), 3, MANY
+        )
+        for method, member in (("sigmoid", BOOSTING), ("isotonic", FOREST))
+    ),
     boxed("bagging", over("ensemble.BaggingClassifier", LOGISTIC, n_estimators=3, random_state=0), 2, LIKELY),
 )  # fmt: skip
 

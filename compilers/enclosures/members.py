@@ -42,8 +42,8 @@ def bagging(model: Any, read: Reading) -> Enclosed:
     shares = np.full(len(members), 1.0 / len(members))
     if hasattr(model, "classes_"):
         return _mean(model, members, places, shares)
-    scores = _weighted([member.scores for member in members], places, shares)
-    return Enclosed(name_of(model), columns_of(model), (), scores, width=_width(members))
+    scores = weighted([member.scores for member in members], places, shares)
+    return Enclosed(name_of(model), columns_of(model), (), scores, width=width_of(members))
 
 
 def _mean(model: Any, members: list[Enclosed], places: list[list[int]], shares: Floats) -> Enclosed:
@@ -51,12 +51,14 @@ def _mean(model: Any, members: list[Enclosed], places: list[list[int]], shares: 
     classes = labels_of(model)
     if len(same_classes(members, name_of(model))) != len(classes):
         raise UnreadableError(f"{name_of(model)}: its members know other classes than it")
-    probable = _weighted([_probable(member) for member in members], places, shares)
+    probable = weighted([probable_of(member) for member in members], places, shares)
     name = f"{name_of(model)} of {len(members)} models"
-    return Enclosed(name, columns_of(model), classes, probable, largest(len(classes)), probable, width=_width(members))
+    return Enclosed(
+        name, columns_of(model), classes, probable, largest(len(classes)), probable, width=width_of(members)
+    )
 
 
-def _weighted(functions: list[Function], places: list[list[int]], shares: Floats) -> Function:
+def weighted(functions: list[Function], places: list[list[int]], shares: Floats) -> Function:
     """The weighted sum of what functions say of some of the columns each."""
 
     def total(x: Bounds) -> Bounds:
@@ -76,19 +78,19 @@ def one_vs_rest(model: Any, read: Reading) -> Enclosed:
     if any(len(member.classes) != 2 for member in members):
         raise UnreadableError(f"{name_of(model)} with a class that every row has is not supported")
     by_score = all(hasattr(member, "decision_function") for member in model.estimators_)
-    parts = [_score(member) if by_score else _second_of(member) for member in members]
+    parts = [score_of(member) if by_score else _second_of(member) for member in members]
 
     def scores(x: Bounds) -> Bounds:
         return joined([part(x) for part in parts])
 
     name = f"{name_of(model)} of {members[0].name}"
     if len(members) > 1:
-        return Enclosed(name, columns_of(model), classes, scores, largest(len(classes)), width=_width(members))
+        return Enclosed(name, columns_of(model), classes, scores, largest(len(classes)), width=width_of(members))
     shift = 0.0 if by_score else 0.5
     decisions = tuple(class_decision("positive", 1, k) for k in range(2))
     return Enclosed(
         name, columns_of(model), classes, lambda x: scores(x).affine(np.ones((1, 1)), np.array([-shift])), decisions,
-        None if by_score else lambda x: second(scores(x)), width=_width(members),
+        None if by_score else lambda x: second(scores(x)), width=width_of(members),
     )  # fmt: skip
 
 
@@ -102,9 +104,9 @@ def stacking(model: Any, read: Reading) -> Enclosed:
         known = read(member)
         width = max(width, known.width)
         if method == "predict_proba":
-            parts.append(_second_of(known) if len(classes) == 2 else _probable(known))
+            parts.append(_second_of(known) if len(classes) == 2 else probable_of(known))
         elif method == "decision_function":
-            parts.append(_score(known))
+            parts.append(score_of(known))
         elif known.classes:
             raise UnreadableError(f"{name_of(model)} is given the class of a {name_of(member)}, which has no bounds")
         else:
@@ -125,11 +127,13 @@ def stacking(model: Any, read: Reading) -> Enclosed:
     return Enclosed(name, columns_of(model), classes, scores, final.decisions, behind(final.probable), width=width)
 
 
-def _width(members: list[Enclosed]) -> int:
+def width_of(members: list[Enclosed]) -> int:
+    """How many numbers the widest of them has at once."""
     return max(member.width for member in members)
 
 
-def _probable(member: Enclosed) -> Function:
+def probable_of(member: Enclosed) -> Function:
+    """What a member says of the probabilities of the classes."""
     if member.probable is None:
         raise UnreadableError(f"the probabilities of {member.name} are not bounded over boxes")
     return member.probable
@@ -137,11 +141,11 @@ def _probable(member: Enclosed) -> Function:
 
 def _second_of(member: Enclosed) -> Function:
     """The probability of the second of two classes."""
-    probable = _probable(member)
+    probable = probable_of(member)
     return lambda x: probable(x).picked([1])
 
 
-def _score(member: Enclosed) -> Function:
+def score_of(member: Enclosed) -> Function:
     """What the library calls its decision function."""
     if member.scoring is None:
         raise UnreadableError(f"the scores of {member.name} are not bounded over boxes")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mace.compilers.enclosures import kernels, members, neighbours, smooth
+from mace.compilers.enclosures import calibrated, kernels, members, neighbours, smooth
 from mace.compilers.enclosures.bounds import Bounds
 from mace.compilers.enclosures.enclosed import Enclosed, Function, of_table
 from mace.compilers.enclosures.steps import step_function
@@ -44,6 +44,9 @@ ENCLOSED: dict[str, tuple[Callable[[Any], Enclosed], str]] = {
     ),
     "sklearn.ensemble.StackingRegressor": (
         lambda model: members.stacking(model, enclosed), "members and final estimators of any of these, `passthrough`",
+    ),
+    "sklearn.calibration.CalibratedClassifierCV": (
+        lambda model: calibrated.calibrated(model, enclosed), "several classes, members of any of these",
     ),
     "sklearn.multiclass.OneVsRestClassifier": (
         lambda model: members.one_vs_rest(model, enclosed), "members of any of these",

@@ -7,8 +7,9 @@ Promise: no bound is returned whose certificate the checker was seen to refuse, 
 that no checker has read: for lack of time, or because no certificate can be written. Whoever asks an oracle asks here.
 Why: the prover verifies each leaf in exact arithmetic, with its own bounds of hidden units: they hold, but are a little
 wider than a checker's. That a box is empty it may have from floats alone, and the ends that it tightens are floats,
-which cancellation may leave narrower than their multipliers prove. The bounds of forms are doubles, too. Any other
-proof about trees holds no floats, nor does one about a linear model, which has no hidden units.
+which cancellation may leave narrower than their multipliers prove. The bounds of forms are doubles that err on the
+safe side, so that without time for a reading they count. Any other proof about trees holds no floats, nor does one
+about a linear model, which has no hidden units.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 
 from mace.compilers import deployed
 from mace.problem.distance import norm
+from mace.problem.goals import Classes
 from mace.problem.question import Goal, Question
 from mace.solve.background import CANDIDATES, Background
 from mace.space.feature import Feature
@@ -62,3 +63,13 @@ def test_a_forest_is_asked_under_one_filter_of_warnings_and_all_filters_are_ther
     assert asked.probabilities is not None
     assert asked.probabilities(rows).tolist() == model.predict_proba(rows.to_numpy()).tolist()
     assert warnings.filters == before
+
+
+def test_classes_of_whole_numbers_are_found_as_those_of_any_kind_are() -> None:
+    said = np.array([0, 3, 1, 3, 2, -1])
+    for labels in ([3], [0, 2], [7], [-1, 3], [True], [2**70, 1]):
+        met = Classes(frozenset(labels)).met(said, [])
+        assert met.tolist() == [any(one == label for label in labels) for one in said.tolist()]
+        assert Classes(frozenset(map(str, labels))).met(said.astype(str), []).tolist() == [
+            str(one) in map(str, labels) for one in said.tolist()
+        ]

@@ -18,16 +18,31 @@ from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
 from mace.problem.diversity import Diversity, diversity_of
+from mace.solve.regions import apart_beyond
+from mace.space.axes import holds
 from tests.cards import cards_agree
 from tests.checkers import accepted_by_all
 from tests.levels import compared, plain, random_rows
 from tests.marks import slow_unless
+from tests.reference import points, random_question
 from tests.sets import NETWORK_GAP, agrees, least
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_set_is_the_best_of_all(seed: int) -> None:
     agrees(seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_outside_of_a_box_around_a_point_all_are_far_from_it(seed: int) -> None:
+    question, apart = random_question(seed), Fraction(1, 10)
+    everywhere = list(points(question))
+    point = everywhere[seed % len(everywhere)]
+    box = apart_beyond(question, apart, point)
+    assert all(holds(side, index) for side, index in zip(box, point, strict=True))
+    for other in everywhere:
+        inside = all(holds(side, index) for side, index in zip(box, other, strict=True))
+        assert inside or question.distance_between(point, other) >= apart
 
 
 @pytest.mark.slow

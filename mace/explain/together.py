@@ -22,13 +22,14 @@ from mace.base.deadline import TimeOverError
 from mace.certify.sets import Asked, Fact, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
+from mace.problem.distance import Norm
 from mace.problem.diversity import Diversity
 from mace.problem.exclusions import Avoid, AvoidBox
 from mace.problem.proof import Bounds, Leaf, Split
 from mace.problem.question import Question
 from mace.solve.driver import Bracket, Status
 from mace.solve.protocol import Gap, Limits
-from mace.solve.regions import Region, around, cheapest, closer, fixed, may_meet
+from mace.solve.regions import Region, apart_beyond, around, cheapest, closer, fixed, may_meet
 from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
 from mace.tables.table import Network
 
@@ -132,6 +133,7 @@ class Choosing:
             self.improve()
         # Invariant: a set with a sum below `lower` meets no conditions; `points` is one with the sum `upper`.
         try:
+            self.greedily()
             while not found.why and not (self.feasible and found.points):
                 chosen = self.choice()
                 if chosen is None:
@@ -154,6 +156,27 @@ class Choosing:
         lower = self.found.rest if k == len(self.found.regions) else self.found.regions[k].lower
         assert lower is not None
         return lower
+
+    def greedily(self) -> None:
+        """Where answers must be far apart: a first set, each point the nearest outside a box around those before it.
+
+        Boxes in which no two points are so far apart say little of that: by them alone a first set might be met late.
+        """
+        found, asked, apart = self.found, self.question, self.diversity.apart
+        if apart is None or not isinstance(asked.distance, Norm):
+            return
+        for _ in range(self.count):
+            said = self.nearest(asked.without(found.refused), found.known).bracket
+            found.refused += [avoid for avoid in said.refused if avoid not in found.refused]
+            if said.point is None:
+                return
+            if said.point not in found.known:
+                found.known.append(said.point)
+            boxes = [apart_beyond(asked, apart, said.point)]
+            if self.diversity.features or self.diversity.values:
+                boxes += around(asked, self.diversity, said.point)
+            asked = asked.without(map(AvoidBox, boxes))
+        self.improve()
 
     def choice(self) -> list[int] | None:
         """Regions that go together, with the least sum of bounds, below that of the known set; None without any."""

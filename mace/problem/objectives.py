@@ -56,7 +56,7 @@ class Objective:
     weights:  feature name -> weight >= 0 of its change, for l0, l1, linf, gower and plausibility; 1 where absent.
     prices:   feature name -> money, for "cost"; every feature that may change needs one, be it 0.
     absolute, relative: how far later objectives may exceed its optimum: by so much, or by such a share of it; the
-              larger of the two counts.
+              larger of the two counts. Nothing lies below an optimum, so that this is what it means on both sides, too.
     name:     what answers call it.
     """
 

@@ -16,7 +16,8 @@ from math import lcm
 from typing import NamedTuple
 
 from mace.base.deadline import Deadline
-from mace.problem.distance import Norm
+from mace.base.exact import farthest_holding
+from mace.problem.distance import Charge, Norm
 from mace.problem.diversity import Diversity
 from mace.problem.question import Question
 from mace.solve.conditions import between, ends, extremes
@@ -82,6 +83,24 @@ def farthest_apart(question: Question, one: Box, other: Box) -> Fraction | None:
         for j, (axis, a, b) in enumerate(zip(question.axes, one, other, strict=True))
     ]
     return question.distance.of(deltas)
+
+
+def apart_beyond(question: Question, apart: Fraction, point: Point) -> Box:
+    """A box outside of which every point is so far from a point: one axis alone makes it so."""
+    assert isinstance(question.distance, Norm)
+    sides: list[Side] = []
+    for j, (axis, index) in enumerate(zip(question.axes, point, strict=True)):
+        charge = question.distance.charges[j]
+
+        def near(i: int, j: int = j, index: int = index, charge: Charge = charge) -> bool:
+            return charge.least(between(question, j, index, i)) < apart
+
+        if isinstance(axis, GridAxis):
+            low, high = axis.lower, axis.upper
+            sides.append((farthest_holding(near, index, low), farthest_holding(near, index, high)))
+        else:
+            sides.append(sum(1 << level for level in range(axis.count) if near(level)))
+    return tuple(sides)
 
 
 def _moved(axis: Axis, side: Side) -> bool | None:

@@ -13,10 +13,11 @@ from mace.errors import ProgramError, Span
 from mace.language import Program, possible
 from mace.language.interval import NO
 from mace.language.show import show_number
-from mace.worlds.affine import Form
-from mace.worlds.forms import Enclosing, UnboundedError
+from mace.worlds.affine import Form, Ranges
+from mace.worlds.forms import Enclosing, Limit, UnboundedError
 from mace.worlds.parts import Action, Laws
 
+ROUNDS = 3  # of narrowing a box by conditions
 PREFIXES = ("", "before_", "start_")
 
 
@@ -49,8 +50,9 @@ def _action(world: Laws, action: Action) -> None:
     names = {name: Form.variable(name) for name in ranges}
     # Before an action, both names of a feature mean the same.
     names |= {f"before_{f.name}": names[f.name] for f in world.space.features}
+    limits = list[Limit]()
     for test in action.before:
-        _can_hold(world, walk, test, names)
+        _can_hold(world, walk, test, names, limits)
     try:
         changed = walk.run(action.change, names)[1]
     except UnboundedError:
@@ -59,8 +61,8 @@ def _action(world: Laws, action: Action) -> None:
         form = changed[name]
         assert isinstance(form, Form)
         names[name] = form
-    for test in action.after:
-        _can_hold(world, walk, test, names)
+    for test in action.after:  # what was changed is rounded before: only what holds nowhere near is refused
+        _can_hold(world, walk, test, names, None)
     least = _least(walk, action.cost, names)
     if least is not None and least < 0:
         raise _wrong(
@@ -69,16 +71,36 @@ def _action(world: Laws, action: Action) -> None:
         )  # fmt: skip
 
 
-def _can_hold(world: Laws, walk: Enclosing, test: Program, names: dict[str, Form]) -> None:
+def _can_hold(
+    world: Laws, walk: Enclosing, test: Program, names: dict[str, Form], limits: list[Limit] | None
+) -> None:  # fmt: skip
+    """Refuse a condition that cannot hold, alone or with those whose limits are given, to which its own are added."""
     try:
         said = walk.holds([test], names)
+        if limits is not None:
+            limits += walk.limits([test], names)
     except UnboundedError:
         return
-    if said == NO:
+    if said == NO or limits and _empty(limits, walk.box):
         raise _wrong(
             world, "no state meets this condition", test.body[-1].span,
             "Compare it with the ranges of the features and of the parameters.",
         )  # fmt: skip
+
+
+def _empty(limits: list[Limit], ranges: Ranges) -> bool:
+    """Whether no point of a box meets all limits, as far as narrowing it by one after the other tells."""
+    box = dict(ranges)
+    for form, strict in limits * ROUNDS:
+        first = {name: factor * box[name][factor < 0] for name, factor in form.coef.items()}
+        least = form.low + sum(first.values())
+        if least > 0 or strict and least >= 0:
+            return True
+        for name, factor in form.coef.items():
+            # factor * x + the least of all others <= 0
+            end, (low, high) = (first[name] - least) / factor, box[name]
+            box[name] = (low, min(high, end)) if factor > 0 else (max(low, end), high)
+    return False
 
 
 def _least(walk: Enclosing, program: Program, names: dict[str, Form]) -> Fraction | None:

@@ -126,6 +126,14 @@ WRONG = {
     "compared": ('action a:\n    before edu == "Bsc"\n    age = age + 1\n    cost 1\n', 'Did you mean "BSc"?'),
     "negative": ("action a:\n    parameter v: int in [-2, 2]\n    age = age + v\n    cost v\n", "can be negative"),
     "never": ("action a:\n    before age > 90\n    age = age + 1\n    cost 1\n", "<world>:2:12: no state meets"),
+    "both": (
+        "action a:\n    before age > 50 and age < 20\n    age = age + 1\n    cost 1\n",
+        "<world>:2:12: no state meets",
+    ),
+    "together": (
+        "action a:\n    before age > 50\n    before age <= debt\n    before debt <= 50\n    age = 20\n    cost 1\n",
+        "<world>:4:12: no state meets",
+    ),
     "after": ("action a:\n    age = age + 1\n    after age < before_age\n    cost 1\n", "no state meets"),
     "step": ("action a:\n    parameter v: real in [0, 1]\n    debt = v\n    cost 1\n", "needs a step"),
     "range": ("action a:\n    parameter v: int\n    age = v\n    cost 1\n", "has no end"),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -198,6 +199,18 @@ def test_results_are_short_where_they_are_shown_by_themselves(tree, table):
         assert one._repr_html_().startswith("<")
     assert "claims that no allowed point with the goal is closer than" in shown[8]._repr_html_()
     assert "Age = Age + 9" in world._repr_html_()
+
+
+def test_an_answer_names_what_may_not_change(tree, table):
+    X = table[["Age", "Income"]]
+    answer = mace.explain(tree, mace.Space.from_frame(X, fixed=["Age"]), X.iloc[0])
+    assert "\nmay not change: Age\n" in f"{answer}\n" and "<br>may not change: Age" in answer._repr_html_()
+    many = mace.Space([mace.Feature(f"f{place:02}", "binary", change="fixed") for place in range(14)])
+    shown = str(replace(answer, space=many))
+    few = mace.Space([*many.features, mace.Feature("g", "binary")])
+    assert "\nonly g may change" in str(replace(answer, space=few))
+    assert "f10, f11 and 2 more" in shown and "f12" not in shown
+    assert "may not change" not in str(mace.explain(tree, mace.Space.from_frame(X), X.iloc[0]))
 
 
 def test_the_command_line_says_its_version():

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from mace.explain.answer import Answer
 
+MOST_HELD = 12  # features that may, or may not, change, by name
+
 
 def _value(value: Any, unit: str = "") -> str:
     if value is None:
@@ -70,6 +72,20 @@ def levels(answer: Answer) -> list[str]:
         if level.why:
             lines[-1] += f" ({one_line(level.why)})"
     return lines
+
+
+def held(answer: Answer) -> list[str]:
+    """A line of the features that may not change, where there are any, or of the others, where these are fewer."""
+    fixed = [one_line(feature.name) for feature in answer.space.features if feature.change == "fixed"]
+    free = [one_line(feature.name) for feature in answer.space.features if feature.change != "fixed"]
+    if 0 < len(free) < len(fixed):
+        return [f"only {_few(free)} may change"]
+    return [f"may not change: {_few(fixed)}"] if fixed else []
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_HELD} more" if len(names) > MOST_HELD else ""
+    return f"{', '.join(names[:MOST_HELD])}{more}"
 
 
 def _rows(answer: Answer) -> list[list[str]]:
@@ -138,7 +154,7 @@ def as_rich(answer: Answer) -> RenderableType:
         parts.append(table)
     color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[answer.status]
     parts.append(Text(bounds(answer), style=color))
-    parts += [Text(line) for line in levels(answer)]
+    parts += [Text(line) for line in (*levels(answer), *held(answer))]
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in answer.notes]
     parts.append(Text(f"oracle {answer.oracle}, {answer.seconds:.3f} s", style="dim"))
     return Group(*parts)
@@ -154,14 +170,14 @@ def as_text(answer: Answer) -> str:
         lines += [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
-    lines += [bounds(answer), *levels(answer)]
+    lines += [bounds(answer), *levels(answer), *held(answer)]
     lines += [f"note: {one_line(note)}" for note in answer.notes]
     return "\n".join(lines)
 
 
 def as_html(answer: Answer) -> str:
     """For a notebook; every value is escaped."""
-    notes = "".join(f"<br>{escape(line)}" for line in levels(answer))
+    notes = "".join(f"<br>{escape(line)}" for line in (*levels(answer), *held(answer)))
     notes += "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
     table = grid(_head(answer), [*_rows(answer), *_last_rows(answer)]) if answer.counterfactuals else ""
     return f"<div><p>{escape(decision(answer))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -141,8 +141,19 @@ def of_table(table: Ensemble | Network) -> Enclosed:
 def _predicted(scores: Function, link: Link | None) -> Function:
     if link is None:
         return scores
-    shift = 0.0 if link.kind == "exp" else -1.0
-    return lambda x: exponential(scores(x)).affine(np.ones((1, 1)), np.array([shift]))
+    shift, unit = 0.0 if link.kind == "exp" else -1.0, _unit(link)
+
+    def predicted(x: Bounds) -> Bounds:
+        found = exponential(scores(x))
+        rounded = replace(found, error=found.error + unit * found.said.size)
+        return rounded.affine(np.ones((1, 1)), np.array([shift]))
+
+    return predicted
+
+
+def _unit(link: Link) -> float:
+    """By what share an exponential in float32 errs beyond what all of them may."""
+    return 2.0**-18 if link.dtype == "float32" else 0.0
 
 
 def _probable(scores: Function, table: Ensemble | Network) -> Function | None:
@@ -151,20 +162,19 @@ def _probable(scores: Function, table: Ensemble | Network) -> Function | None:
         return None
     if link.kind == "fraction":
         return scores
+    unit = _unit(link)
     if link.kind == "softmax":
-        return lambda x: softmax(scores(x))
+        return lambda x: _erring(softmax(scores(x)), unit)
     if link.kind != "logistic":
         return None
     weights = np.zeros((table.outputs, 1))
     weights[link.score] = link.slope
-    # An exponential in float32 errs by more.
-    unit = 2.0**-18 if link.dtype == "float32" else 0.0
+    return lambda x: second(_erring(logistic(scores(x).affine(weights, np.array([link.shift]))), unit))
 
-    def probable(x: Bounds) -> Bounds:
-        found = logistic(scores(x).affine(weights, np.array([link.shift])))
-        return second(Bounds(found.values, found.error + unit, found.slopes))
 
-    return probable
+def _erring(found: Bounds, by: float) -> Bounds:
+    """The same, of which the library's floats may lie that much further away."""
+    return replace(found, error=found.error + by)
 
 
 def _layers(table: Network) -> Function:

@@ -12,6 +12,7 @@ no scores; bagging by mean probabilities.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,7 +43,8 @@ def bagging(model: Any, read: Reading) -> Enclosed:
     shares = np.full(len(members), 1.0 / len(members))
     if hasattr(model, "classes_"):
         return _mean(model, members, places, shares)
-    scores = weighted([member.scores for member in members], places, shares)
+    # Members that predict in float32 are added in float32.
+    scores = weighted([member.scores for member in members], places, shares, (len(members) + 1) * 2.0**-24)
     return Enclosed(name_of(model), columns_of(model), (), scores, width=width_of(members))
 
 
@@ -58,14 +60,19 @@ def _mean(model: Any, members: list[Enclosed], places: list[list[int]], shares: 
     )
 
 
-def weighted(functions: list[Function], places: list[list[int]], shares: Floats) -> Function:
-    """The weighted sum of what functions say of some of the columns each."""
+def weighted(functions: list[Function], places: list[list[int]], shares: Floats, unsure: float = 0.0) -> Function:
+    """The weighted sum of what functions say of some of the columns each.
+
+    unsure: by what share of the magnitudes that it adds the library's sum may be off, beyond that of float64.
+    """
 
     def total(x: Bounds) -> Bounds:
         parts = [function(x.picked(some)) for function, some in zip(functions, places, strict=True)]
         width = parts[0].error.shape[1]
         weights = np.asarray(np.kron(shares[:, None], np.eye(width)), dtype=np.float64)
-        return joined(parts).affine(weights, np.zeros(width))
+        whole = joined(parts)
+        found = whole.affine(weights, np.zeros(width))
+        return replace(found, error=found.error + unsure * (whole.said.size @ np.abs(weights)))
 
     return total
 

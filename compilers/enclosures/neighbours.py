@@ -35,6 +35,8 @@ def neighbours(model: Any) -> Enclosed:
     targets = np.asarray(fitted(model, "_y"))
     if targets.ndim != 1:
         raise UnreadableError(f"{name_of(model)} with several outputs is not supported", hint="Fit one for each.")
+    if targets.dtype.kind == "f" and targets.dtype != np.float64:
+        raise UnreadableError(f"{name_of(model)} of {targets.dtype} numbers is not bounded over boxes")
     classes = labels_of(model) if hasattr(model, "classes_") else ()
     each = np.eye(len(classes))[targets] if classes else targets[:, None].astype(np.float64)
 

@@ -37,8 +37,7 @@ def perceptron(model: Any) -> Enclosed:
     expected = "identity" if not classes else "logistic" if outputs == 1 else "softmax"
     if curve is None or output != expected or fitted(model, "n_outputs_") != outputs:
         raise UnreadableError(f"{name_of(model)} with the output {output!r} is not supported")
-    if any(np.asarray(matrix).dtype != np.float64 for matrix in weights) or len(weights) != len(biases):
-        raise UnreadableError(f"{name_of(model)} in float32 is not bounded over boxes", hint="Fit it on float64.")
+    _in_doubles(model, *weights)
     layers, inputs = list[tuple[Floats, Floats]](), columns
     for number, (matrix, bias) in enumerate(zip(weights, biases, strict=True)):
         width = outputs if number == len(weights) - 1 else int(np.shape(matrix)[-1])
@@ -64,8 +63,8 @@ def gaussians(model: Any) -> Enclosed:
     """GaussianNB: one density a class, of independent columns."""
     classes, columns = labels_of(model), columns_of(model)
     shape = (len(classes), columns)
-    means, spreads = numbers(model, "theta_", fitted(model, "theta_"), shape), fitted(model, "var_")
-    spreads = numbers(model, "var_", spreads, shape)
+    _in_doubles(model, fitted(model, "theta_"), fitted(model, "var_"))
+    means, spreads = (numbers(model, name, fitted(model, name), shape) for name in ("theta_", "var_"))
     prior = numbers(model, "class_prior_", fitted(model, "class_prior_"), (len(classes),))
     if not (spreads > 0).all() or not (prior > 0).all():
         raise ModelError(f"{name_of(model)} is damaged: a variance or a prior is not above 0")
@@ -79,6 +78,7 @@ def quadratic(model: Any) -> Enclosed:
     """QuadraticDiscriminantAnalysis: one density a class."""
     classes, columns = labels_of(model), columns_of(model)
     rotations, scalings = fitted(model, "rotations_"), fitted(model, "scalings_")
+    _in_doubles(model, fitted(model, "means_"), *rotations, *scalings)
     means = numbers(model, "means_", fitted(model, "means_"), (len(classes), columns))
     prior = numbers(model, "priors_", fitted(model, "priors_"), (len(classes),))
     moved, bias = [], np.log(prior)
@@ -91,6 +91,12 @@ def quadratic(model: Any) -> Enclosed:
         moved.append((weights, -mean @ weights))
         bias[k] -= 0.5 * np.log(spread).sum()
     return _of_squares(name_of(model), columns, classes, moved, bias)
+
+
+def _in_doubles(model: Any, *arrays: Any) -> None:
+    """Raise where the library computes in less than float64: logarithms and products of what is stored."""
+    if any(np.asarray(array).dtype != np.float64 for array in arrays):
+        raise UnreadableError(f"{name_of(model)} in float32 is not bounded over boxes", hint="Fit it on float64.")
 
 
 def _of_squares(

@@ -61,15 +61,23 @@ def takes(task: Task, aim: Aim, enclosure: Enclosure) -> bool:
     place = task.place
     if not isinstance(aim, GoalAim) or aim.least is not None or task.constrained or place.avoid:
         return False
-    if isinstance(aim.wanted, (Probability, Margin)) and enclosure.model.probable is None:
+    if about_probabilities(aim) and enclosure.model.probable is None:
         return False
     return isinstance(place.distance, Norm) and all(axis.missing is None and not axis.lacks for axis in place.axes)
 
 
-def agrees(enclosure: Enclosure, calls: Calls) -> bool:
-    """Whether what the model says of some rows lies within its bounds."""
+def about_probabilities(aim: Aim) -> bool:
+    """Whether a goal speaks of probabilities."""
+    return isinstance(aim, GoalAim) and isinstance(aim.wanted, (Probability, Margin))
+
+
+def agrees(enclosure: Enclosure, calls: Calls, *, likely: bool = False) -> bool:
+    """Whether what the model says of some rows lies within its bounds.
+
+    likely: what it says of probabilities, too.
+    """
     from mace.compilers.enclosures.bounds import Range
-    from mace.compilers.enclosures.enclosed import numbers, possible
+    from mace.compilers.enclosures.enclosed import numbers, possible, probabilities
 
     chart, model = calls.chart, enclosure.model
     rows = chart.uniform(np.random.default_rng(0), COMPARED)
@@ -79,7 +87,13 @@ def agrees(enclosure: Enclosure, calls: Calls) -> bool:
         low, high = numbers(model, Range(matrix, matrix)).said
         return bool(((low[:, 0] <= said) & (said <= high[:, 0])).all())
     classes = possible(model, Range(matrix, matrix)).classes
-    return all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said))
+    if not all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said)):
+        return False
+    if not likely:
+        return True
+    low, high = probabilities(model, Range(matrix, matrix)).said
+    own = calls.probabilities(rows)
+    return bool(((low <= own) & (own <= high)).all())
 
 
 def bounded(run: Run, aim: Aim, enclosure: Enclosure, gap: Gap, deadline: Deadline) -> Said:

@@ -27,7 +27,7 @@ from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
 from mace.explain import told
 from mace.explain.answer import UNREAD, Answer, Counterfactual
-from mace.explain.enclosed import GAP, agrees, bounded, enclosure_of, takes
+from mace.explain.enclosed import GAP, about_probabilities, agrees, bounded, enclosure_of, takes
 from mace.explain.frames import answers_of, is_frame
 from mace.explain.proposing import counterfactual, places_of
 from mace.explain.search import asked_gap, exclusion
@@ -313,7 +313,7 @@ class _Search:
         enclosure = self.unread.enclosure
         if enclosure is None or self.most is not None or not takes(run.task, aim, enclosure):
             return None
-        if not agrees(enclosure, self.calls):
+        if not agrees(enclosure, self.calls, likely=about_probabilities(aim)):
             self.notes.append(f"the bounds of {enclosure.model.name} are not used: the model says something else")
             return None
         said = bounded(run, aim, enclosure, self.gap, self.deadline.share(0.5))

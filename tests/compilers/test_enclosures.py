@@ -206,6 +206,31 @@ def test_what_jumps_and_what_decides_by_itself_is_refused() -> None:
             enclosed(model)
 
 
+def test_models_that_compute_in_float32_are_refused() -> None:
+    X = np.random.default_rng(0).random((30, 2)).astype(np.float32)
+    y = (X[:, 0] > 0.5).astype(int)
+    for name, options in (("naive_bayes.GaussianNB", {}), ("discriminant_analysis.QuadraticDiscriminantAnalysis", {})):
+        with pytest.raises(UnreadableError, match="float32"):
+            enclosed(sklearn(name, **options).fit(X, y))
+    with pytest.raises(UnreadableError, match="float32"):
+        enclosed(sklearn("neighbors.KNeighborsRegressor").fit(X.astype(np.float64), X[:, 0]))
+
+
+@pytest.mark.parametrize(("objective", "count"), [("count:poisson", 0), ("multi:softprob", 3)])
+def test_exponentials_in_float32_of_members_are_within_their_bounds(objective: str, count: int) -> None:
+    library = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    y = rng.integers(0, count, 60) if count else 1 + 1e-4 * X[:, 0]
+    kind = library.XGBClassifier if count else library.XGBRegressor
+    member = kind(n_estimators=1, max_depth=2, n_jobs=1, objective=objective)
+    wrapper = "VotingClassifier" if count else "BaggingRegressor"
+    given = {"estimators": [("m", member)], "voting": "soft"} if count else {"estimator": member, "n_estimators": 9}
+    model = sklearn(f"ensemble.{wrapper}", **given).fit(X, y)
+    said, bounded = model.predict(X), enclosed(model)
+    assert not misses(bounded, X, X, said, model.predict_proba(X) if count else None).any()
+
+
 @pytest.mark.slow
 def test_every_class_that_is_bounded_has_a_family() -> None:
     rng = np.random.default_rng(0)

@@ -215,14 +215,16 @@ def _search(persons: Persons, case: Case, optima: Sequence[Record], work: Work, 
     patient = replace(work, timeout=None)  # however long its generations take
     found = _asked(persons, f"cscf-{case.data}-brkga", part, limit, patient)
     done.searched.extend(_left(case, found, optima))
-    if case.method == "scf" and case.data == "adult":
-        return  # one drawing a person
     fronts = _asked(
         persons, f"cscf-{case.data}", Part(f"{case.method}, fronts", None, Fronted(case.data, case.discount)),
         min(limit, SHOWN), work,
     )  # fmt: skip
     done.plots.extend(
-        Fronts(f"{case.data}, person {record.row}: what fewer actions cost", points(record), points(heuristic))
+        Fronts(
+            f"{case.data}, {case.method}, person {record.row}: what fewer actions cost",
+            points(record),
+            points(heuristic),
+        )
         for record, heuristic in zip(fronts, found, strict=False)
     )
 

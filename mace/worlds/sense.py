@@ -61,7 +61,7 @@ def _action(world: Laws, action: Action) -> None:
         form = changed[name]
         assert isinstance(form, Form)
         names[name] = form
-    for test in action.after:  # what was changed is rounded before: only what holds nowhere near is refused
+    for test in action.after:  # forms are of numbers that are not yet rounded: each condition by itself
         _can_hold(world, walk, test, names, None)
     least = _least(walk, action.cost, names)
     if least is not None and least < 0:

@@ -78,7 +78,7 @@ model are read from there and from nowhere else.
 CatBoost's own reader of JSON rounds numbers off, so that a `.json` of its models is read within a margin of 8 units of
 rounding; the objects themselves are read exactly. Of published files these say what the library says on 11,000 rows, on
 and beside their borders too: those of github.com/Imamhossain01/Cardiovascular-Disease-Prediction (300 trees) and
-hxllmvdx/MatMod-glowbyte-case (1,000), two of kiwicom/catboost-cxx (1,001 and 993), nine of maxpoletaev/go-catboost (100
+hxllmvdx/MatMod-glowbyte-case (1,000), two of kiwicom/catboost-cxx (1,001 and 993), ten of maxpoletaev/go-catboost (100
 to 201; several classes, missing values, trees that are not symmetric) and catboost/catboost's own for Java. Sixteen
 others were refused, as their trees ask for statistics of categories, three older ones as they have no `scale_and_bias`,
 one as its categories have no names; five were binary files under the name of JSON.{unread}

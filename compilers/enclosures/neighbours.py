@@ -67,6 +67,8 @@ def _distances(x: Range, rows: Floats, power: float) -> Range:
 
 def _means(far: Range, each: Floats, count: int) -> Bounds:
     """Bounds on the mean of what the nearest rows have; `each` has shape (rows, numbers)."""
+    # What overflows may be any distance.
+    far = Range(np.where(np.isnan(far.low), -np.inf, far.low), np.where(np.isnan(far.high), np.inf, far.high))
     boxes, outputs = len(far.low), each.shape[1]
     last = np.partition(far.high, count - 1, axis=1)[:, count - 1 : count]
     may = far.low <= last  # one of the nearest at some row of the box

@@ -159,6 +159,13 @@ def test_overflow_bounds_nothing() -> None:
     assert not over(bounds.reciprocal, far).said.high[0, 0] < np.inf
 
 
+def test_distances_that_overflow_bound_nothing() -> None:
+    X = np.array([[-1e200], [0.0], [1e200]])
+    scores = enclosed(sklearn("neighbors.KNeighborsRegressor", n_neighbors=2).fit(X, [1.0, 2.0, 3.0])).scores
+    low, high = over(scores, Range(X, X)).said
+    assert (low <= 1.5).all() and (high >= 2.5).all()
+
+
 def test_kernels_of_the_users_own_are_refused(rows: pd.DataFrame, labels: Any) -> None:
     numbers = rows[["a", "b", "c"]].to_numpy()
     own = sklearn("svm.SVC", kernel=lambda a, b: a @ b.T).fit(numbers, labels)

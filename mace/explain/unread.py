@@ -285,14 +285,14 @@ class _Search:
         found = self._over_boxes(run, aim)
         if found is not None and found.status in ("optimal", "infeasible"):
             return found
+        lower, note = (Fraction(0), "") if found is None else (found.lower, found.note)
         trace = []
         for one in run:
             trace.append(one)
             if one.score.valid:
-                self._watch(one)
+                self._progress(one.distance, min(lower, one.distance), one.point, one.seconds)
         valid = [one for one in trace if one.score.valid]
         why = run.why or "the search came to its own end"
-        lower, note = (Fraction(0), "") if found is None else (found.lower, found.note)
         if (
             found is not None
             and found.point is not None
@@ -367,9 +367,6 @@ class _Search:
         if DIFFERENTLY not in self.notes:
             self.notes.append(DIFFERENTLY)
         return bool(now.missed[1] == 0 and now.doubts[1] == 0)
-
-    def _watch(self, one: Proposal) -> None:
-        self._progress(one.distance, Fraction(0), one.point, one.seconds)
 
     def _progress(self, upper: Fraction, lower: Fraction, point: Point, seconds: float) -> None:
         """Keep an improvement, and tell the caller."""

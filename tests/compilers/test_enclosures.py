@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 from unittest import mock
 
@@ -18,7 +19,7 @@ from mace.compilers.enclosures.registry import ENCLOSED, enclosed
 from mace.compilers.library import is_a
 from mace.errors import UnreadableError
 from mace.explain.answer import Answer
-from mace.explain.enclosed import agrees
+from mace.explain.enclosed import Said, agrees
 from mace.explain.explainers import explainer_of
 from mace.explain.unread import Unread
 from mace.problem.around import Place
@@ -133,6 +134,15 @@ def test_what_cannot_be_reached_is_infeasible(rows: pd.DataFrame, labels: Any) -
     model = machine(rows, labels + rows.b.to_numpy(), sklearn("svm.SVR"))
     answer = mace.explain(model, SPACE, ROW, goal="y >= 1000")
     assert (answer.status, answer.oracle) == ("infeasible", "search (boxes)")
+
+
+def test_what_boxes_proved_is_told_while_the_search_goes_on(rows: pd.DataFrame, labels: Any) -> None:
+    model = machine(rows, labels, sklearn("svm.SVC"))
+    told: list[float] = []
+    said = Said(None, "unknown", Fraction(1, 1024), "time limit", "")
+    with mock.patch("mace.explain.unread.bounded", return_value=said):
+        answer = mace.explain(model, SPACE, ROW, callback=lambda bracket: told.append(float(bracket.lower)))
+    assert answer.exact_lower_bound == Fraction(1, 1024) and told and set(told) == {1 / 1024}
 
 
 def test_a_limit_of_calls_leaves_a_model_to_the_search(rows: pd.DataFrame, labels: Any) -> None:

@@ -80,6 +80,7 @@ LAZY = {
 views.register(
     {
         "answer as HTML": "mace.present.answer_text:as_html",
+        "answer as a page": "mace.present.answer_page:write",
         "answer as a plot": "mace.present.answer_plot:AnswerDisplay.from_answer",
         "answer as sentences": "mace.present.words:sentences",
         "answer as text": "mace.present.answer_text:as_text",

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import above, below, nearest, text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.judge import Outcomes
+    from mace.explain.menu import Menu
     from mace.explain.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
@@ -277,6 +279,13 @@ class Answer(Proved):
         rows += [{**c.values, "distance": c.distance} | (c.objectives if several else {}) for c in self.counterfactuals]
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
+
+    def to_html(self, path: str | Path, menu: Menu | None = None) -> Path:
+        """Write one page of HTML with the answer, its plots, its certificate and, where it is given, its menu.
+
+        Raises FileError if it cannot be written, MaceError if Jinja2 or matplotlib is not installed.
+        """
+        return Path(view("answer as a page")(self, path, menu))
 
     def plot(self, ax: Axes | None = None, *, which: int | None = None) -> Plot:
         """Draw what counterfactual number `which`, from 0, changes, or all of them; into `ax`, or into a new figure.

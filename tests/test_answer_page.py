@@ -1,0 +1,64 @@
+"""An answer as a page: it can be handed on, and holds its own proof."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.certify.writer import Certificate
+from mace.errors import FileError
+from mace.space.feature import Feature
+from mace.space.space import Space
+
+HOSTILE = "<script>alert(1)</script>"
+SPACE = Space([Feature(HOSTILE, "integer", 0, 20), Feature("b", "integer", 0, 20)])
+X = pd.DataFrame([[k, 20 - k] for k in range(20)], columns=SPACE.names)
+
+
+@pytest.fixture(scope="module")
+def answer() -> mace.Answer:
+    tree = DecisionTreeClassifier(random_state=0).fit(X, [int(k > 9) for k in range(20)])
+    return mace.explain(tree, SPACE, [1, 19], goal=1, count=2)
+
+
+def test_the_page_holds_the_certificate(answer: mace.Answer, tmp_path: Path) -> None:
+    page = answer.to_html(tmp_path / "answer.html").read_text()
+    held = re.search(r'href="data:application/gzip;base64,([^"]+)"', page)
+    assert held is not None
+    made = Certificate(json.loads(gzip.decompress(base64.b64decode(held[1]))))
+    assert made.check().accepted
+    assert made.digest == answer.certificate.digest
+    assert made.digest in page
+
+
+def test_nothing_on_the_page_runs_or_is_fetched(answer: mace.Answer, tmp_path: Path) -> None:
+    page = answer.to_html(tmp_path / "answer.html", answer.menu()).read_text()
+    assert "What is enough" in page
+    assert "<script" not in page
+    assert HOSTILE.replace("<", "&lt;").replace(">", "&gt;") in page
+    assert not re.search(r'(href|src)="(?!#|data:application/gzip)', page)
+
+
+def test_what_has_no_certificate_says_why(tmp_path: Path) -> None:
+    model = LogisticRegression().fit(X.to_numpy(), [int(k > 9) for k in range(20)])
+    near = mace.explain(
+        mace.BlackBox(lambda rows: model.predict(rows.to_numpy()), classes=[0, 1]), SPACE, [1, 19], goal=1
+    )
+    page = near.to_html(tmp_path / "answer.html").read_text()
+    assert "certificate" in page.partition("The proof")[2]
+    assert "data:application" not in page
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(answer: mace.Answer, tmp_path: Path) -> None:
+    with pytest.raises(FileError):
+        answer.to_html(tmp_path / "nowhere" / "answer.html")
+    assert not list(tmp_path.iterdir())

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.judge import Outcomes
-    from mace.explain.menu import Menu
     from mace.explain.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
@@ -280,8 +279,8 @@ class Answer(Proved):
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
 
-    def to_html(self, path: str | Path, menu: Menu | None = None) -> Path:
-        """Write one page of HTML with the answer, its plots, its certificate and, where it is given, its menu.
+    def to_html(self, path: str | Path, menu: Any = None) -> Path:
+        """Write one page of HTML with the answer, its plots, its certificate and, where it is given, its `mace.Menu`.
 
         Raises FileError if it cannot be written, MaceError if Jinja2 or matplotlib is not installed.
         """

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from mace.explain.asking import Asking
@@ -22,6 +22,7 @@ from mace.explain.proposing import task_of
 from mace.problem.question import Question
 from mace.search.chart import Floats
 from mace.search.protocol import Effort, Proposer, Run
+from mace.solve.driver import Bracket
 from mace.solve.protocol import Limits
 from mace.space.axes import Point
 
@@ -45,6 +46,31 @@ class Nearest:
                 self.point, self.distance = point, distance
                 self.better(point, distance)
         return nearer
+
+
+@dataclass
+class Told:
+    """What `watch` is told while two threads close in: the larger lower bound, and the smaller upper one, of both."""
+
+    watch: Callable[[Bracket], None]
+    so_far: Bracket = field(default_factory=Bracket)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def by_prover(self, bracket: Bracket) -> None:
+        """What the prover has come to."""
+        with self.lock:
+            known = self.so_far
+            nearer = known.upper is not None and (bracket.upper is None or known.upper < bracket.upper)
+            upper, point = (known.upper, known.point) if nearer else (bracket.upper, bracket.point)
+            self.so_far = replace(bracket, lower=max(known.lower, bracket.lower), upper=upper, point=point)
+            self.watch(self.so_far)
+
+    def better(self, point: Point, distance: Fraction) -> None:
+        """A nearer point than all before."""
+        with self.lock:
+            if self.so_far.upper is None or distance < self.so_far.upper:
+                self.so_far = replace(self.so_far, upper=distance, point=point)
+                self.watch(self.so_far)
 
 
 IDLE = 8  # steps in a row that found nothing nearer, after which a proposer rests for as long as its next step takes

@@ -18,7 +18,7 @@ from mace.certify.recheck import read
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
 from mace.explain.averaged import Asks, Refined, refined
-from mace.explain.beside import Beside, Nearest
+from mace.explain.beside import Beside, Nearest, Told
 from mace.explain.judge import Judge
 from mace.explain.level import Level
 from mace.problem.around import Around
@@ -124,7 +124,8 @@ class Search:
 
         best: an allowed point with the goal, if one is known.
         """
-        nearest = Nearest(question, self._better)
+        told = Told(self.watch)
+        nearest = Nearest(question, told.better)
 
         def confirm(point: Point) -> bool:
             accepted = asking.confirms(question, point)
@@ -155,7 +156,7 @@ class Search:
 
         def ask(oracle: Oracle, known: Point | None) -> Bracket:
             return bracket_optimum(
-                question, oracle, confirm, gap=gap, limits=limits, best=known or best, watch=self.watch
+                question, oracle, confirm, gap=gap, limits=limits, best=known or best, watch=told.by_prover
             )
 
         try:
@@ -264,10 +265,6 @@ class Search:
             best.point, best.upper = found.point, found.upper
         self.watch(best)
         return Searched(found, question, oracle.name, note, gap=gap)
-
-    def _better(self, point: Point, distance: Fraction) -> None:
-        """Say that a nearer point was found while the oracle goes on."""
-        self.watch(Bracket(upper=distance, point=point))
 
     def _first(self, question: Question, oracle: Oracle, asking: Asking, deadline: Deadline) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""

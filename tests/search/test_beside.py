@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mace
 from mace.errors import MaceError
-from mace.explain.beside import IDLE, Nearest, Pace
+from mace.explain.beside import IDLE, Nearest, Pace, Told
 from mace.problem.question import Question
 from mace.search.protocol import Batches, Task
 from mace.solve.driver import Bracket, bring_in
@@ -144,3 +144,21 @@ def test_a_proposer_that_finds_nothing_nearer_rests_longer_and_longer(monkeypatc
     pace.end()
     assert pace.ended()
     assert rests == [1 / IDLE, 2 / IDLE, 3 / IDLE, 1 / IDLE]
+
+
+def test_the_bounds_that_are_told_only_close_in() -> None:
+    seen: list[Bracket] = []
+    told = Told(seen.append)
+    told.by_prover(Bracket(Fraction(1, 8)))
+    told.better((1,), Fraction(1, 2))
+    told.by_prover(Bracket(Fraction(1, 4), Fraction(3, 4), (2,)))
+    told.better((3,), Fraction(2, 3))  # it was the proposer's best, but the prover knows a nearer one
+    told.by_prover(Bracket(Fraction(1, 4), Fraction(3, 8), (4,)))
+    told.better((5,), Fraction(1, 3))
+    assert [(one.lower, one.upper, one.point) for one in seen] == [
+        (Fraction(1, 8), None, None),
+        (Fraction(1, 8), Fraction(1, 2), (1,)),
+        (Fraction(1, 4), Fraction(1, 2), (1,)),
+        (Fraction(1, 4), Fraction(3, 8), (4,)),
+        (Fraction(1, 4), Fraction(1, 3), (5,)),
+    ]

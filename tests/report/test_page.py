@@ -6,6 +6,7 @@ import itertools
 import re
 import shutil
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -256,6 +257,15 @@ def test_a_letter_says_in_plain_words_what_would_have_been_enough():
     with pytest.raises(MaceError, match="a letter is about a person"):
         to_html(made.audit(), template="letter")
     assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")
+
+
+def test_a_letter_promises_a_check_with_python_alone_only_where_there_is_one():
+    done = made.audit()
+    for proof, alone in (("accepted", True), ("solvers", False)):
+        first = replace(done.records[0], certificate="proof.json.gz", proof=proof)
+        words = Parsed(to_html(replace(done, records=[first, *done.records[1:]]), 0, template="letter")).words()
+        assert ("nothing but Python" in words) == ("python -I -S proofs/check.py proof.json.gz" in words) == alone
+        assert ("mace check proof.json.gz --model MODEL" in words) == (not alone)
 
 
 def test_a_pdf_is_what_a_browser_prints_of_the_page(tmp_path, monkeypatch):

@@ -70,8 +70,12 @@ def broken(question: Question, number: int, box: Box) -> bool:
     return not rule.can_hold(values)
 
 
-def close_or_cut(question: Question, box: Box, point: Point) -> Closed | Cut:
-    """What to do with a box whose nearest point, `point`, breaks a rule or is excluded."""
+def close_or_cut(question: Question, box: Box, point: Point, *, edges: bool = False) -> Closed | Cut:
+    """What to do with a box whose nearest point, `point`, breaks a rule or is excluded.
+
+    edges: whether the point may lie anywhere in the box. Then a box of which no slice is closed is cut where the rule
+           changes its mind: between the point and what obeys the rule beside it.
+    """
     for number, avoid in enumerate(question.avoid):
         if question.excluded(avoid, point):
             if inside(question, number, box):
@@ -83,7 +87,8 @@ def close_or_cut(question: Question, box: Box, point: Point) -> Closed | Cut:
         if not rule.holds(question.axes, point):
             if broken(question, number, box):
                 return Closed("rule", number)
-            return _slice(question, box, point, sorted(set(rule.reads.values())), partial(broken, question, number))
+            axes, closed = sorted(set(rule.reads.values())), partial(broken, question, number)
+            return _slice(question, box, point, axes, closed, edges=edges)
     raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
 
 
@@ -122,10 +127,13 @@ def _put(box: Box, axis: int, side: Side) -> Box:
     return (*box[:axis], side, *box[axis + 1 :])
 
 
-def _slice(question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]) -> Cut:
+def _slice(
+    question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool], *,
+    edges: bool = False,
+) -> Cut:  # fmt: skip
     """The cut that takes away the largest slice around a box's nearest point that `closed` accepts.
 
-    If there is no such slice along any single axis, the widest axis is halved.
+    If there is no such slice along any single axis, the widest axis is halved; with `edges` the box is cut at one.
     """
     best: tuple[Fraction, int, int] | None = None
     for j in axes:
@@ -145,7 +153,34 @@ def _slice(question: Question, box: Box, point: Point, axes: Sequence[int], clos
             continue
         beyond = _beyond(box, j, one, last if one == first else first, closed)
         best = max(best or (Fraction(-1), 0, 0), (axis.delta(beyond), j, beyond - 1 if one == first else beyond))
+    if best is None and edges:
+        return _edge(question, box, point, axes, closed) or _halves(question, box, point, axes)
     return Cut(best[1], best[2]) if best is not None else _halves(question, box, point, axes)
+
+
+def _edge(question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]) -> Cut | None:
+    """A cut between a point and what `closed` leaves open beside it, as long as the other axes stay at the point."""
+    alone = box
+    for j in axes:
+        alone = _put(alone, j, 1 << point[j] if isinstance(box[j], int) else (point[j], point[j]))
+    if not closed(alone):
+        return None
+    best: tuple[Fraction, int, int] | None = None
+    for j in axes:
+        side, one = box[j], point[j]
+        if isinstance(side, int):
+            levels = ends(side)
+            mask = sum(1 << k for k in levels if closed(_put(alone, j, 1 << k)))
+            if mask != side:
+                near = min(between(question, j, one, k) for k in levels if not mask >> k & 1)
+                best = min(best or (near, j, mask), (near, j, mask))
+            continue
+        for end, cut in ((side[0], 0), (side[1], -1)):
+            if not closed(_put(alone, j, (min(one, end), max(one, end)))):
+                beyond = _beyond(alone, j, one, end, closed)
+                near = between(question, j, one, beyond)
+                best = min(best or (near, j, beyond + cut), (near, j, beyond + cut))
+    return None if best is None else Cut(best[1], best[2])
 
 
 def _beyond(box: Box, j: int, one: int, end: int, closed: Callable[[Box], bool]) -> int:

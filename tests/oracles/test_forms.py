@@ -8,16 +8,21 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csc_array
 from sklearn.linear_model import LogisticRegression
 
 import mace
 from mace.certify.writer import Certificate
-from mace.problem.distance import DistanceProgram
+from mace.problem.distance import DistanceProgram, norm
 from mace.problem.objectives import Priority
-from mace.problem.question import Question
+from mace.problem.programs import rule_of
+from mace.problem.question import Goal, Question
+from mace.solve.conditions import Closed, Cut, close_or_cut
 from mace.solve.forms.frame import Frame, Multipliers
 from mace.solve.forms.prover import FormsOracle
+from mace.solve.forms.simplex import Simplex
 from mace.space.axes import Axis, GridAxis, full, holds
+from mace.tables.table import Compare, Ensemble, Tree
 from tests.checkers import accepted_by_all
 from tests.levels import plain, random_forms, searched
 from tests.reference import points
@@ -108,3 +113,40 @@ def test_closeness_before_a_linear_model_has_a_certificate() -> None:
     assert accepted_by_all([answer.certificate]) >= 1
     assert answer.distance is not None
     assert 0 <= answer.distance - answer.lower_bound <= 2e-6 * answer.distance
+
+
+def test_a_rule_of_two_numbers_is_cut_where_it_changes_its_mind() -> None:
+    space = mace.Space([mace.Feature("gain", "integer", 0, 9000), mace.Feature("loss", "integer", 0, 4000)])
+    leaf = Tree(*(np.array(x) for x in ([-1], [0.0], [0], [0], [[0.0]])))
+    model, goal = (
+        Ensemble((leaf,), 2, np.zeros(1), "positive", (0, 1)),
+        Goal("", frozenset([1]), ((Compare(0, None),),)),
+    )
+    rule = rule_of("gain == 0 or loss == 0", space)
+    question = Question(space, space.axes([0, 1500]), model, goal, norm("l1", 2), rules=(rule,))
+    some, none = ((1, 9000), (1, 4000)), ((0, 9000), (0, 4000))
+    assert close_or_cut(question, none, (1100, 1500), edges=True) == Cut(0, 0)
+    assert close_or_cut(question, (some[0], none[1]), (1100, 1500), edges=True) == Cut(1, 0)
+    assert close_or_cut(question, some, (1100, 1500), edges=True) == Closed("rule", 0)
+
+
+def test_a_program_that_starts_where_it_ended_costs_what_one_from_anew_does() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        rows = csc_array(rng.integers(-3, 4, (6, 8)).astype(float))
+        low = rng.integers(-9, 0, 6).astype(float)
+        high = np.where(rng.random(6) < 0.4, low, np.inf)
+        program = Simplex(rng.integers(-4, 5, 8).astype(float), rows, low, high)
+        assert program.engine is not None
+        for _ in range(4):
+            bottom = rng.integers(-5, 2, 8).astype(float)
+            top = bottom + rng.integers(0, 6, 8)
+            one, other = program.solve(bottom, top), program._anew(bottom, top)
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                assert program.cost @ one.x == pytest.approx(program.cost @ other.x, abs=1e-6)
+                for said in (one, other):  # weak duality, from these multipliers alone
+                    rest = program.cost - said.duals @ rows
+                    bound = np.minimum(rest * bottom, rest * top).sum()
+                    bound += (np.where(said.duals > -1e-9, low, high) * said.duals).sum()
+                    assert bound == pytest.approx(program.cost @ one.x, abs=1e-6)

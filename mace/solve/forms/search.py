@@ -66,6 +66,7 @@ class Search:
         self.stuck: list[float] = []
         self.root = Branch(tuple(full(axis) for axis in question.axes))
         self.count = 0
+        self.floats = any(isinstance(axis, GridAxis) and axis.grid.kind != "step" for axis in question.axes)
         if known is not None:
             self.distance = question.distance_of(known)
             self.upper = float(self.distance)
@@ -173,10 +174,13 @@ class Search:
         """Where to divide a box, or what closes it, once the points that its relaxation shows were looked at."""
         if relaxed is None:
             return widest(node.box)
-        for nudge in (*NUDGES, None):
+        for nudge in (*NUDGES, None) if self.floats else (0.0, None):
             point = self.rounded(node, relaxed, nudge)
             if self.rough(node.part, point) < self.upper and self.question.obeys(point):
                 self.offer(point, polish=True)
+        # A rule says more of a box than how far the relaxation is from a point.
+        if not all(rule.holds(self.question.axes, point) for rule in self.question.rules):
+            return self.forbidden(node.box, point)
         where = self.fractional(node, relaxed)
         if where is not None:
             return where
@@ -184,11 +188,15 @@ class Search:
         if most is not None and len(moved := self.question.changed(point)) > most:
             return self.unmoved(node.box, point, moved)
         if not self.question.obeys(point):
-            found = close_or_cut(self.question, node.box, point)
-            return Leaf(found.by, found.number) if isinstance(found, Closed) else Split(*found)
+            return self.forbidden(node.box, point)
         if self.frames[node.part].trees is not None:
             return self.isolated(node, point)
         return self.stepped(node.box, point)
+
+    def forbidden(self, box: Box, point: Point) -> Split | Leaf:
+        """What to do with a box of which a point is not allowed."""
+        found = close_or_cut(self.question, box, point, edges=True)
+        return Leaf(found.by, found.number) if isinstance(found, Closed) else Split(*found)
 
     def rounded(self, node: Node, relaxed: Relaxed, nudge: float | None) -> Point:
         """A point of the box near to the relaxation's.

@@ -26,7 +26,7 @@ def scores(table: Ensemble, rows: Floats) -> Floats:
     total = np.tile(table.start.astype(table.dtype), (len(seen), 1))
     with np.errstate(over="ignore", invalid="ignore"):
         for trees in _together(table.trees):
-            walk = Walk(table, trees)
+            walk = flat(table) if len(trees) == len(table.trees) else Walk(table, trees)
             reached = walk.leaves(seen)
             for place in range(len(trees)):
                 total = total + walk.value[reached[:, place]].astype(table.dtype)
@@ -51,16 +51,21 @@ def one(table: Ensemble, row: Floats) -> Floats:
 
 def values_of(table: Ensemble, row: Floats) -> Floats | None:
     """What the leaves that a row reaches add, shape (trees, outputs); None for a model too large to be flattened."""
-    walk = WALKS.get(table, None, lambda: _walk_of(table))
-    if walk is None:
+    if _too_many(table):
         return None
+    walk = flat(table)
     seen = table.seen(np.asarray(row, dtype=np.float64))
     reached = walk.leaves_of_one(seen.tolist()) if len(table.trees) <= FEW_TREES else None
     return np.asarray(walk.value[walk.leaves(seen[None, :])[0] if reached is None else reached])
 
 
-def _walk_of(table: Ensemble) -> Walk | None:
-    return None if sum(tree.nodes for tree in table.trees) > MOST_NODES else Walk(table, table.trees)
+def flat(table: Ensemble) -> Walk:
+    """All trees of a model in one array; kept, unless they are too many."""
+    return Walk(table, table.trees) if _too_many(table) else WALKS.get(table, None, lambda: Walk(table, table.trees))
+
+
+def _too_many(table: Ensemble) -> bool:
+    return sum(tree.nodes for tree in table.trees) > MOST_NODES
 
 
 def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
@@ -76,7 +81,7 @@ def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
 
 
 class Walk:
-    """Some trees in one array, walked by all rows at once."""
+    """Some trees in one array, walked by all rows at once; whoever reads its arrays must not change them."""
 
     def __init__(self, table: Ensemble, trees: Sequence[Tree]) -> None:
         self.table = table
@@ -148,7 +153,7 @@ class Walk:
         return np.asarray(np.where(np.isnan(seen), self.missing[node], passed), dtype=np.bool_)
 
 
-WALKS: Kept[Walk | None] = Kept(1)
+WALKS: Kept[Walk] = Kept(1)
 
 
 def _missing(tree: Tree) -> Bools:

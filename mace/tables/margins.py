@@ -192,15 +192,15 @@ def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     """Errors of the sums of both sides, of the division, and of nothing else: comparing floats is exact."""
     sides = [side for side in (compare.plus, compare.minus) if side is not None]
     start = table.start[sides]
-    leaves = _leaves_of(table)
-    leaves = leaves._replace(values=leaves.values[:, sides])
+    added = _leaves_of(table)
+    added = added._replace(values=added.values[:, sides])
     unit, terms = _UNIT[table.dtype], len(table.trees) + (1 if any(start) else 0)
     # |fl(sum) - sum| <= g(n - 1) times the sum of magnitudes, in any order; both sides come from the same leaves.
-    size = _exact_sum(np.abs(start)) + _largest_rows(leaves)
+    size = _exact_sum(np.abs(start)) + _largest_rows(added)
     if size * (1 + gamma(terms + 1, unit)) > _LARGEST[table.dtype]:
         raise ModelError(f"the sums of {table.name} may overflow {table.dtype}; its leaf values are not usable")
 
-    grain = _grain(start, leaves.values)
+    grain = _grain(start, added.values)
     if table.dtype == "float32" and not _all_float32(table):
         terms += 1  # Every leaf is rounded to float32 once before it is added.
         summing = gamma(terms - 1, unit) * size + terms * SMALLEST["float32"]
@@ -233,32 +233,35 @@ class _Leaves(NamedTuple):
 
 @lru_cache(maxsize=8)  # every comparison asks; tables are compared by identity
 def _leaves_of(table: Ensemble) -> _Leaves:
-    values = [tree.value[tree.column < 0] for tree in table.trees]
-    counts = np.array([len(one) for one in values], dtype=np.intp)
-    return _Leaves(np.concatenate([np.zeros((0, len(table.start))), *values]), np.cumsum(counts) - counts)
+    if not table.trees:
+        return _Leaves(np.zeros((0, len(table.start))), np.zeros(0, dtype=np.intp))
+    flat = leaves.flat(table)
+    places = np.flatnonzero(flat.column < 0)
+    return _Leaves(flat.value[places], np.searchsorted(places, flat.roots))
 
 
-def _largest_rows(leaves: _Leaves) -> Fraction:
+def _largest_rows(added: _Leaves) -> Fraction:
     """The largest sum of magnitudes of one leaf, of each tree, added and rounded up."""
-    if not len(leaves.begins):
+    if not len(added.begins):
         return Fraction(0)
     with np.errstate(over="ignore"):
-        sums, sides = np.abs(leaves.values).sum(axis=1), leaves.values.shape[1]
+        sums, sides = np.abs(added.values).sum(axis=1), added.values.shape[1]
     if not np.isfinite(sums).all():
         return 2 * _LARGEST["float64"]
-    found = _exact_sum(np.maximum.reduceat(sums, leaves.begins))
+    found = _exact_sum(np.maximum.reduceat(sums, added.begins))
     return found * (1 + gamma(sides)) if sides > 1 else found
 
 
-def _grain(start: Floats, leaves: Floats) -> Fraction:
+def _grain(start: Floats, added: Floats) -> Fraction:
     """The largest power of two that divides every value: all sums are multiples of it; 0 where all values are 0."""
-    values = np.concatenate([start, leaves.ravel()])
-    mantissa, exponent = np.frexp(values[values != 0])
-    if not mantissa.size:
+    bits = np.abs(np.concatenate([start, added.ravel()])).view(np.int64)
+    bits = bits[bits != 0]
+    if not bits.size:
         return Fraction(0)
-    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
-    least = int((np.frexp((whole & -whole).astype(np.float64))[1] - 1 + exponent - 53).min())
-    return Fraction(2) ** least
+    exponent = bits >> 52
+    whole = bits & (2**52 - 1) | (exponent > 0).astype(np.int64) << 52  # a value is this times 2^(exponent - 1075)
+    lowest = ((whole & -whole).astype(np.float64).view(np.int64) >> 52) - 1023
+    return Fraction(2) ** int((np.maximum(exponent, 1) + lowest).min() - 1075)
 
 
 def _all_float32(table: Ensemble) -> bool:

@@ -192,7 +192,7 @@ def _ground(question: Question, deadline: Deadline) -> Grounded:
     trees = tests.trees
     aimed = _AIMS.get(model, question.goal.decision, lambda: _aim(model, question.goal.decision, trees))
     forest = Forest(tests.test, trees.up, trees.roots, aimed.gain, trees.value, trees.number)
-    return _leaving(Grounded(question.axes, axes, forest, aimed.aim, scale, width, trees.depth, tests), norm)
+    return _leaving(Grounded(question.axes, axes, forest, aimed.aim, scale, width, len(trees.rows), tests), norm)
 
 
 def refusal(question: Question) -> str | None:
@@ -339,7 +339,7 @@ def _aim(model: Ensemble, decision: Decision, trees: Trees) -> Aimed:
     for c, (compare, (plus, minus)) in enumerate(zip(compares, sides, strict=True)):
         gain[c, leaves] = _scaled_up(plus, minus, exponent)
         need[c] = _need(model, compare, exponent)
-    _spread(trees.children, trees.up, gain)
+    _spread(trees, gain)
     aim = Aim(
         need,
         np.array([compares.index(compare) for part in decision for compare in part], np.int64),
@@ -395,11 +395,7 @@ def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:
     )
 
 
-def _spread(children: Array, up: Array, gain: Array) -> None:
+def _spread(trees: Trees, gain: Array) -> None:
     """Give every inner node the largest gain below it, from the deepest row upwards."""
-    rows, row = [], np.flatnonzero(up < 0)
-    while len(row := row[children[row, 0] >= 0]):
-        rows.append(row)
-        row = children[row].ravel()
-    for row in reversed(rows):
-        gain[:, row] = np.maximum(gain[:, children[row, 0]], gain[:, children[row, 1]])
+    for row in reversed(trees.rows):
+        gain[:, row] = np.maximum(gain[:, trees.children[row, 0]], gain[:, trees.children[row, 1]])

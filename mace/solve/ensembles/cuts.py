@@ -23,6 +23,7 @@ from mace.errors import ModelError
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis
 from mace.space.columns import Column
+from mace.tables import leaves
 from mace.tables.members import Members, among
 from mace.tables.table import Ensemble, Tree
 
@@ -37,7 +38,8 @@ class Trees(NamedTuple):
     children: (N, 2) left and right, -1 for a leaf. up: (N,) the parent, -1 for a root. roots: (T,)
     value:    (N, K) what a leaf adds to the float scores.
     number:   (N,) the nodes' own numbers.
-    depth:    how many tests the longest path has.
+    rows:     the inner nodes of each depth, the roots first: as many as the longest path has tests.
+    testing:  for each column the nodes that test it, in order.
     """
 
     column: Array
@@ -49,7 +51,8 @@ class Trees(NamedTuple):
     roots: Array
     value: Array
     number: Array
-    depth: int
+    rows: tuple[Array, ...]
+    testing: tuple[Array, ...]
 
 
 class OnAxis(NamedTuple):
@@ -118,35 +121,35 @@ def trees_of(model: Ensemble) -> Trees:
 
 
 def _flattened(model: Ensemble) -> Trees:
-    sizes = np.array([tree.nodes for tree in model.trees], np.int64)
-    roots = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
-    shift = np.repeat(roots, sizes)
-    column = np.concatenate([tree.column for tree in model.trees])
-    value = np.ascontiguousarray(np.concatenate([tree.value for tree in model.trees]), np.float64)
+    flat = leaves.flat(model)
+    column, roots, value = flat.column, flat.roots.astype(np.int32), np.ascontiguousarray(flat.value, np.float64)
     if model.dtype == "float32":
         value = value.astype(np.float32).astype(np.float64)
-    inner = column >= 0
+    inner = np.flatnonzero(column >= 0)
     children = np.full((len(column), 2), -1, np.int32)
-    children[inner, 0] = (np.concatenate([tree.left for tree in model.trees]) + shift)[inner]
-    children[inner, 1] = (np.concatenate([tree.right for tree in model.trees]) + shift)[inner]
     up = np.full(len(column), -1, np.int32)
-    places = np.flatnonzero(inner).astype(np.int32)
-    up[children[places, 0]] = places
-    up[children[places, 1]] = places
+    for side, of in enumerate((flat.left, flat.right)):
+        below = of[inner]
+        children[inner, side] = below
+        up[below] = inner
     members = {
         int(r) + node: cell for r, tree in zip(roots, model.trees, strict=True) for node, cell in tree.members.items()
     }
+    # Numbers of 16 bits are sorted in linear time.
+    order = np.argsort(column[inner].astype(np.int16 if model.columns < 2**15 else np.int64), kind="stable")
+    begins = np.cumsum(np.bincount(column[inner], minlength=model.columns))[:-1]
     return Trees(
         column,
-        np.concatenate([tree.threshold for tree in model.trees]),
-        np.concatenate([_flags(tree) for tree in model.trees]),
+        flat.threshold,
+        flat.missing,
         members,
         children,
         up,
         roots,
         value,
         np.arange(len(column), dtype=np.int32),
-        _depth(children, roots),
+        _rows(children, roots),
+        tuple(np.split(inner[order], begins)),
     )
 
 
@@ -172,61 +175,75 @@ def _widened(axis: Axis, key: tuple[object, ...]) -> Axis:
     return replace(axis, lower=lower, upper=upper, missing=upper + 1 if lacking else None)
 
 
+class Answers(NamedTuple):
+    """Something for each of several nodes, every kind of it once: `kinds[back]`."""
+
+    kinds: Array
+    back: Array
+
+
 def _on_axis(model: Ensemble, trees: Trees, axis: Axis, columns: Sequence[tuple[int, Column]]) -> OnAxis:
     """The tests of some columns on the axis of their feature."""
-    nodes = [np.flatnonzero(trees.column == number) for number, _ in columns]
+    none = np.zeros(0, np.int64)
+    nodes = [trees.testing[number] for number, _ in columns]
     answers = [
         _of_grid(model, trees, here, axis, column)
         if isinstance(axis, GridAxis)
         else _of_levels(model, trees, here, axis, column)
         for here, (_, column) in zip(nodes, columns, strict=True)
     ]
-    none = np.zeros(0, np.int64)
-    cut = np.concatenate([none, *answers])
-    swapped = np.concatenate(
-        [
-            np.zeros(0, bool),
-            *(
-                np.full(len(here), column.values is None and _decreasing(column))
-                for here, (_, column) in zip(nodes, columns, strict=True)
-            ),
-        ]
-    )
-    found = np.unique(cut)
+    # Only what differs is sorted: many nodes have one answer. (`np.unique` without an inverse hashes, which is slower.)
+    found = np.sort(np.concatenate([none, *(one.kinds for one in answers)]))
+    found = found[np.diff(found, prepend=found[:1] - 1) != 0]
     if isinstance(axis, GridAxis):
         found = found[(found >= axis.lower) & (found < axis.last)]
         if axis.missing is not None:  # A cell of its own, whether it is allowed or not.
             found = np.union1d(found, [axis.last])
-    place = np.searchsorted(found, cut)
-    if isinstance(axis, GridAxis):
-        place[cut < axis.lower] = -1
-    return OnAxis(np.concatenate([none, *nodes]), place, swapped, found)
+    place, swapped = [none], [np.zeros(0, bool)]
+    for here, (_, column), one in zip(nodes, columns, answers, strict=True):
+        places = np.searchsorted(found, one.kinds)
+        if isinstance(axis, GridAxis):
+            places[one.kinds < axis.lower] = -1
+        place.append(places[one.back])
+        swapped.append(np.full(len(here), column.values is None and _decreasing(column)))
+    return OnAxis(np.concatenate([none, *nodes]), np.concatenate(place), np.concatenate(swapped), found)
 
 
-def _of_grid(model: Ensemble, trees: Trees, here: Array, axis: GridAxis, column: Column) -> Array:
+def _kinds(given: Array) -> Answers:
+    """What is different among what each node has."""
+    if len(given) and (given == given[0]).all():  # as thresholds of nearly all columns of zeros and ones
+        return Answers(given[:1], np.zeros(len(given), np.int64))
+    return Answers(*np.unique(given, return_inverse=True))
+
+
+def _of_grid(model: Ensemble, trees: Trees, here: Array, axis: GridAxis, column: Column) -> Answers:
     """The largest index on the low side of each node's test."""
     assert column.values is None
-    distinct, back = np.unique(trees.threshold[here], return_inverse=True)
-    return _cut_indices(axis, column, distinct, model)[back] if len(here) else np.zeros(0, np.int64)
+    thresholds, back = _kinds(trees.threshold[here])
+    return Answers(_cut_indices(axis, column, thresholds, model) if len(here) else np.zeros(0, np.int64), back)
 
 
-def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, column: Column) -> Array:
+def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, column: Column) -> Answers:
     """The mask of levels, allowed or not, that each node's test sends to the left."""
     assert column.values is not None
-    kinds, back = np.unique(trees.threshold[here], return_inverse=True)
+    kinds, back = _kinds(trees.threshold[here])
     values = np.array(column.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
     bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
-    masks = np.zeros(len(here), np.int64)
-    for gone in (False, True):  # where what is missing goes left
-        passed = model.passes(values[None, :], kinds[:, None], np.full((len(kinds), 1), gone))
-        mine = trees.missing[here] == gone
-        masks[mine] = (passed.astype(np.int64) @ bits)[back[mine]]
+
+    def masks(*, left: bool) -> Array:
+        """Those of all kinds, where what is missing goes left or right."""
+        return model.passes(values[None, :], kinds[:, None], left).astype(np.int64) @ bits
+
+    gone = trees.missing[here]
+    if not gone.any() and not trees.members:
+        return Answers(masks(left=False), back)
+    own = np.where(gone, masks(left=True)[back], masks(left=False)[back])
     for place, node in enumerate(here.tolist()):
         if node in trees.members:
             cell = trees.members[node]
             left = [trees.missing[node] if x != x else among(cell, x) for x in model.seen(values).tolist()]
-            masks[place] = np.array(left, np.int64) @ bits
-    return np.asarray(masks)
+            own[place] = np.array(left, np.int64) @ bits
+    return _kinds(own)
 
 
 def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:
@@ -248,12 +265,13 @@ def _flags(tree: Tree) -> Array:
     return np.zeros(tree.nodes, bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
 
 
-def _depth(children: Array, roots: Array) -> int:
-    """How many tests the longest path has."""
-    depth, row = 0, roots
+def _rows(children: Array, roots: Array) -> tuple[Array, ...]:
+    """The inner nodes of each depth, the roots first."""
+    rows, row = [], roots
     while len(row := row[children[row, 0] >= 0]):
-        depth, row = depth + 1, children[row].ravel()
-    return depth
+        rows.append(row)
+        row = children[row].ravel()
+    return tuple(rows)
 
 
 def no_cut(question: Question, model: Ensemble) -> str | None:

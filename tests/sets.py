@@ -16,6 +16,7 @@ from mace.problem.question import Question
 from mace.solve.choice import choose
 from mace.solve.driver import Status, bracket_optimum
 from mace.solve.protocol import Gap, Limits
+from mace.solve.sidesteps import beside
 from mace.space.axes import Point
 from tests.reference import points, random_question
 
@@ -70,7 +71,7 @@ def found_by_provers(question: Question, diversity: Diversity, count: int) -> To
     def nearest(asked: Question, known: Sequence[Point]) -> Nearest:
         oracle, _ = choose(asked)
         gap = Gap(Fraction(0) if oracle.name == "ensembles" else NETWORK_GAP)
-        best = min(filter(asked.obeys, known), key=asked.distance_of, default=None)
+        best = beside(asked, known, lambda point: bool(asked.has_goal(point)))
         limits = Limits(Deadline.after(600))  # the first use of a prover compiles it
         said = bracket_optimum(asked, oracle, lambda p: bool(asked.has_goal(p)), gap=gap, limits=limits, best=best)
         return Nearest(said, asked, gap)

@@ -21,6 +21,7 @@ from mace.problem.diversity import Diversity
 from mace.problem.plausibility import said_of_rows
 from mace.problem.question import Question
 from mace.solve.protocol import Limits
+from mace.solve.sidesteps import beside
 from mace.space.axes import Point
 
 MOST_TOGETHER = 50
@@ -39,7 +40,7 @@ def set_answer(
     asked: list[Searched] = []
 
     def nearest(one: Question, known: Sequence[Point]) -> Nearest:
-        best = min(filter(one.obeys, known), key=one.distance_of, default=None)
+        best = beside(one, known, lambda point: asking.confirms(one, point))
         asked.append(search.one(one, asking, limits, best))
         return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
 

@@ -29,7 +29,7 @@ from mace.problem.proof import Bounds, Leaf, Split
 from mace.problem.question import Question
 from mace.solve.driver import Bracket, Status
 from mace.solve.protocol import Gap, Limits
-from mace.solve.regions import Region, apart_beyond, around, cheapest, closer, fixed, may_meet
+from mace.solve.regions import Held, Region, apart_beyond, around, cheapest, closer, dearest, fixed, held, may_meet
 from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
 from mace.tables.table import Network
 
@@ -108,6 +108,7 @@ class Choosing:
         self.nearest, self.limits, self.feasible = nearest, limits, feasible
         self.gap = Gap()
         self.met: dict[tuple[Box, Box], bool] = {}
+        self.held: dict[Box, Held] = {}
         self.fit: dict[tuple[Point, Point], bool] = {}
 
     def meet(self, j: int, k: int) -> bool:
@@ -117,8 +118,15 @@ class Choosing:
             return True
         pair = regions[j].box, regions[k].box
         if pair not in self.met:
-            self.met[pair] = self.met[pair[1], pair[0]] = may_meet(self.question, self.diversity, *pair)
+            common = self.in_common(pair[0]), self.in_common(pair[1])
+            self.met[pair] = self.met[pair[1], pair[0]] = may_meet(self.question, self.diversity, *pair, common)
         return self.met[pair]
+
+    def in_common(self, box: Box) -> Held:
+        """What all points of a box have in common."""
+        if box not in self.held:
+            self.held[box] = held(self.question.axes, box)
+        return self.held[box]
 
     def fits(self, one: Point, other: Point) -> bool:
         """Whether two points may stand in one set."""
@@ -250,8 +258,7 @@ class Choosing:
             shared = set(question.changed(first.point)) & set(question.changed(second.point))
             same = [j for j in shared if first.point[j] == second.point[j]]
             if same:
-                # The axis whose next value costs the most: what is left of the regions is then bounded best.
-                j = max(same, key=lambda j: (_step(question, j), -j))
+                j = dearest(question, same, first.point)
                 parts = (
                     fixed(question, first.box, j, first.point[j]),
                     fixed(question, second.box, j, second.point[j]),
@@ -355,12 +362,3 @@ def _cuts(axis_side: Side, side: Side, j: int) -> list[tuple[Side, Split, bool]]
     if side[1] < axis_side[1]:
         found.append(((side[1] + 1, axis_side[1]), Split(j, side[1]), False))
     return found
-
-
-def _step(question: Question, j: int) -> Fraction:
-    """About how much it costs to change an axis by one more index."""
-    axis = question.axes[j]
-    if not isinstance(axis, GridAxis):
-        return Fraction(2)
-    last = max(axis.last, axis.lower + 1)
-    return (axis.grid.value(last) - axis.grid.value(axis.lower)) / (last - axis.lower) / axis.scale

@@ -9,7 +9,7 @@ the least sum of bounds over regions that go together bounds every set of answer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -52,19 +52,39 @@ def only(point: Point, axes: Sequence[Axis]) -> Box:
 # --- pairs -----------------------------------------------------------------------------------------------------------
 
 
-def may_meet(question: Question, diversity: Diversity, one: Box, other: Box) -> bool:
-    """Whether some point of one box and some point of another may stand in one set."""
-    axes = question.axes
+class Held(NamedTuple):
+    """What all points of a box have in common.
+
+    changed: for each axis whether they change it; None where they are not at one about that.
+    values:  (axis, index) of every change that all of them make.
+    """
+
+    changed: tuple[bool, ...] | None
+    values: frozenset[tuple[int, int]]
+
+
+def held(axes: Sequence[Axis], box: Box) -> Held:
+    """What all points of a box have in common."""
+    changed = [_moved(axis, side) for axis, side in zip(axes, box, strict=True)]
+    values = frozenset((j, ends(box[j])[0]) for j, moved in enumerate(changed) if moved and single((box[j],)))
+    return Held(None if None in changed else tuple(map(bool, changed)), values)
+
+
+def may_meet(
+    question: Question, diversity: Diversity, one: Box, other: Box, common: tuple[Held, Held] | None = None
+) -> bool:
+    """Whether some point of one box and some point of another may stand in one set.
+
+    common: what `held` says of the two, where it is known.
+    """
     if one == other and single(one):
         return False
-    if diversity.features:
-        sure = [_moved(axis, a) for axis, a in zip(axes, one, strict=True)]
-        if None not in sure and sure == [_moved(axis, b) for axis, b in zip(axes, other, strict=True)]:
+    if diversity.features or diversity.values:
+        first, second = common or (held(question.axes, one), held(question.axes, other))
+        if diversity.features and first.changed is not None and first.changed == second.changed:
             return False
-    if diversity.values and any(
-        a == b and single((a,)) and not holds(a, axis.start) for axis, a, b in zip(axes, one, other, strict=True)
-    ):
-        return False
+        if diversity.values and first.values & second.values:
+            return False
     if diversity.apart is None:
         return True
     farthest = farthest_apart(question, one, other)
@@ -116,9 +136,14 @@ def _moved(axis: Axis, side: Side) -> bool | None:
 def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
     """Boxes that are worth a bound of their own, once a point was found; the first one holds it.
 
-    Where sets of changed features or their values count: all points that change the same features, one box for each
-    way that grids can go, if these are not too many. Where distance alone counts: a box with no two such points.
+    Where values must differ: all points with the point's value on the axis whose next value costs the most. Where sets
+    of changed features must: all points that change the same ones, one box for each way that grids can go, if these
+    are not too many. Where distance alone counts: a box with no two such points.
     """
+    changed = question.changed(point)
+    if diversity.values and changed:
+        wide = tuple(full(axis) for axis in question.axes)
+        return [fixed(question, wide, j, point[j]) for j in [dearest(question, changed, point)]]
     if diversity.features or diversity.values:
         sides = [list(_sides(axis, index)) for axis, index in zip(question.axes, point, strict=True)]
         ways = 1
@@ -132,6 +157,22 @@ def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
         return [box]
     wide = tuple(full(axis) for axis in question.axes)
     return [closer(question, diversity, wide, point, wide, point)[0]]
+
+
+def dearest(question: Question, axes: Iterable[int], point: Point) -> int:
+    """Of axes that a point changes the one whose next value costs the most more: without its value a region is bounded
+    best."""
+    return max(axes, key=lambda j: (_step(question, j, point[j]), -j))
+
+
+def _step(question: Question, j: int, index: int) -> Fraction:
+    """How much more the next value of an axis costs, about; of levels, and at the end of a grid, more than any step."""
+    axis = question.axes[j]
+    beyond = index + (1 if index > axis.start else -1)
+    if not isinstance(axis, GridAxis) or not axis.allows(beyond):
+        return Fraction(2)
+    delta, norm = between(question, j, index, beyond), question.distance
+    return norm.charges[j].least(delta) if isinstance(norm, Norm) else delta
 
 
 def _sides(axis: Axis, index: int) -> Iterator[Side]:

@@ -24,13 +24,13 @@ from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Node, Proof, Split
 from mace.problem.question import Question
-from mace.solve.conditions import Closed, Cut, close_or_cut
+from mace.solve.conditions import Cut, close_or_cut
 from mace.solve.ensembles.cells import Grounded, moved, with_cut
 from mace.solve.ensembles.cuts import Array
 from mace.solve.protocol import Found, Gap, Refuted, Reply, Unknown
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box as AnyBox
-from mace.space.axes import GridAxis, LevelAxis, Point
+from mace.space.axes import GridAxis, LevelAxis, Point, Side
 
 if TYPE_CHECKING:
     from mace.solve.ensembles.search import Book, Scratch
@@ -255,13 +255,21 @@ class Plain:
     # ------------------------------------------------------------------------------------------ rules and exclusions
 
     def _forbidden(self, node: int, point: Point) -> None:
-        """Close a box by a rule or an exclusion that its nearest point breaks, or split it."""
-        match close_or_cut(self.question, self._sides(), point):
-            case Closed(by=by, number=number):
-                self.book.state[node] = self.kernel.AVOID if by == "avoid" else self.kernel.RULE
-                self.book.note[node] = number
-            case Cut(axis=axis, at=at):
-                self._split(node, axis, at)
+        """Close a box by a rule or an exclusion that its nearest point breaks, after what lies beyond was split off.
+
+        The box of the node is loaded. The near side of each split has the same nearest point, with the goal: nothing
+        else would close it.
+        """
+        sides = self._sides()
+        while isinstance(found := close_or_cut(self.question, sides, point), Cut):
+            node = self._split(node, found.axis, found.at)
+            sides = (
+                *sides[: found.axis],
+                _near(sides[found.axis], found.at, point[found.axis]),
+                *sides[found.axis + 1 :],
+            )
+        self.book.state[node] = self.kernel.AVOID if found.by == "avoid" else self.kernel.RULE
+        self.book.note[node] = found.number
 
     def _sides(self) -> AnyBox:
         """The box in indices of the axes."""
@@ -270,17 +278,22 @@ class Plain:
             for j, (axis, low, high) in enumerate(zip(self.question.axes, self.box.low, self.box.high, strict=True))
         )
 
-    def _split(self, node: int, axis: int, at: int) -> None:
-        """Split a node at an index (or mask) that may not be a cut of any tree; both children are open."""
+    def _split(self, node: int, axis: int, at: int) -> int:
+        """Split a node at an index (or mask) that may not be a cut of any tree; its box is loaded.
+
+        Returns the near child, with its box loaded; the far one is open.
+        """
         kernel, grounded = self.kernel, self.grounded
         place = np.flatnonzero(grounded.cuts(axis) == at)
-        cut = int(place[0]) if len(place) else self._new_cut(axis, at)
         if self.book.count[kernel.NODES] + 2 > len(self.book.key):
             self.book = kernel.grown(self.book)
-        self._load(node)
-        limit = self.limit
-        near = kernel.split(self.grounded.ground, self.book, node, self.box, axis, cut, limit)
-        kernel.push(self.book, near)
+        if len(place):
+            cut = int(place[0])
+        else:
+            cut = self._new_cut(axis, at)
+            kernel.load(self.grounded.ground, self.book, node, self.box)
+            self.walk.measure(self.grounded.ground, self.box)
+        return int(kernel.split(self.grounded.ground, self.book, node, self.box, axis, cut, self.limit))
 
     def _new_cut(self, axis: int, at: int) -> int:
         norm = self.question.distance
@@ -324,3 +337,10 @@ def _objects(nodes: Iterable[Node]) -> Array:
     array = np.empty(len(found), object)
     array[:] = found
     return array
+
+
+def _near(side: Side, at: int, point: int) -> Side:
+    """The part of a side, cut at an index or mask, that holds a point's index."""
+    if isinstance(side, int):
+        return side & at if at >> point & 1 else side & ~at
+    return (side[0], at) if point <= at else (at + 1, side[1])

@@ -108,7 +108,7 @@ ADVICE: dict[str, Advice] = {
         "How they are looked up depends on their type.", "Write levels as texts or whole numbers."
     ),
     "functions of columns, and products of two numbers, in a formula": _OWN_COLUMN,
-    "fields derived by functions, or of several fields": _OWN_COLUMN,
+    "fields derived by other functions than + - * /, or of several fields": _OWN_COLUMN,
     "modules with a forward of their own": Advice(
         "What a forward does is Python, which is not followed.",
         "Write the module as a Sequential; or export it as ONNX, which is read where it holds a chain of dense layers.",
@@ -135,7 +135,9 @@ ADVICE: dict[str, Advice] = {
     "estimators that are not linear": Advice("Points are then no sum.", "Use a linear estimator."),
     "binning_transform_params": Advice("They change what the estimator sees.", "Leave them at their default."),
     "models inside of nodes": _NOT_WRITTEN,
-    "xor": Advice("Programs differ in what it says of missing values.", "Write it with and, or."),
+    "weighted sums of rules": Advice(
+        "What rules add up to is no tree yet.", "Let the first rule decide, or the heaviest: firstHit, weightedMax."
+    ),
     "dates": Advice("A space has no dates.", "Make them numbers before the model."),
     "segments for some rows only, selectFirst, median, max": _NOT_WRITTEN,
     "powers and products of predictors": _PRODUCT,

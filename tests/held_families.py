@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mace.compilers.pipeline.steps import CATEGORY_ENCODERS
 from mace.space.feature import Feature
 from tests.compilers.pmml_files import KINDS, NUMBERS, SHAPES
 from tests.held_boxes import BOXES
@@ -358,6 +359,35 @@ STEPS = tuple(
                                             strategy="uniform")], MLP), False),
     )
 )  # fmt: skip
+NEW = "new"
+"""A level that no training row has."""
+ENCODED = (
+    Feature("age", "integer", 0, 5),
+    Feature("region", "categorical", levels=["north", "east", "south", NEW], missing=True),
+    Feature("income", "real", 0, 3000, step=1000),
+    Feature("grade", "categorical", levels=["low", "middle", "high"]),
+)
+
+
+def behind_encoder(name: str, last: tuple[str, dict[str, Any]]) -> Make:
+    """A pipeline of one of category_encoders' steps and a model, which have not seen every level."""
+
+    def fit(X: Any, y: Any, rng: Rng) -> Any:
+        from sklearn.pipeline import make_pipeline
+
+        library: Any = importlib.import_module("category_encoders")
+        encoder = getattr(library, f"{name}Encoder")()
+        seen = (X["region"] != NEW).to_numpy()
+        return make_pipeline(encoder, made(*last, rng)).fit(X[seen], y[seen])
+
+    return fit
+
+
+ENCODERS = tuple(
+    Family(f"encoders-{name}", behind_encoder(name, LOGISTIC if place % 2 else FOREST), 2, DECIDE, raw=True,
+           exact=False, features=ENCODED)
+    for place, name in enumerate(CATEGORY_ENCODERS)
+)  # fmt: skip
 MACHINES = (
     *(Family(f"SVC-{k}", of("svm.SVC", kernel="linear"), k, DECIDE, exact=False) for k in (2, 3)),
     Family("NuSVC-2", of("svm.NuSVC", kernel="linear", nu=0.3), 2, DECIDE, exact=False),
@@ -442,5 +472,6 @@ MODULES = (
 )
 GROUPS: dict[str, tuple[Family, ...]] = {
     "wrappers": WRAPPERS, "softmax": SOFTMAX, "boosters": BOOSTERS, "links": LINKS, "results": RESULTS, "steps": STEPS,
+    "encoders": ENCODERS,
     "machines": MACHINES, "files": FILES, "modules": MODULES, "boxes": BOXES,
 }  # fmt: skip

@@ -12,7 +12,8 @@ from tests.roads import Family
 
 SOME = {
     "wrappers": "voting-number", "softmax": "softmax-XGBoost", "boosters": "CatBoost-levels", "links": "LightGBM-Gamma",
-    "results": "statsmodels-formula", "steps": "steps-PCA-logistic", "machines": "NuSVC-2", "files": "PMML-general",
+    "results": "statsmodels-formula", "steps": "steps-PCA-logistic",
+    "encoders": "encoders-Target", "machines": "NuSVC-2", "files": "PMML-general",
     "modules": "torch-3", "boxes": "boxes-votes",
 }  # fmt: skip
 FAMILIES = [family for group, name in SOME.items() for family in GROUPS[group] if family.name == name]

@@ -249,6 +249,25 @@ def target_encoder(at: At) -> list[Traced]:
     return [column for column in at.columns for _ in range(count)]
 
 
+def category_encoder(at: At) -> list[Traced]:
+    """What the fitted mapping has for a category: a number, or several columns in its place."""
+    if getattr(at.step, "hierarchy", None) is not None:
+        raise ModelError(f"{at} has a hierarchy of categories, which is not supported", hint="Fit it without.")
+    names, encoded = list(at.step.feature_names_in_), set(at.step.cols)
+    held = at.step.mapping
+    several = {one["col"]: list(getattr(one["mapping"], "columns", [])) for one in held if isinstance(one, dict)}
+    made: list[tuple[str, Traced]] = []
+    for name, column in zip(names, at.columns, strict=True):
+        if name in encoded:
+            _no_number(at, column)
+        made += [(str(one), column) for one in several.get(name) or [name]]
+    leaving = list(map(str, at.step.get_feature_names_out()))
+    kept = dict(made)  # columns that were constant in training may be dropped
+    if len(kept) != len(made) or [one for one in kept if one in leaving] != leaving:
+        raise ModelError(f"{at}: which column of `{', '.join(leaving)[:80]}` is made of which one was not followed")
+    return [kept[one] for one in leaving]
+
+
 def function_transformer(at: At) -> list[Traced]:
     """`log1p`, `sqrt` or the number itself."""
     if at.step.func is not None and at.step.kw_args:
@@ -286,6 +305,12 @@ def recoding(at: At) -> list[Traced]:
     return list(at.step.followed(at.columns))
 
 
+CATEGORY_ENCODERS = (
+    "BackwardDifference", "BaseN", "Binary", "CatBoost", "Count", "GLMM", "Gray", "Helmert", "JamesStein",
+    "LeaveOneOut", "MEstimate", "OneHot", "Ordinal", "Polynomial", "Quantile", "RankHot", "Sum", "Target", "WOE",
+)  # fmt: skip
+"""Of the package category_encoders: maps of one column each, once they are fitted."""
+
 # Public class path -> what it does. As in READERS, a class may live anywhere inside the named package; a subclass
 # may redefine `transform`, so it is not the class.
 STEPS: dict[str, Handler] = {
@@ -305,6 +330,7 @@ STEPS: dict[str, Handler] = {
     "sklearn.feature_selection.VarianceThreshold": selector,
     "sklearn.feature_selection.SelectKBest": selector,
     "sklearn.feature_selection.SelectFromModel": selector,
+    **{f"category_encoders.{name}Encoder": category_encoder for name in CATEGORY_ENCODERS},
 }
 # What is asked for and not followed: why, and what to do instead.
 UNREAD: dict[str, tuple[str, str]] = {
@@ -319,6 +345,10 @@ UNREAD: dict[str, tuple[str, str]] = {
     ),
     "sklearn.preprocessing.Normalizer": ("A row is divided by its own length.", "Scale columns: StandardScaler."),
     "sklearn.preprocessing.KernelCenterer": ("It sees distances to stored rows.", "Use a linear model, or trees."),
+    "category_encoders.HashingEncoder": (
+        "It counts hashes of all columns together.",
+        "Use another encoder: OrdinalEncoder, or TargetEncoder.",
+    ),
     "sklearn.impute.KNNImputer": ("What is filled in depends on other columns.", "Use SimpleImputer."),
     "sklearn.impute.IterativeImputer": ("What is filled in depends on other columns.", "Use SimpleImputer."),
 }

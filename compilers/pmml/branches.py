@@ -188,6 +188,11 @@ class Branches:
                 return lambda now: self._branch(parts[place], now, true, false, ask(place + 1))
 
             return ask(0)(known)
+        if how == "xor":
+            even, odd = false, true  # what becomes of rows of which so many of the parts before hold
+            for part in reversed(parts):
+                even, odd = self._asked(part, odd, even), self._asked(part, even, odd)
+            return even(known)
         stop, on = (false, true) if how == "and" else (true, false)
 
         def after(place: int, *, open_: bool) -> Then:
@@ -204,6 +209,10 @@ class Branches:
             return here
 
         return after(0, open_=False)(known)
+
+    def _asked(self, part: Predicate, true: Then, false: Then) -> Then:
+        """What becomes of rows by a part of an `xor`; where it is unknown, programs differ."""
+        return lambda known: self._branch(part, known, true, false, self._none)
 
     def _mask(self, test: Test) -> tuple[Test, int, int, int]:
         """The parts of its column for which a test is true, false and unknown."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -25,8 +25,9 @@ from mace.compilers.thresholds import largest_passing
 
 Value: TypeAlias = float | str | None
 KINDS = ("string", "integer", "float", "double", "boolean")
-EXPRESSIONS = ("FieldRef", "NormContinuous", "NormDiscrete", "Discretize", "MapValues")
-_FARTHEST = 1e307
+EXPRESSIONS = ("FieldRef", "NormContinuous", "NormDiscrete", "Discretize", "MapValues", "Apply")
+FARTHEST = 1e307
+"""Numbers beyond are not looked at: no space has them."""
 
 
 def written(value: object, kind: str) -> str:
@@ -83,6 +84,19 @@ class Cast(Expression):
         return {cut for cut in cuts if math.isfinite(cut)}
 
 
+def turns(made: Callable[[float], Value], number: float, low: float, high: float) -> list[float]:
+    """The last value up to which what a monotone function makes of it is, or is not, at most a number; none at all."""
+
+    def up_to(value: float) -> bool:
+        found = made(value)
+        return isinstance(found, float) and found <= number
+
+    first = up_to(low)
+    if up_to(high) == first:
+        return []
+    return [math.nextafter(first_float(lambda value: up_to(value) != first, low, high), -math.inf)]
+
+
 @dataclass(frozen=True, eq=False)
 class Norm(Expression):
     """Linear from knot to knot. `beyond`: what becomes of values outside of them."""
@@ -109,23 +123,13 @@ class Norm(Expression):
         found: set[float] = set()
         for x, _ in self.knots:
             found |= {math.nextafter(x, -math.inf), x}
-        ends = [-_FARTHEST, *(x for x, _ in self.knots), _FARTHEST]
+        ends = [-FARTHEST, *(x for x, _ in self.knots), FARTHEST]
         numbers = list(cuts)
         for before, after in pairwise(ends):
             low, high = math.nextafter(before, math.inf), math.nextafter(after, -math.inf)
             if low < high:  # Every operation is monotone as it is rounded, and so is this part as a whole.
-                found |= {cut for number in numbers for cut in self._turn(number, low, high)}
+                found |= {cut for number in numbers for cut in turns(self.present, number, low, high)}
         return found
-
-    def _turn(self, number: float, low: float, high: float) -> list[float]:
-        def up_to(value: float) -> bool:
-            made = self.present(value)
-            return isinstance(made, float) and made <= number
-
-        first = up_to(low)
-        if up_to(high) == first:
-            return []
-        return [math.nextafter(first_float(lambda value: up_to(value) != first, low, high), -math.inf)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +262,7 @@ def _norm(element: Element, absent: Value, kind: str) -> Norm:
     knots = tuple((number(one, "orig"), number(one, "norm")) for one in element.all("LinearNorm"))
     if len(knots) < 2 or any(a >= b for (a, _), (b, _) in pairwise(knots)):
         raise wrong(element, "has no two LinearNorm whose `orig` rise")
-    if any(abs(x) > _FARTHEST / 4 for knot in knots for x in knot) or kind not in ("double", "float"):
+    if any(abs(x) > FARTHEST / 4 for knot in knots for x in knot) or kind not in ("double", "float"):
         raise unsupported(element, "a norm of such large numbers, or whose numbers are whole")
     return Norm(absent, knots, beyond)
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from mace.base.exact import to_float32
 from mace.compilers.formats.xml import Element
+from mace.compilers.pmml.arithmetic import applied
 from mace.compilers.pmml.expressions import (
     EXPRESSIONS,
     KINDS,
@@ -183,6 +184,8 @@ def _derived(element: Element, scope: Scope) -> Field:
             element, f"a field derived by {what}", "Derive it before the model, as a column of its own. "
             f"Supported are {', '.join(EXPRESSIONS)}, of one field each.",
         )  # fmt: skip
+    if inner.name == "Apply":
+        return _computed(element, inner, kind, scope, numeric=numeric)
     columns = inner.all("FieldColumnPair") or [inner]
     before = scope.field(given(columns[0], "field"), inner)
     made = expression_of(inner, kind, before.kind, numeric=numeric, from_number=before.numeric)
@@ -195,6 +198,16 @@ def _derived(element: Element, scope: Scope) -> Field:
     if numeric:
         steps.append(Cast(single=kind == "float"))
     return Field(before.source, tuple(steps), kind, numeric)
+
+
+def _computed(element: Element, inner: Element, kind: str, scope: Scope, *, numeric: bool) -> Field:
+    """A field that an Apply computes of one number."""
+    name, operations = applied(inner, kind)
+    before = scope.field(name, inner)
+    if not (numeric and before.numeric) or kind == "integer":
+        raise unsupported(element, "an Apply of a category, or that gives one or a whole number")
+    steps = (*before.steps, *operations, Cast(single=kind == "float"))
+    return Field(before.source, steps, kind, numeric)
 
 
 # ------------------------------------------------------------------------------------------------- raw columns
@@ -269,7 +282,8 @@ def check_inner(schema: Element, scope: Scope) -> None:
                 raise unsupported(mining, "a replacement of missing values in an inner model alone")
         if mining.attributes.get("outliers", "asIs") != "asIs":
             raise unsupported(mining, "a treatment of outliers in an inner model")
-        if mining.attributes.get("invalidValueTreatment") in ("asMissing", "asValue"):
+        treated = mining.attributes.get("invalidValueTreatment")
+        if treated in ("asMissing", "asValue") and (known is None or treated != known.source.invalid or known.steps):
             raise unsupported(mining, "a treatment of invalid values in an inner model")
 
 

@@ -174,8 +174,8 @@ def _opened(path: Path) -> ModelFile:
 
 
 FORMAT = Format("pmml", read_content, lambda content: content, _deployed)
-_FIELDS = "fields derived by functions, or of several fields"
-_TREE = Reader(read_content, "exact", f"models inside of nodes; {_FIELDS}; xor; dates")
+_FIELDS = "fields derived by other functions than + - * /, or of several fields"
+_TREE = Reader(read_content, "exact", f"models inside of nodes; {_FIELDS}; dates")
 _SUM = "exact up to the order of sums"
 LIBRARY = Library(
     name="PMML",
@@ -204,6 +204,7 @@ LIBRARY = Library(
                     "log, logit, probit, cauchit",
                 ),
                 "Scorecard": Reader(read_content, _SUM, "partial scores that are computed"),
+                "RuleSetModel": Reader(read_content, "exact", "weighted sums of rules"),
             },
             unread=UNREAD,
         ),

@@ -1,7 +1,7 @@
 """PMML files of models: every element checked, and what it says as a `Content`.
 
 In:  the path of a .pmml file.    Out: its content.
-Promise: nothing of the file is run or opened elsewhere; versions 4.0 to 4.4. Kinds of models, methods and treatments
+Promise: nothing of the file is run or opened elsewhere; versions 3.0 to 4.4. Kinds of models, methods and treatments
 that are not known are a ModelError that names them and the line. What a file says of itself (statistics, verification,
 explanations, outputs beside the prediction) is not read.
 """
@@ -20,18 +20,19 @@ from mace.compilers.pmml.expressions import written
 from mace.compilers.pmml.fields import Scope, Source, check_inner, scope_of
 from mace.compilers.pmml.lines import read_general, read_regression, read_scorecard
 from mace.compilers.pmml.predicates import TRUE, inside
+from mace.compilers.pmml.rule_sets import read_rules
 from mace.compilers.pmml.tags import given, number, only_child, unsupported, word, wrong
 from mace.compilers.pmml.trees import Classes, read_tree, whole_shares
 from mace.errors import FileError, ModelError
 
 LARGEST_FILE = 2**28  # bytes
-MODELS = ("TreeModel", "MiningModel", "RegressionModel", "GeneralRegressionModel", "Scorecard")
+VERSIONS = ("3", "4")
+MODELS = ("TreeModel", "MiningModel", "RegressionModel", "GeneralRegressionModel", "Scorecard", "RuleSetModel")
 UNREAD = {
     "NeuralNetwork": "Write the network as ONNX.",
     "SupportVectorMachineModel": "Give the model of its library itself, with a linear kernel.",
     "NaiveBayesModel": "Use scikit-learn's MultinomialNB or BernoulliNB.",
     "NearestNeighborModel": "Its votes depend on distances to all stored rows: fit an ensemble of trees to them.",
-    "RuleSetModel": "Write the rules as a TreeModel.",
     "ClusteringModel": "It decides nothing that a goal could name.",
     "AssociationModel": "It decides nothing that a goal could name.",
     "AnomalyDetectionModel": "Give the model of its library itself (IsolationForest).",
@@ -54,10 +55,12 @@ def load(path: Path) -> Content:
 
 def content_of(root: Element) -> Content:
     """What the outermost element of a file says; raises ModelError."""
-    version = root.attributes.get("version", "")
-    if root.name != "PMML" or version.split(".")[0] != "4":
+    version = root.attributes.get("version") or root.attributes.get("xmlns", "").rpartition("PMML-")[2].replace(
+        "_", "."
+    )
+    if root.name != "PMML" or version.split(".")[0] not in VERSIONS:
         raise FileError(
-            f"this is no PMML of version 4 (it is {root.name[:40]!r}, version {version[:20]!r})",
+            f"this is no PMML of version 3 or 4 (it is {root.name[:40]!r}, version {version[:20]!r})",
             hint="Write it again with a program that writes versions 4.2 to 4.4.",
         )
     element = _model(root)
@@ -150,6 +153,9 @@ class _Reader:
                 model = read_regression(element, scope, classes)
             case "GeneralRegressionModel":
                 model = read_general(element, scope, classes)
+            case "RuleSetModel":
+                rules = (read_rules(element, scope, classes), Fraction(1))
+                model = Votes((rules,), shares=False)
             case "Scorecard":
                 model = read_scorecard(element, scope, classes)
             case _:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from mace.compilers.formats.xml import Element
 from mace.compilers.pmml.expressions import Value, made_of
-from mace.compilers.pmml.fields import Field, Scope
+from mace.compilers.pmml.fields import Field, NoResultError, Scope
 from mace.compilers.pmml.tags import given, unsupported, word, wrong
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -72,8 +72,8 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Several:
-    """Predicates together: `and`, `or`, or `surrogate`, the first one that is not unknown. None: always true, or if
-    `or`, never."""
+    """Predicates together: `and`, `or`, `xor`, or `surrogate`, the first one that is not unknown. None: always true, or
+    if `or`, never."""
 
     how: str
     parts: tuple[Predicate, ...]
@@ -83,6 +83,11 @@ class Several:
         said: bool | None = self.how == "and"
         if self.how == "surrogate":
             return next((found for part in self.parts if (found := part.holds(row)) is not None), None)
+        if self.how == "xor":
+            each = [part.holds(row) for part in self.parts]
+            if None in each:  # Programs differ in what that means.
+                raise NoResultError("a value is missing")
+            return sum(map(bool, each)) % 2 == 1
         for part in self.parts:
             found = part.holds(row)
             if found is (self.how == "or"):
@@ -102,7 +107,7 @@ def predicate_of(element: Element, scope: Scope, deep: int = 0) -> Predicate:
     if element.name in ("True", "False"):
         return TRUE if element.name == "True" else Several("or", ())
     if element.name == "CompoundPredicate":
-        how = word(element, "booleanOperator", ("and", "or", "surrogate"))
+        how = word(element, "booleanOperator", ("and", "or", "xor", "surrogate"))
         parts = tuple(predicate_of(one, scope, deep + 1) for one in element.all(*PREDICATES))
         if not parts:
             raise wrong(element, "has no predicates")

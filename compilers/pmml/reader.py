@@ -20,6 +20,7 @@ import numpy as np
 
 from mace.base.exact import exact, nearest
 from mace.base.kept import Kept
+from mace.compilers.pmml.arithmetic import Operation
 from mace.compilers.pmml.branches import Branches, Grown, Leaf, column_of, leaves_of
 from mace.compilers.pmml.content import Content, Number, Scores, Sum, Tree, Value, Votes, fields_of, sums_of, terms_of
 from mace.compilers.pmml.expressions import Cast, Norm
@@ -346,6 +347,9 @@ def _steps(number: Number) -> tuple[Step, ...]:
     plain = source.outliers == "asIs" and not source.absent and not source.odd and whole
     for one in number.field.steps:
         if isinstance(one, Cast):
+            continue
+        if isinstance(one, Operation) and one.absent is None:
+            steps += one.steps()
             continue
         if type(one).__name__ == "Expression" and one.absent is None:
             continue

@@ -107,8 +107,10 @@ class _Nodes:
             raise wrong(element, "has a probability for some classes only")
         held = [number(one, "probability" if all(told) else "recordCount") for one in listed]
         total = 1.0 if all(told) else sum(held)
-        if not total > 0 or any(one < 0 for one in held):
-            raise wrong(element, "has frequencies that do not add up")
+        if total < 0 or any(one < 0 for one in held):
+            raise wrong(element, "has frequencies below zero")
+        if not total:  # No row of the training data came here: there are no probabilities.
+            return ()
         found: dict[int, float] = {}
         for one, count in zip(listed, held, strict=True):
             found[self.classes.place(given(one, "value"))] = count / total

@@ -144,12 +144,12 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
     grow: split leaves that do not close; if not, the tree stays as it is, for a search that goes on.
     Raises UnprovedError, and TimeOverError at the deadline `until`.
     """
-    assert search.root is not None
     proof: Proof = []
+    top = search.root_for(q)
     first = search.first_node()
     root = Units(np.full_like(first.units.L, -1e300), np.full_like(first.units.U, 1e300), first.units.phase)
     renew(search, first, q, root)
-    stack = [(search.root, root)]
+    stack = [(top, root)]
     # Invariant: `proof`, followed by the trees of the stack from the top, is a proof of the whole box.
     while stack:
         until.look("writing the proof")
@@ -158,10 +158,10 @@ def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000
         held = node if grow else node.copy()
         if node.tight and q is not None:
             units = Units(*map(np.copy, units))
-            if node is not search.root:  # whose bounds are derived above
+            if node is not top:  # whose bounds are derived above
                 renew(search, held, q, units)
                 proof.append(Bounds())
-            said = applied(search, (first if node is search.root else held).hull, units, node.tight, q)
+            said = applied(search, (first if node is top else held).hull, units, node.tight, q)
             proof += said.nodes
             stack += [(replace(node, closed="empty", tight=None), units)] * said.after
             if not said.left:

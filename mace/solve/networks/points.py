@@ -1,0 +1,278 @@
+"""The best point of a search before a network: what is accepted, how it is moved nearer, and the ball that is left.
+
+In:  points near relaxed ones.    Out: the best point with the goal, and its distance.
+Promise: the best point has the goal for certain, or the deployed model said so; it obeys the question.
+How: within a linear region of the network the nearest point is a linear program: floats, and numbers with fine steps,
+are moved there, and the point is rounded to its grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.problem.distance import Norm
+from mace.solve.networks.exact import Exact
+from mace.solve.networks.kernels import INFINITY, OPTIMAL, STUCK, cut, derive, plain
+from mace.solve.networks.model import FLOATS, Array, Part, Units
+from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.relax import Relaxed, relax
+from mace.solve.networks.start import greedy
+from mace.solve.protocol import Gap
+from mace.solve.witnesses import Witnesses
+from mace.space.axes import GridAxis, Point, Side
+
+SMALLEST_GAP = Fraction(1, 10**9)
+ROUNDS = 2000
+DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
+FINE = 50  # steps in a change of 1: a number with so many is moved like a float, and rounded
+
+
+class Region(NamedTuple):
+    """A linear region, in which a search for points moves floats.
+
+    sides:  what features other than free floats have.
+    active: which units of a layer of ReLUs are active, as bytes.
+    anywhere: whether points count at any distance.
+    """
+
+    sides: tuple[tuple[int, Side], ...]
+    active: tuple[tuple[int, bytes], ...]
+    anywhere: bool
+
+
+class Points(Frame):
+    """The best point so far, and what bounds nodes by it."""
+
+    def __init__(self, witnesses: Witnesses, gap: Gap, radius: Fraction | None, strict: bool) -> None:
+        question = witnesses.question
+        assert isinstance(question.distance, Norm)
+        super().__init__(witnesses)
+        self.radius, self.strict, self.gap = radius, strict, gap
+        self.exact = Exact(question, self.numbers)
+        self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
+        ends = (2, *self.numbers.net.B[1:].shape)
+        self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
+        self.best: Point | None = None
+        # No distance is larger than this.
+        self.widest = question.distance.of([Fraction(1)] * len(question.axes)) + 1
+        self.distance = self.widest
+        if radius is not None and radius < self.widest:
+            # A little more than was asked, so that what is proved reaches the radius after rounding.
+            self.distance = radius + SMALLEST_GAP
+        self.horizon = self.widest  # no node looks farther than this, see `Search.run`
+        self.anywhere = False  # whether the claim is that no point has the goal at all
+        self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
+        self.tried: set[Point] = set()
+        self.polished: set[Region] = set()
+        self.doubted = 0  # points of which rounding decides whether they have the goal
+        self.seeds: set[Point] = set()
+        # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
+        self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
+
+    # ------------------------------------------------------------------------------------------ the target
+
+    @property
+    def ball(self) -> Fraction:
+        """The radius of what is searched at present."""
+        return min(self.distance, self.horizon)
+
+    @property
+    def slack(self) -> Fraction:
+        """How far the bounds may stay apart."""
+        if self.exactly:
+            return Fraction(0)
+        return max(SMALLEST_GAP, self.gap.absolute, self.gap.relative * self.distance)
+
+    @property
+    def target(self) -> float:
+        """The bound from which a node need not be looked at any more."""
+        if self.anywhere:
+            return 1e-9
+        if self.horizon < self.distance:
+            return float(self.horizon)
+        if self.best is None:
+            return float(self.distance) + (0.0 if self.radius is not None else 1.0) - 1e-10
+        return float(self.distance - self.slack / 2)
+
+    @property
+    def reach(self) -> float:
+        """The radius of the ball that boxes are cut to; slightly more, so that rounding keeps what is inside."""
+        if self.anywhere or (self.best is None and self.radius is None and self.horizon >= self.distance):
+            return INFINITY
+        return float(self.ball) * (1 + 1e-12) + 1e-15
+
+    def within(self, distance: Fraction) -> bool:
+        """Whether a distance is within the radius asked."""
+        return self.radius is None or distance < self.radius or distance == self.radius and not self.strict
+
+    def nearer(self, distance: Fraction) -> bool:
+        """Whether a point at a distance would be a better one: within the radius, which the ball exceeds a little."""
+        return distance < self.distance and self.within(distance)
+
+    def cut_to(self, node: Node, q: float) -> bool:
+        """Cut a node's arrays to the ball of radius q; False if nothing is left."""
+        if not self.exactly:
+            return bool(cut(q, self.arrays[0], plain(node.hull)))
+        return self.cut_exactly(node, self.ball)
+
+    def cut_exactly(self, node: Node, q: Fraction) -> bool:
+        """Cut a node's arrays to its cut box in the ball of radius q, as a checker does; False if nothing is left."""
+        inside = self.exact.cut(node.box, q)
+        for j, side in enumerate(inside or ()):
+            self.enclose(node, j, side)
+        return inside is not None
+
+    def derive(self, node: Node, q: float, units: Units) -> bool:
+        """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
+        return bool(derive(q, *self.arrays, plain(node.hull), plain(units), *self.ends))
+
+    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Relaxed:
+        """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
+        than = part.than if than is None else than
+        nodes = (plain(node.hull), plain(node.units))
+        found: Relaxed = relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
+        if all(np.isfinite(value).all() for value in found):
+            return found
+        # Numbers too far apart for doubles: any multipliers are sound, and these prove nothing.
+        goal, slope, mu, share = map(np.zeros_like, (found.goal, found.slope, found.mu, found.share))
+        loss, scores, weight = map(np.nan_to_num, (found.loss, found.scores, found.weight))
+        bound, point = 0.0 if not self.anywhere else -INFINITY, self.numbers.around(node.hull)
+        return Relaxed(bound, STUCK, goal, slope, mu, share, point, loss, scores, weight)
+
+    # ------------------------------------------------------------------------------------------ points
+
+    def offer(self, point: Point, *, trusted: bool = False) -> bool:
+        """Take a point as the best one if it is closer, allowed, and has the goal (or is trusted to)."""
+        if point in self.tried:
+            return False
+        self.tried.add(point)
+        if not trusted and not self.exact.near(point):  # sooner seen than how far it is
+            return False
+        distance = self.question.distance_of(point)
+        if not self.nearer(distance) or not self.question.obeys(point):
+            return False
+        if not trusted and not self.counts(point):
+            return False
+        self.best, self.distance = point, distance
+        return True
+
+    def counts(self, point: Point) -> bool:
+        """Whether a point has the goal: for certain, or, where rounding decides, by what the deployed model says."""
+        said = self.exact.accepts(point)
+        if said is None:
+            self.doubted += 1
+            return self.doubted <= DOUBTED and bool(self.witnesses.counts(point, exclude=False))
+        return said and bool(self.witnesses.counts(point))
+
+    def begin(self) -> None:
+        """Offer a point that has the goal, and what is left of it when its changes are undone one by one."""
+        x = greedy(self)
+        if x is None:
+            return
+        for outward in (True, False):
+            point = self.rounded(x, outward)
+            self.offer(point)
+            self.polish(point)
+        self.shorten()
+
+    def shorten(self) -> None:
+        """Undo the changes of the best point one by one, the costliest first, as long as it keeps the goal."""
+        improved = True
+        while improved and self.best is not None:
+            improved = False
+            point: Point = self.best
+            deltas = self.question.deltas(point)
+            for j in sorted(self.question.changed(point), key=lambda j: -deltas[j]):
+                shorter = (*point[:j], self.question.axes[j].start, *point[j + 1 :])
+                self.polish(shorter)
+                if self.offer(shorter) or self.best != point:
+                    improved = True
+                    break
+
+    def propose(self, node: Node) -> None:
+        """Try the points near a relaxed one: as it is, away from the start, and the nearest of its linear region."""
+        if node.point is None:
+            return
+        x = node.point
+        for outward in (False, True):
+            point = self.rounded(x, outward)
+            if point not in self.seeds:
+                self.seeds.add(point)
+                self.offer(point)
+                self.polish(point)
+
+    def polish(self, point: Point) -> None:
+        """Move the floats of a point as near to the start as its own linear region allows, several times.
+
+        Where a change has a price of its own, what has not changed stays.
+        """
+        n = self.numbers
+        for _ in range(5):
+            region = self.region(point)
+            if region in self.polished:  # what is nearest there was offered
+                return
+            self.polished.add(region)
+            node = self.first_node()
+            for j, side in region.sides:
+                self.restrict(node, j, side)
+            if self.reach < INFINITY and not self.cut_to(node, self.reach):
+                return
+            self.fix_phases(node, region.active)
+            found = None
+            for part, than in zip(n.parts, self.certain, strict=True):
+                solved = self.solve(node, part, than, rounds=500)
+                if solved.status == OPTIMAL and (found is None or solved.bound < found.bound):
+                    found = solved
+            if found is None:
+                return
+            moved = self.rounded(found.point, outward=False)
+            if not self.offer(moved):
+                return
+            point = moved
+
+    def region(self, point: Point) -> Region:
+        """Where the floats of a point may move: its ReLUs keep their phases, and other features their values."""
+        first, net, kind, jump = (
+            self.numbers.axes.first,
+            self.numbers.net,
+            self.numbers.axes.kind,
+            self.numbers.axes.jump,
+        )
+        x, sides = np.zeros(len(self.numbers.axes.change)), list[tuple[int, Side]]()
+        for j, axis in enumerate(self.question.axes):
+            if not isinstance(axis, GridAxis):
+                x[first[j] + point[j]] = 1.0
+                sides.append((j, 1 << point[j]))
+                continue
+            x[first[j]] = self.change(j, point[j])
+            if kind[j] != FLOATS:
+                sides.append((j, (point[j], point[j])))
+            elif jump[j] > 0.0:
+                # What a change costs at once is charged in full only where the start is left out.
+                sides.append((j, _side_of(axis, point[j])))
+        values, active = net.B[0] + x @ net.W0, []
+        for layer in range(len(net.size)):
+            if net.relu[layer]:
+                active.append((layer, (values > 0).tobytes()))
+                values = np.maximum(values, 0.0)
+            values = values @ net.W[layer + 1] + net.B[layer + 1]
+        return Region(tuple(sides), tuple(active), self.anywhere)
+
+    def fix_phases(self, node: Node, active: Iterable[tuple[int, bytes]]) -> None:
+        """Give a node the phases of every ReLU, by layer."""
+        net, units = self.numbers.net, node.units
+        for layer, flags in active:
+            on = np.frombuffer(flags, np.bool_)
+            units.phase[layer, : net.size[layer]] = np.where(on, 1, -1)[: net.size[layer]]
+            units.L[layer], units.U[layer] = np.where(on, 0.0, -1e9), np.where(on, 1e9, 0.0)
+
+
+def _side_of(axis: GridAxis, index: int) -> Side:
+    """The values on one side of the start, or the start alone."""
+    if index == axis.start:
+        return index, index
+    return (axis.lower, axis.start - 1) if index < axis.start else (axis.start + 1, axis.upper)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
@@ -46,6 +46,12 @@ class Tree(NamedTuple):
     left: list[int]
     right: list[int]
     value: dict[int, tuple[int, ...]]
+
+
+@lru_cache(1 << 14)
+def cast(number: int, dtype: str) -> int:
+    """What tests see of a float; many tests see the same few."""
+    return to_float(number, dtype)
 
 
 class Ensemble:
@@ -112,7 +118,7 @@ class Ensemble:
 
     def passes(self, number: int, threshold: Any) -> bool:
         """Whether a float goes left."""
-        seen = to_float(number, self.cast)
+        seen = cast(number, self.cast)
         if isinstance(threshold, frozenset):
             return seen in threshold
         return seen < threshold if self.strict else bool(seen <= threshold)
@@ -225,7 +231,8 @@ class Reach:
         Lemma: rounding, the chain, the cast and the comparison are monotone functions of the index of a grid, so that
         the two indices beside the cut decide all. Levels are tested one by one.
         """
-        need(test[0] < len(self.statement.columns), f"statement: model: no column {test[0]}")
+        if test[0] >= len(self.statement.columns):
+            raise Refused(f"statement: model: no column {test[0]}")
         column, passes = self.statement.columns[test[0]], self.model.passes
         if column.table is not None:
             need(at is None, "cuts: levels are not cut")
@@ -238,34 +245,37 @@ class Reach:
         at = integer(at, low - 1, high, "cuts")
         before = at < low or passes(column.at(at), test[1]) != column.falling
         after = at == high or passes(column.at(at + 1), test[1]) == column.falling
-        need(before and after, f"cuts: column {test[0]} is not cut after the index {at}")
+        if not (before and after):
+            raise Refused(f"cuts: column {test[0]} is not cut after the index {at}")
         sides = ((low, at), (at + 1, high))
         return column.feature, *(sides[::-1] if column.falling else sides)
 
     def reached(self, tree: Tree, root: Any) -> dict[int, tuple[int, Sides]]:
         """The leaves that the root reaches: node -> its bit, and where its path narrows the axes."""
         found: dict[int, tuple[int, Sides]] = {}
-        limit = self.statement.limit
+        limit, axes, cuts = self.statement.limit, self.statement.axes, self.sides
         todo: list[tuple[int, Sides, int, int]] = [(0, {}, root.total, root.largest)]
+        if limit is not None and root.total + root.largest >= limit:
+            todo = []
         while todo:
             n, sides, total, largest = todo.pop()
-            if limit is not None and total + largest >= limit:
-                continue
             if tree.test[n] < 0:
                 found[n] = (1 << len(found), sides)
                 continue
-            cut = self.sides[tree.test[n]]
+            cut = cuts[tree.test[n]]
             if cut is None:
                 todo += [(tree.left[n], sides, total, largest), (tree.right[n], sides, total, largest)]
                 continue
             j, left, right = cut
-            span, axis = sides.get(j, root.box[j]), self.statement.axes[j]
+            axis, span = axes[j], sides.get(j, root.box[j])
             for child, side in ((tree.left[n], left), (tree.right[n], right)):
                 inside = meet(span, side)
                 if inside == span:
                     todo.append((child, sides, total, largest))
                 elif not empty(inside):
-                    todo.append((child, {**sides, j: inside}, *axis.narrowed(total, largest, span, inside)))
+                    spent, most = axis.narrowed(total, largest, span, inside)
+                    if limit is None or spent + most < limit:
+                        todo.append((child, {**sides, j: inside}, spent, most))
         return found
 
     def unreached(self, state: Any, sides: Sides) -> bool:

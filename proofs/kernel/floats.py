@@ -33,12 +33,21 @@ def need(holds: object, why: str) -> None:
         raise Refused(why)
 
 
+@lru_cache(1 << 12)
+def fraction(text: str) -> Fraction | str:
+    """A rational number from its text, or why it is none."""
+    if not RATIONAL.fullmatch(text):
+        return "expected a number as text, such as '3' or '-1/3'"
+    above, below = map(int, f"{text}/1".split("/")[:2])
+    return Fraction(above, below) if below else f"{text[:40]!a} divides by zero"
+
+
 def rational(data: Any, where: str) -> Fraction:
     """A rational number from its text, such as "3" or "-1/3"."""
-    need(type(data) is str and RATIONAL.fullmatch(data), f"{where}: expected a number as text, such as '3' or '-1/3'")
-    above, _, below = data.partition("/")
-    need(not below or int(below), f"{where}: {data[:40]!a} divides by zero")
-    return Fraction(int(above), int(below or 1))
+    number = fraction(data if type(data) is str else "")
+    if type(number) is not Fraction:
+        raise Refused(f"{where}: {number}")
+    return number
 
 
 @lru_cache(1 << 16)
@@ -78,6 +87,7 @@ def to_float(number: int, dtype: str, finer: int = 0) -> int:
     return -size if number < 0 else size
 
 
+@lru_cache(1 << 14)
 def quotient(above: int, below: int, dtype: str) -> int:
     """The float of this type nearest to above / below, for below > 0."""
     # Two bits more than the finest float: one says whether it is half or more, one whether anything follows.

@@ -31,11 +31,13 @@ import pandas as pd
 
 import mace
 from mace.compilers import load_model
+from mace.compilers.catboost.reader import read_content, read_model
 from mace.compilers.pipeline.reader import compile_raw
+from mace.compilers.pmml.content import fields_of, terms_of
+from mace.compilers.pmml.expressions import Norm
 from mace.compilers.pmml.fields import OTHER, Atoms
-from mace.compilers.pmml.reader import read_both
+from mace.compilers.pmml.reader import NO_PREDICTION, read_both
 from mace.errors import MaceError
-from mace.explain.reading import read_model
 from mace.space.columns import Column
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -73,7 +75,9 @@ SOURCES = (
 )
 WIDE = (-100.0, 100.0)
 """The range of a number that no test of its model bounds."""
-MOST_FEATURES = 400
+MOST_FEATURES, LARGEST = 400, 700_000  # columns; bytes of a file of CatBoost
+UNITS = 2.0**-48
+"""How far programs round a norm from each other, relative to the number that enters it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,7 @@ class Opened:
     reads: rows -> what the table sees, one array a row.
     refusing: judges that do not take the file, and why.
     single: whether it has numbers of the type `float`, which some programs round to it, and others do not.
+    norms: whether it compares what a NormContinuous makes of a number, which programs round in several ways.
     """
 
     model: Any
@@ -93,6 +98,7 @@ class Opened:
     judges: dict[str, Judge]
     refusing: dict[str, str]
     single: bool = False
+    norms: bool = False
 
 
 @dataclass
@@ -132,7 +138,9 @@ def of_pmml(path: Path, judges: Sequence[str]) -> Opened:
             refusing[name] = str(error)
     reads = lambda rows: [compiled.row(row) for row in rows]  # noqa: E731
     single = any(one.source.kind == "float" for one in columns.atoms)
-    return Opened(model, space, compiled.table, compiled.columns, reads, asked, refusing, single)
+    norms = any(isinstance(step, Norm) for term in terms_of(model.content.model) for field, _ in fields_of(term)
+                for step in field.steps)  # fmt: skip
+    return Opened(model, space, compiled.table, compiled.columns, reads, asked, refusing, single, norms)
 
 
 def feature_of(atoms: Atoms, needed: bool, named: bool) -> Feature:
@@ -166,6 +174,8 @@ def range_of(ends: Sequence[float]) -> tuple[float, float]:
 
 def of_catboost(path: Path) -> Opened:
     """A model of CatBoost, from its own file or its JSON; raises MaceError."""
+    if path.stat().st_size > LARGEST:
+        raise MaceError(f"{path.stat().st_size} bytes are more than are tried here")
     library: Any = importlib.import_module("catboost")
     own = library.CatBoost()
     try:
@@ -173,7 +183,9 @@ def of_catboost(path: Path) -> Opened:
     except library.CatBoostError as error:
         raise MaceError(f"CatBoost itself does not open it: {str(error).splitlines()[0][-150:]}") from None
     model = load_model(path) if path.suffix == ".json" else own
-    table: Any = read_model(model, None)
+    table: Any = read_model(own) if model is own else read_content(model.content)
+    if own.get_cat_feature_indices():
+        raise MaceError("columns of categories are not tried here: their levels are not in a file")
     names = [str(name) for name in own.feature_names_]
     if len(names) > MOST_FEATURES:
         raise MaceError(f"{len(names)} columns are more than are tried here")
@@ -208,16 +220,18 @@ def tried(opened: Opened, rows: int, seconds: float) -> Line:
     frame = pd.DataFrame(given, columns=list(opened.space.names))
     for name, judge in opened.judges.items():
         counts, shown = Counter[str](), ""
-        in_single = judge(rounded(frame)) if opened.single else [NOTHING] * len(frame)
-        for row, own, others, single in zip(given, said, judge(frame), in_single, strict=True):
-            if others is NOTHING:
+        near = [judge(other) for other in nearly(frame, opened)]
+        for row, own, others, *some in zip(given, said, judge(frame), *near, strict=True):
+            if others is NOTHING and own == NO_PREDICTION:
+                counts["the same"] += 1
+            elif others is NOTHING:
                 counts["without a score"] += 1
             elif own is None:
                 continue
             elif agrees(own, others):
                 counts["the same"] += 1
-            elif single is not NOTHING and agrees(own, single):
-                counts["the same once rounded to the type `float`"] += 1
+            elif any(one is not NOTHING and agrees(own, one) for one in some):
+                counts["the same but for rounding"] += 1
             else:
                 counts["OTHERWISE"] += 1
                 shown = shown or f", as of {row}: {own!r}, {others!r}"
@@ -230,9 +244,15 @@ def tried(opened: Opened, rows: int, seconds: float) -> Line:
     return line
 
 
-def rounded(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with every number as one of single precision."""
-    return frame.apply(lambda column: column.astype(np.float32).astype(float) if column.dtype == float else column)
+def nearly(frame: pd.DataFrame, opened: Opened) -> list[pd.DataFrame]:
+    """The same rows where programs round otherwise: numbers in single precision, or those next to them."""
+
+    def moved(how: Callable[[Any], Any]) -> pd.DataFrame:
+        return frame.apply(lambda column: how(column) if column.dtype == float else column)
+
+    found = [moved(lambda column: column.astype(np.float32).astype(float))] if opened.single else []
+    nudges = (-UNITS, UNITS) if opened.norms else ()
+    return found + [moved(lambda column, by=by: column + by * column.abs()) for by in nudges]
 
 
 def said_of(table: Any, seen: Any) -> Any:

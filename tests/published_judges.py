@@ -52,9 +52,9 @@ def pmml4s(path: Path) -> Judge:
     library: Any = importlib.import_module("pypmml")
     try:
         model = library.Model.load(str(path))
+        outputs = list(model.outputFields)
     except Exception as error:  # noqa: BLE001  Java's errors come in many kinds.
         raise JudgeError(_first_line(error)) from None
-    outputs = list(model.outputFields)
     wanted = [one.name for one in outputs if str(one.feature) == "predictedValue"]
     likely = {one.name: one.value for one in outputs if str(one.feature) == "probability"}
 

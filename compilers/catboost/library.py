@@ -12,7 +12,7 @@ from mace.compilers.catboost.categories import step_of
 from mace.compilers.catboost.model import Content, is_model, load, written
 from mace.compilers.catboost.reader import read_content, read_model
 from mace.compilers.deployed import Deployed, Given
-from mace.compilers.library import Categories, FileType, Intake, Library, Reader
+from mace.compilers.library import Categories, FileType, Intake, Library, Reader, is_a
 from mace.compilers.model_file import Format, ModelFile
 from mace.tables.table import Ensemble, Table
 
@@ -29,9 +29,10 @@ def _deployed(model: Any, given: Given, table: Table | None = None) -> Deployed:
     classes = bool(known_table.classes)
     kind = "Class" if classes else "RawFormulaVal" if known_table.link is None else "Exponent"
     two = len(np.asarray(model.classes_)) == 2 if classes else False
+    ranks = is_a(model, "catboost.CatBoostRanker")  # its `predict` knows raw values alone
 
     def predict(frame: Any) -> Any:
-        said = model.predict(given(frame), prediction_type=kind, thread_count=1)
+        said = model.predict(given(frame), thread_count=1, **({} if ranks else {"prediction_type": kind}))
         return np.asarray(said).reshape(len(frame))
 
     def probabilities(frame: Any) -> Any:
@@ -67,6 +68,7 @@ LIBRARY = Library(
     readers={
         "catboost.CatBoostClassifier": Reader(read_model, "exact sums, margin for probabilities", _REFUSED),
         "catboost.CatBoostRegressor": Reader(read_model, "exact; margin for log links", _REFUSED),
+        "catboost.CatBoostRanker": Reader(read_model, "exact", _REFUSED),
         "catboost.CatBoost": Reader(read_model, "exact sums, margin for probabilities", _REFUSED),
     },
     files=(FileType((".json",), lambda path, _: ModelFile(path, FORMAT, load(path)), holds=is_model),),

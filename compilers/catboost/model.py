@@ -30,7 +30,11 @@ MOST_COLUMNS, MOST_SPLITS, MOST_OUTPUTS, DEEPEST = 2**24, 2**24, 2**16, 16
 DEEPEST_GROWN = 200  # levels of a tree that is not symmetric
 TWO, MANY = ("Logloss", "CrossEntropy"), ("MultiClass", "MultiClassOneVsAll")
 EXPONENTIALS = ("Poisson", "Tweedie")
-NUMBERS = ("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Expectile", "Lq")
+RANKS = (
+    "LambdaMart", "PairLogit", "PairLogitPairwise", "QueryRMSE", "QuerySoftMax", "StochasticRank", "YetiRank",
+    "YetiRankPairwise",
+)  # fmt: skip
+NUMBERS = ("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Expectile", "Lq", *RANKS)
 _DAMAGED = "the CatBoost model is damaged: it"
 _UNREAD = {
     "text_features": "columns of text", "embedding_features": "columns of embeddings",
@@ -140,7 +144,7 @@ def checked(document: Any) -> Content:
     parts = [*_parts(features, "float_features"), *_parts(features, "categorical_features")]
     for place, part in zip(places, parts, strict=True):
         names[place] = part.text("feature_id") if "feature_id" in part.values else ""
-    scale, bias = _scale(whole)
+    scale, bias = _scale(whole, loss)
     classes = _classes(info, loss, len(bias))
     threshold = _threshold(info)
     trees = _Trees(numbers, categories, len(bias)).read(whole)
@@ -206,7 +210,9 @@ def _category(feature: Fields, number: int) -> Category:
     return Category(feature.whole("flat_feature_index", 0, MOST_COLUMNS), found)
 
 
-def _scale(whole: Fields) -> tuple[float, tuple[float, ...]]:
+def _scale(whole: Fields, loss: str) -> tuple[float, tuple[float, ...]]:
+    if "scale_and_bias" not in whole.values and loss not in MANY:  # versions before 0.24
+        return 1.0, (0.0,)
     found = whole.items("scale_and_bias")
     if len(found) != 2 or not isinstance(found[1], list) or not 1 <= len(found[1]) <= MOST_OUTPUTS:
         raise whole.wrong("has no scale and bias")

@@ -4,7 +4,7 @@ In:  a `Tree`, and the parts of every column within which no test of the model c
 Out: `Leaf` and `Split`: a row goes to the left where its value lies in some parts of a column.
 Promise: every row that has a prediction ends in the leaf of the node that predicts for it. Rows that have none only
 because a value is missing, or is a category that the file does not name, are noted (`lacking`, `odd`), for the step
-before the model to refuse them all; any other row without a prediction is a ModelError.
+before the model to refuse them all; any other row without a prediction is a ModelError, or noted (`open`).
 How: a row is known as a product of sets of parts. A predicate splits it into those for which it is true, false and
 unknown; what is settled already is not asked again.
 """
@@ -52,11 +52,14 @@ class Branches:
 
     atoms:   by the names of columns.
     lacking, odd: the columns that may not be missing, and those whose unnamed categories have no prediction.
+    may_open: whether other rows without a prediction are noted, in `open`; else they are a ModelError.
     """
 
     atoms: Mapping[str, Atoms]
     lacking: set[int] = field(default_factory=set)
     odd: set[int] = field(default_factory=set)
+    may_open: bool = False
+    open: bool = False
     made: int = 0
     _masks: dict[int, tuple[Test, int, int, int]] = field(default_factory=dict)
 
@@ -124,7 +127,7 @@ class Branches:
         return Leaf(None)
 
     def refuse(self, known: Known) -> None:
-        """Note that rows have no prediction; raises ModelError for such as lack nothing."""
+        """Note that rows have no prediction; raises ModelError for such as lack nothing, unless there may be some."""
         for atoms in self.atoms.values():
             if atoms.place not in known:
                 continue
@@ -136,6 +139,9 @@ class Branches:
                 if parts & other:
                     self.odd.add(atoms.place)
                 return
+        if self.may_open:
+            self.open = True
+            return
         raise ModelError(
             "the PMML model has no prediction for some rows that lack nothing"
             + (f": those of {self._shown(known)}" if known else ""),

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from mace.compilers.deployed import Deployed, Given
 from mace.compilers.library import Categories, FileType, Library, Reader
 from mace.compilers.model_file import Format, ModelFile
-from mace.compilers.pmml.content import Content, Votes
+from mace.compilers.pmml.content import Content, Votes, fields_of, terms_of
 from mace.compilers.pmml.evaluate import decide, leaf_of, probabilities
-from mace.compilers.pmml.expressions import Value, written
+from mace.compilers.pmml.expressions import Norm, Value, written
 from mace.compilers.pmml.fields import NoResultError, Source
 from mace.compilers.pmml.model import UNREAD, load
-from mace.compilers.pmml.reader import Columns, Line, read_both, read_content
+from mace.compilers.pmml.reader import NO_PREDICTION, Columns, Line, read_both, read_content
 from mace.compilers.recoding import Recoding
 from mace.errors import ModelError
 from mace.space.columns import apply
@@ -32,6 +32,9 @@ _SAID = (
 )
 
 _SINGLE = "; numbers of its type `float` are compared in single precision, as the type says, and some programs do not"
+
+_OPEN = f"; of some rows the file says nothing: their class is {NO_PREDICTION!r} here, so name the class that is wanted"
+_NORMS = "; norms are computed as the standard writes their formula, and some programs round them otherwise"
 
 
 def raw_value(source: Source, value: Any) -> Value:
@@ -133,14 +136,22 @@ def _deployed(content: Content, _: Given, __: Table) -> Deployed:
     columns = read_both(content).columns
     names = tuple(source.name for source in content.sources)
 
+    def said(row: dict[str, Value]) -> Any:
+        try:
+            return decide(content, row)
+        except NoResultError:
+            if not columns.open:
+                raise
+            return NO_PREDICTION
+
     def predict(frame: Any) -> Any:
-        found = [decide(content, _row(columns, held)) for held in _held(frame, names)]
-        return np.array(found, dtype=object if None in found else None)
+        found = [said(_row(columns, held)) for held in _held(frame, names)]
+        return np.array(found, dtype=object if None in found or columns.open else None)
 
     def probable(frame: Any) -> Any:
         return np.array([probabilities(content, _row(columns, held)) for held in _held(frame, names)], dtype=np.float64)
 
-    known = content.classes and not _without_probabilities(content)
+    known = content.classes and not columns.open and not _without_probabilities(content)
     return Deployed(predict, names, "", probable if known else None)
 
 
@@ -170,7 +181,18 @@ def _step_of(model: Any) -> Coded | None:
 def _opened(path: Path) -> ModelFile:
     content = load(path)
     single = any(source.kind == "float" for source in content.sources)
-    return ModelFile(path, FORMAT, content, _SAID + (_SINGLE if single else ""))
+    norms = any(isinstance(step, Norm) for one in terms_of(content.model) for field, test in fields_of(one) if test
+                for step in field.steps)  # fmt: skip
+    told = {_SINGLE: single, _NORMS: norms, _OPEN: _is_open(content)}
+    return ModelFile(path, FORMAT, content, _SAID + "".join(text for text, holds in told.items() if holds))
+
+
+def _is_open(content: Content) -> bool:
+    """Whether some rows that lack nothing have no prediction; False for a file that is refused later."""
+    try:
+        return read_both(content).columns.open
+    except ModelError:
+        return False
 
 
 FORMAT = Format("pmml", read_content, lambda content: content, _deployed)

@@ -32,6 +32,8 @@ from mace.tables.members import Members
 from mace.tables.table import Ensemble, Floats, Layer, Link, Network, Rule
 from mace.tables.table import Tree as TableTree
 
+NO_PREDICTION = "no prediction"
+"""The class of rows that lack nothing and that a tree, or a set of rules, says nothing of."""
 _LAST = float(np.finfo(np.float64).max)
 _UNIT, _UNIT_32 = 2.0**-53, 2.0**-24
 
@@ -52,12 +54,14 @@ class Columns:
 
     atoms: of each raw column.    lacking, odd: places of those that may not be missing, or hold unnamed categories.
     lines: of a Network, its own columns; none for an Ensemble, which has the raw ones.
+    open:  whether some rows that lack nothing have no prediction: to the table a class of its own, the last one.
     """
 
     atoms: tuple[Atoms, ...]
     lacking: frozenset[int]
     odd: frozenset[int]
     lines: tuple[Line, ...]
+    open: bool = False
 
 
 class Read(NamedTuple):
@@ -94,7 +98,8 @@ def _read(content: Content) -> Read:
         source.name: atoms_of(source, places[source.name], cuts[source.name], names[source.name])
         for source in content.sources
     }
-    branches = Branches(atoms)
+    alone = isinstance(content.model, Votes) and len(content.model.members) == 1
+    branches = Branches(atoms, may_open=alone and NO_PREDICTION not in content.classes)
     try:
         if any(isinstance(term, Number) for term in terms_of(content.model)):
             network, lines = _network(content, branches)
@@ -105,7 +110,9 @@ def _read(content: Content) -> Read:
 
 
 def _columns(branches: Branches, lines: tuple[Line, ...]) -> Columns:
-    return Columns(tuple(branches.atoms.values()), frozenset(branches.lacking), frozenset(branches.odd), lines)
+    return Columns(
+        tuple(branches.atoms.values()), frozenset(branches.lacking), frozenset(branches.odd), lines, branches.open
+    )
 
 
 # ------------------------------------------------------------------------------------------------- ensembles
@@ -128,7 +135,7 @@ def _ensemble(content: Content, branches: Branches) -> Ensemble:
                 found[output] = nearest(exact(leaf.score) * scale)
                 return found
 
-            trees.append(_arrays(branches.grown(term), width, value, len(sums)))
+            trees.append(_arrays(branches.grown(term), width, value, np.zeros(len(sums))))
             sizes.append(float(np.abs(trees[-1].value).max(initial=0)))
     starts = np.array([nearest(total.start * divide) for total in sums])
     exactly = all(by * divide == 1 for total in sums for _, by in total.terms) and not content.single
@@ -167,21 +174,27 @@ def _votes(content: Content, model: Votes, branches: Branches) -> Ensemble:
         and all(_agrees(node.score, node.shares) for node in model.members[0][0].nodes() if node.score is not None)
     )
     whole = all(weight == 1 for _, weight in model.members)
+    grown = [branches.grown(tree) for tree, _ in model.members]
+    if branches.open:  # What rows without a prediction have for probabilities is not said.
+        shares = False
     trees = []
-    for tree, weight in model.members:
+    for (tree, weight), root in zip(model.members, grown, strict=True):
         if model.shares and any(node.score is not None and not node.shares for node in tree.nodes()):
             raise ModelError("PMML: a mean of probabilities of trees, some of whose nodes have none, is not supported")
 
         def value(leaf: Any, weight: Fraction = weight) -> Floats:
             held = leaf.shares if shares else [float(place == leaf.score) for place in range(count)]
+            held = [*held, *([0.0] if branches.open else [])]
             return np.array([nearest(exact(one) * (1 if alone else weight)) for one in held])
 
-        trees.append(_arrays(branches.grown(tree), width, value, count))
+        nothing = np.eye(count + 1)[count] if branches.open else np.zeros(count)
+        trees.append(_arrays(root, width, value, nothing))
     size = float(total) * (1.0 + 1e-9)
     doubt = (4 * len(trees) + 32) * _UNIT_32 * size
     error = 0.0 if alone else 0.25 if whole and not shares else doubt if content.single else doubt * _UNIT / _UNIT_32
     return Ensemble(
-        trees=tuple(trees), columns=width, start=np.zeros(count), rule="argmax", classes=content.classes,
+        trees=tuple(trees), columns=width, start=np.zeros(count + branches.open), rule="argmax",
+        classes=content.classes + ((NO_PREDICTION,) if branches.open else ()),
         cast="float64", test="<=", divide=len(trees) if whole else 1, name=_name(content), ordered=alone, error=error,
         link=Link("fraction") if shares and alone else None,
     )  # fmt: skip
@@ -207,11 +220,10 @@ def _name(content: Content) -> str:
     return f"PMML {content.kind}"
 
 
-def _arrays(root: Grown, columns: int, value: Any, outputs: int) -> TableTree:
-    """One tree of plain arrays; what no row reaches adds nothing."""
+def _arrays(root: Grown, columns: int, value: Any, nothing: Floats) -> TableTree:
+    """One tree of plain arrays; `nothing`: of a leaf without a prediction."""
     left, column, threshold = list[int](), list[int](), list[float]()
     values, missing, members = list[Floats](), list[bool](), dict[int, Members]()
-    nothing = np.zeros(outputs)
     waiting = [root]
     for here, node in enumerate(waiting):  # grows while it is read
         missing.append(False)

@@ -170,6 +170,14 @@ def test_statistics_of_categories_are_refused_with_what_to_do() -> None:
     assert "one_hot_max_size" in str(caught.value)
 
 
+def test_what_ranks_gives_its_scores_bit_by_bit() -> None:
+    matrix = np.random.default_rng(0).random((60, 2))
+    model = catboost.CatBoostRanker(**SMALL, loss_function="PairLogit")
+    model.fit(matrix, matrix[:, 0] > 0.5, group_id=[k // 10 for k in range(60)])
+    table = read(model)
+    assert [float(table.scores(row)[0]) for row in matrix] == model.predict(matrix).tolist()
+
+
 @pytest.mark.parametrize("loss", ["MultiRMSE", "RMSEWithUncertainty"])
 def test_another_loss_is_refused_by_name(loss: str) -> None:
     matrix = np.random.default_rng(0).random((60, 2))

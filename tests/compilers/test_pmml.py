@@ -268,6 +268,23 @@ def test_the_first_rule_decides_or_the_heaviest(criterion: str, said: str, tmp_p
         mace.explain(opened(text, tmp_path), space, {"a": 1, "b": None}, goal="maybe")
 
 
+def test_rows_of_which_a_tree_says_nothing_are_a_class_of_their_own(tmp_path: Path) -> None:
+    nodes = "".join(
+        f'<Node score="{name}"><SimplePredicate field="a" operator="{how}" value="{at}"/></Node>'
+        for name, how, at in (("no", "lessThan", 2), ("yes", "greaterThan", 7))
+    )
+    text = file_of(
+        f'<TreeModel functionName="classification">{schema()}<Node><True/>{nodes}</Node></TreeModel>', target=TWO
+    )
+    model = opened(text, tmp_path)
+    found: Any = mace.explain(model, SPACE_OF_A, {"a": 1}, goal="yes")
+    assert found.counterfactuals[0].values["a"] == 8 and found.certificate.check().accepted
+    assert any("name the class that is wanted" in note for note in found.notes)
+    assert compiled(text, tmp_path, SPACE_OF_A).table.classes == ("no", "yes", "no prediction")
+    found = mace.explain(model, SPACE_OF_A, {"a": 5}, goal="no")
+    assert found.counterfactuals[0].values["a"] == 1
+
+
 def test_older_versions_and_branches_without_training_rows_are_read(tmp_path: Path) -> None:
     shares = '<ScoreDistribution value="no" recordCount="{}"/><ScoreDistribution value="yes" recordCount="{}"/>'
     text = (

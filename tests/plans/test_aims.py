@@ -131,7 +131,7 @@ def test_ends_that_are_nearest_are_those_of_enumeration() -> None:
 
 @pytest.mark.slow
 def test_ends_that_are_nearest_in_many_worlds() -> None:
-    assert sum(nearest_agrees(seed) > 1 for seed in (33, 38, 19, 29, 34, 44, 45, 48, 14, 30)) == 9
+    assert sum(nearest_agrees(seed) > 1 for seed in (33, 38, 19, 29)) == 4
 
 
 def test_counts_fronts_and_further_plans_are_those_of_enumeration() -> None:
@@ -140,7 +140,7 @@ def test_counts_fronts_and_further_plans_are_those_of_enumeration() -> None:
 
 @pytest.mark.slow
 def test_counts_fronts_and_further_plans_in_many_worlds() -> None:
-    assert sum(agrees(seed) > 1 for seed in (19, 29, 34, 44, 45, 48, 14, 30)) == 6
+    assert sum(agrees(seed) > 1 for seed in (19, 29, 34, 44)) == 4
 
 
 WORLD = """

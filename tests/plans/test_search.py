@@ -58,8 +58,8 @@ def test_the_planner_finds_what_enumeration_finds() -> None:
 
 @pytest.mark.slow
 def test_the_planner_finds_what_enumeration_finds_in_many_worlds() -> None:
-    found = [agrees(seed) for seed in range(12, 100)]
-    assert found.count("optimal") > 25
+    found = [agrees(seed) for seed in range(12, 60)]
+    assert found.count("optimal") > 12
 
 
 def test_forms_enclose_what_the_interpreter_does() -> None:

@@ -197,7 +197,7 @@ def edits(data: Json, rng: np.random.Generator) -> Iterator[Json]:
         yield new
 
 
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 4])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 8])
 def test_an_edited_certificate_is_not_proved_or_still_true(every: int, theory: Path) -> None:
     rng = np.random.default_rng(0)
     cases = [

@@ -297,8 +297,8 @@ class Proposing:
         str | None,
         typer.Option(
             "--proposer",
-            help="Look for near points beside the prover, or of a model that is only asked: tabu, swarm, mo, pft, ar, "
-            "spheres, face-knn, face-radius, nsga2, ga, dice-random, dice-genetic.",
+            help="Look for near points beside the prover, or of a model that is only asked: tabu, lns, swarm, mo, pft, "
+            "ar, spheres, face-knn, face-radius, nsga2, ga, dice-random, dice-genetic.",
         ),
     ] = None
     max_calls: Annotated[

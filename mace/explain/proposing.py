@@ -22,13 +22,13 @@ from mace.explain.judge import Judge, of_probability
 from mace.problem.around import Around
 from mace.problem.goals import Classes, Margin
 from mace.problem.question import Question
-from mace.problem.shortfall import shortfalls
-from mace.search.asked import Asked, Said
+from mace.problem.shortfall import LEAST_MISSED, shortfalls
+from mace.search.asked import FARTHEST, Asked, Said
 from mace.search.chart import Chart, Floats
 from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.space.axes import Point
 from mace.space.space import Space
-from mace.tables.table import Formula
+from mace.tables.table import Compare, Ensemble, Formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,16 +93,47 @@ def counterfactual(place: Around, point: Point) -> Counterfactual:
 
 def task_of(
     question: Question, judge: Judge, rows: Floats | None, max_calls: int | None, deadline: Deadline = NEVER,
-    constrained: Sequence[str] = (),
+    constrained: Sequence[str] = (), *, by_scores: bool = False,
 ) -> Task:  # fmt: skip
-    """A question as a task, and the deployed model as proposers ask it."""
-    asked = Asked(_asker(question, judge), max_calls, deadline, BATCH)
+    """A question as a task, and the deployed model as proposers ask it.
+
+    by_scores: ask the trees that were read instead, where there are any; what is proposed is confirmed all the same.
+    """
+    trees = by_scores and isinstance(question.model, Ensemble)
+    asked = Asked(_by_scores(question) if trees else _asker(question, judge), max_calls, deadline, BATCH)
     return Task(question, asked, rows, places_of(constrained, question.space))
 
 
 def places_of(given: str | Iterable[str], space: Space) -> frozenset[int]:
     """The features of some names, as indices; raises SpaceError for a name that is none."""
     return frozenset(space.names.index(space[name].name) for name in names(given))
+
+
+def _by_scores(question: Question) -> Callable[[Floats], Said]:
+    """What the trees say of rows of a chart: by how much the comparisons of the goal are missed, in score."""
+    from mace.tables.leaves import scores
+
+    chart, table = Chart(question), question.model
+    assert isinstance(table, Ensemble)
+
+    def said(rows: Floats) -> Said:
+        found = scores(table, chart.matrix(rows, question.columns))
+        missed = np.full(len(rows), FARTHEST)
+        for part in question.goal.decision:
+            lacks: Floats = sum((_lacks(compare, found) for compare in part), np.zeros(len(rows)))
+            missed = np.minimum(missed, lacks)
+        return Said.of(missed)
+
+    return said
+
+
+def _lacks(compare: Compare, scores: Floats) -> Floats:
+    """By how much rows miss a comparison, 0 where it holds; scores: shape (rows, outputs)."""
+    lack = np.full(len(scores), compare.than)
+    lack -= 0.0 if compare.plus is None else scores[:, compare.plus]
+    lack += 0.0 if compare.minus is None else scores[:, compare.minus]
+    met = lack < 0 if compare.strict else lack <= 0
+    return np.where(met, 0.0, np.maximum(lack, LEAST_MISSED))
 
 
 def _asker(question: Question, judge: Judge) -> Callable[[Floats], Said]:

@@ -165,8 +165,8 @@ class Search:
         finally:
             oracle.close()
         self._inside(question, bracket, asking, limits, gap)
-        if self.beside is not None and nearest.point is not None:
-            bring_in(bracket, nearest.point, question.distance_of(nearest.point), gap)
+        if self.beside is not None and nearest.near is not None:
+            bring_in(bracket, *nearest.near, gap)
         if pieces is not None and pieces.raises(bracket, gap):
             note = pieces.note
         return Searched(bracket, answered, oracle.name, note, gap=gap)

@@ -41,12 +41,14 @@ class Task:
     asked:       the model.
     rows:        of the background, as rows of a chart, shape (rows, features); they need not lie on its axes.
     constrained: features (indices) that had better not change, a level of the score of its own.
+    known:       the nearest point with the goal so far, where somebody else searches too.
     """
 
     place: Around
     asked: Asked
     rows: Floats | None = None
     constrained: frozenset[int] = frozenset()
+    known: Callable[[], Point | None] = lambda: None
     chart: Chart = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from mace.errors import MaceError
 from mace.search.dice import Dice
 from mace.search.face import Face
 from mace.search.genetic import Genetic
+from mace.search.neighbourhoods import Neighbourhoods
 from mace.search.observed import MinimumObservable
 from mace.search.protocol import Proposer
 from mace.search.recourse import ActionableRecourse
@@ -22,6 +23,7 @@ ProposerSpec: TypeAlias = str | Proposer
 
 PROPOSERS: dict[str, Callable[[], Proposer]] = {
     "tabu": Tabu,
+    "lns": Neighbourhoods,
     "mo": MinimumObservable,
     "ft": lambda: FeatureTweaking(plausible=False),
     "pft": FeatureTweaking,

@@ -22,6 +22,7 @@ from mace.search.chart import Chart, Floats
 from mace.search.observed import nearest_observed
 from mace.search.protocol import Batches, Task
 from mace.search.score import WORST, Score, Scores
+from mace.space.axes import Point
 
 Places = NDArray[np.intp]
 ELITE_SHARE = 0.2  # how likely the first of them is taken, the second if not, ..
@@ -58,7 +59,11 @@ class Tabu:
         if task.rows is not None and len(rows := nearest_observed(chart, task.rows)[: self.observed]):
             known.learn(rows, (yield rows))
         left_alone, idle = deque[int](maxlen=max(0, min(self.size, len(free) - 1))), 0
+        met: Point | None = None
         while self.patience is None or idle < self.patience:
+            if (given := task.known()) is not None and given is not met:  # perhaps somebody else's
+                met, row = given, chart.row(given)[None]
+                at = row[0] if known.learn(row, (yield row)) >= 0 else at
             rows, features = self._moves(chart, at, known, free, rng)
             rows = chart.snap(rows)
             scores = yield rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +14,12 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mace
 from mace.errors import MaceError
-from mace.explain.beside import IDLE, Nearest, Pace, Told
+from mace.explain.beside import Nearest, Pace, Told
+from mace.explain.proposing import task_of
 from mace.problem.question import Question
-from mace.search.protocol import Batches, Task
+from mace.search.neighbourhoods import Neighbourhoods
+from mace.search.protocol import Batches, Effort, Run, Task
+from mace.search.tabu import Tabu
 from mace.solve.driver import Bracket, bring_in
 from mace.solve.protocol import Gap, Unknown
 from mace.space.feature import Feature
@@ -49,7 +53,7 @@ class Given:
         return None
 
 
-@pytest.mark.parametrize("proposer", ["tabu", "mo", "pft", Given([[20, 20, 0, 0], [0, 0, 0, 0]])])
+@pytest.mark.parametrize("proposer", ["tabu", "lns", "mo", "pft", Given([[20, 20, 0, 0], [0, 0, 0, 0]])])
 def test_no_verdict_and_no_bound_changes(asked: Any, proposer: Any) -> None:
     X, forest = asked
     explainer = mace.Explainer(forest, SPACE, background=X)
@@ -137,13 +141,54 @@ def test_a_proposer_that_finds_nothing_nearer_rests_longer_and_longer(monkeypatc
     clock, rests = itertools.count(), list[float]()
     monkeypatch.setattr("time.thread_time", lambda: float(next(clock)))  # each step takes a second
     pace = Pace()
-    monkeypatch.setattr(pace._prover_ended, "wait", rests.append)
+    monkeypatch.setattr(pace, "_rest", rests.append)
     assert not any(pace.ended() for _ in range(4))
     pace.found()
     assert not pace.ended()
     pace.end()
     assert pace.ended()
-    assert rests == [1 / IDLE, 2 / IDLE, 3 / IDLE, 1 / IDLE]
+    assert rests == [1, 4, 9, 1]
+
+
+def test_a_rest_ends_when_the_other_threads_have_had_it_or_with_the_prover(monkeypatch: pytest.MonkeyPatch) -> None:
+    others, waits = iter([5.0, 5.0, 5.5, 7.25, 0.0, 0.0, 0.0, 0.0]), list[float]()
+    monkeypatch.setattr("mace.explain.beside._elsewhere", lambda: next(others))
+    pace = Pace()
+    monkeypatch.setattr(pace._prover_ended, "wait", lambda seconds: waits.append(seconds) or seconds == 3)
+    pace._rest(2.0)
+    assert waits == [2.0, 1.5]
+    pace._rest(3.0)
+    assert waits == [2.0, 1.5, 3.0]
+
+
+def test_a_proposer_beside_the_prover_goes_on_from_the_nearest_point_of_both(asked: Any) -> None:
+    _, forest = asked
+    question: Question = mace.Explainer(forest, SPACE).question([0, 0, 0, 0], 1)[0]
+    far, near = (20, 20, 0, 0), mace.Explainer(forest, SPACE).explain([0, 0, 0, 0], goal=1).counterfactuals[0]
+    for proposer in (Tabu(moves=8), Neighbourhoods()):
+        known = [far]
+        judge = mace.Explainer(forest, SPACE).judge
+        task = replace(task_of(question, judge, None, None, by_scores=True), known=lambda known=known: known[0])
+        found = Run(proposer, task, effort=Effort(steps=60))
+        distances = [one.distance for one in found if one.score.valid]
+        assert distances == sorted(distances, reverse=True)
+        assert near.exact_distance <= distances[-1] <= question.distance_of(far)
+
+
+def test_trees_that_were_read_tell_how_far_a_goal_is_missed() -> None:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.integers(0, 21, (200, 4)), columns=list("abcd"))
+    y = (X.a > 9).astype(int) + (X.b > 12)
+    model = RandomForestClassifier(5, max_depth=4, random_state=0).fit(X, y)
+    explainer = mace.Explainer(model, SPACE)
+    rows = X.to_numpy(dtype=float)
+    for goal in (1, "not 0", "p(2) >= 0.4", "1 by 0.25"):
+        question = explainer.question([0, 0, 0, 0], goal)[0]
+        task = task_of(question, explainer.judge, None, None, by_scores=True)
+        said = task.asked.about(rows).missed
+        expected = [question.has_goal(task.chart.point(row)) for row in rows]
+        assert [missed == 0 for missed in said] == expected
+        assert {False, True} == set(expected)
 
 
 def test_the_bounds_that_are_told_only_close_in() -> None:

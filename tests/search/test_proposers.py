@@ -102,6 +102,20 @@ def test_tweaking_of_a_forest_finds_points_that_flip_it() -> None:
 
 
 @pytest.mark.parametrize("distance", ["l0", "l1", "linf"])
+def test_large_neighbourhoods_of_a_forest_hold_the_nearest_point_here(distance: str) -> None:
+    model = fitted(RandomForestClassifier(5, random_state=0))
+    explainer = mace.Explainer(model, SPACE, distance=distance, rules=["a != 4 or b == 3"])
+    x = start_of(model)
+    found = explainer.propose(x, "lns", goal=1, steps=100)
+    check(explainer, model, x, found)
+    assert found.best.distance == nearest_of(explainer, model, x, EVERY)
+    assert found.calls < 20  # it asks about what it proposes, and nothing else
+    assert explainer.propose(x, "lns", goal=1, steps=100).trace[-1].point == found.trace[-1].point
+    few = explainer.propose(x, "lns", goal=1, steps=100, most_changes=1)
+    assert few.best is None or len(few.best.changes) == 1
+
+
+@pytest.mark.parametrize("distance", ["l0", "l1", "linf"])
 def test_recourse_on_the_whole_grid_is_exact(distance: str) -> None:
     model = fitted(LogisticRegression())
     explainer = mace.Explainer(model, SPACE, distance=distance, rules=["a != 4"])

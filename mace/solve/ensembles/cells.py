@@ -146,6 +146,11 @@ class Grounded:
                 point.append(axis.nearest(*self.interval(j, int(low[j]), int(high[j]))))
         return tuple(point)
 
+    def point(self, cells: Array) -> Point:
+        """The point of some cells and levels that is nearest to the start."""
+        grid = self.ground.grid
+        return self.nearest(np.where(grid, cells, np.int64(1) << np.where(grid, 0, cells)), cells)
+
     def interval(self, axis: int, low: int, high: int) -> tuple[int, int]:
         """The first and last index of the cells low..high of a grid axis."""
         one, cuts = self.axes[axis], self.cuts(axis)

@@ -224,7 +224,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
     Returns cells; None if no point was found before the deadline.
     """
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
-    rows, total, leaves = _room(grounded)
+    rows, total, leaves = room(grounded)
     best: Array | None = None
 
     def reach(part: int, power: float) -> Array | None:
@@ -254,7 +254,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
 def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Deadline) -> Array | None:
     """The cheapest point found by climbing from given cells and pulling back; None if that leads to none."""
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
-    rows, total, leaves = _room(grounded)
+    rows, total, leaves = room(grounded)
     best: Array | None = None
     for part in range(len(aim.begin) - 1):
         point, ended = given.copy(), GOING
@@ -272,7 +272,7 @@ def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Dea
     return best
 
 
-def _room(grounded: Grounded) -> Room:
+def room(grounded: Grounded) -> Room:
     """Room for what the climbs and sweeps of one question need."""
     ground = grounded.ground
     ends = [*ground.base[1:].tolist(), len(ground.at)]

@@ -130,8 +130,7 @@ class EnsembleOracle(Witnessing):
         changes = -1 if question.most_changes is None else question.most_changes
         cells = greedy(grounded, changes, given, deadline)
         if cells is not None:
-            low = np.where(grounded.ground.grid, cells, np.int64(1) << np.where(grounded.ground.grid, 0, cells))
-            point = grounded.nearest(low, cells)
+            point = grounded.point(cells)
             near = question.obeys(point) and not bound.excludes(question.distance_of(point))
             if near and question.has_goal(point) is not False and self.witnesses.counts(point):
                 return point

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
 from mace.solve.ensembles.branching import Branching, Closing
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.greedy import from_near
@@ -73,8 +71,7 @@ class Boxes:
         found = from_near(plain.grounded, most, cells, plain.deadline)
         if found is None:
             return
-        grid = plain.grounded.ground.grid
-        point = plain.grounded.nearest(np.where(grid, found, np.int64(1) << np.where(grid, 0, found)), found)
+        point = plain.grounded.point(found)
         near = plain.question.obeys(point) and not plain.bound.excludes(plain.question.distance_of(point))
         if near and plain.question.has_goal(point) is not False and plain.witnesses.counts(point):
             plain.point, plain.bound = point, Bound(plain.question.distance_of(point))

@@ -12,13 +12,14 @@ from mace.certify.writer import Certificate
 from mace.explain.level import Level
 from mace.explain.levels import by_priority
 from mace.explain.search import Search, Searched
-from mace.problem.closeness import _text
-from mace.problem.distance import DistanceProgram, NearestRow, norm
+from mace.problem.closeness import text_of
+from mace.problem.distance import Distance, DistanceProgram, NearestRow, Norm, norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.forms import Forms, FormsRule
 from mace.problem.objectives import Objective, Priority, Shortfall, read_objectives, value_of
 from mace.problem.programs import distance_program
 from mace.problem.question import Question
+from mace.problem.sums import summed
 from mace.solve.protocol import Limits
 from mace.space.axes import LevelAxis
 from mace.space.space import Space
@@ -85,7 +86,20 @@ def random_forms(seed: int, question: Question) -> DistanceProgram:
     rng, size = np.random.default_rng(seed), len(question.space.columns)
     weights = [[Fraction(int(rng.integers(-4, 5)), 4) + (1 if a == b else 0) for a in range(size)] for b in range(size)]
     forms = Forms(tuple(map(tuple, weights)), tuple(question.space.columns))
-    return DistanceProgram(distance_program(_text(question.space, weights), question.space), "closeness", forms)
+    return DistanceProgram(distance_program(text_of(question.space, weights), question.space), "closeness", forms)
+
+
+def random_sum(seed: int, question: Question) -> Distance:
+    """A weighted sum of some of: a sum of forms, changes, l1, and prices that are nothing like the others."""
+    rng, parts = np.random.default_rng(seed), list[tuple[Fraction, Norm | DistanceProgram]]()
+    if rng.random() < 0.7:
+        parts.append((Fraction(int(rng.integers(1, 4)), 2), random_forms(seed, question)))
+    for name in ("l0", "l1", "l1"):
+        if not parts or rng.random() < 0.6:
+            weights = tuple(Fraction(int(rng.integers(0, 5)), 2) for _ in question.axes[1:])
+            part = replace(norm(name, len(question.axes)), weights=(Fraction(1), *weights))
+            parts.append((Fraction(int(rng.integers(1, 5))), part))
+    return summed(parts, question.space, "sum")[0]
 
 
 def random_with_forms(seed: int, question: Question) -> tuple[Priority, ...]:

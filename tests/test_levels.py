@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,8 @@ from sklearn.linear_model import LinearRegression
 import mace
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
-from mace.problem.objectives import Objective, read_objectives
+from mace.problem.distance import DistanceError, DistanceProgram
+from mace.problem.objectives import Objective, Priority, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
@@ -27,9 +29,11 @@ from tests.levels import (
     plain,
     random_levels,
     random_rows,
+    random_sum,
     random_with_forms,
     refused_by_a_hair,
 )
+from tests.reference import points
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -68,6 +72,7 @@ def test_a_level_that_claims_a_hair_more_is_refused(seed: int) -> None:
 
 
 FORMS = [2, 19, 24, 26, 32, 33, 36, 39]
+SUMS = [24, 26, 39, 43, 44, 56]
 
 
 @pytest.mark.parametrize("seed", FORMS)
@@ -77,6 +82,33 @@ def test_levels_around_closeness_are_those_of_enumeration_and_certified(seed: in
     certified = [level for level in levels if level.proof is not None]
     assert accepted_by_all([level.certificate for level in certified])
     assert len(certified) == len(levels) and sum(map(refused_by_a_hair, certified))
+
+
+@pytest.mark.parametrize("seed", SUMS)
+def test_weighted_sums_and_levels_around_them_are_those_of_enumeration_and_certified(seed: int) -> None:
+    question = plain(seed)
+    of = random_sum(seed, question)
+    assert isinstance(of, DistanceProgram)
+    by_program = replace(question, distance=replace(of, forms=None))
+    summed = replace(question, distance=of)
+    for point in list(points(question))[::23]:
+        assert summed.distance_of(point) == by_program.distance_of(point)
+    more = read_objectives([("l1", "changes", "linf")[seed % 3]], question.space)
+    own = (Priority(of, "sum", relative=Fraction(seed % 2, 10)),)
+    levels = bounded_as_enumerated(question, (*own, *more) if seed % 2 else (*more, *own))
+    assert accepted_by_all([level.certificate for level in levels])
+    assert sum(map(refused_by_a_hair, levels))
+
+
+def test_what_cannot_be_summed_is_refused_with_what_to_ask_instead() -> None:
+    space = Space([Feature("a", "integer", 0, 9)])
+    rows = pd.DataFrame({"a": [1, 2, 4]})
+    for name, instead in (("plausibility", "within"), ("shortfall", "first"), ("d.mace", "one program")):
+        with pytest.raises(DistanceError, match="no part of a weighted sum") as error:
+            read_objectives([{"l1": 1, name: 1}], space, rows)
+        assert instead in str(error.value.hint)
+    with pytest.raises(DistanceError, match="background rows"):
+        read_objectives([{"closeness": 1}], space)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -38,6 +38,7 @@ def expression_of_forms(rule: FormsRule) -> Expression:
         parts = [part for name, effect in rule.effects.items() for part in _added(effect, form, rule.reads[name])]
         if parts:
             sums.append(["abs", ["+", *parts]])
+    sums += [_times(once, _changed(axis, rule.reads[name])) for name, (once, axis) in rule.jumps.items()]
     return ["<" if rule.strict else "<=", ["+", *sums], ["c", text(rule.most)]]
 
 

@@ -275,16 +275,19 @@ def _measure(question: Question) -> tuple[Norm, dict[str, Any]]:
     if isinstance(distance, Norm):
         return distance, {}
     assert isinstance(distance, DistanceProgram) and distance.forms is not None
+    by_axis, once = distance.forms.by_axis(question.axes), distance.forms.jumps(question.axes)
     forms = [
         [
             text(rows[0][i]) if isinstance(axis, GridAxis) else [text(row[i]) for row in rows]
-            for axis, rows in zip(question.axes, distance.forms.by_axis(question.axes), strict=True)
+            for axis, rows in zip(question.axes, by_axis, strict=True)
         ]
         + [text(constant) for constant in distance.forms.constants[i : i + 1]]
-        for i in range(len(distance.forms.weights))
+        for i in range(len(by_axis[0][0]))
     ]
-    nothing = Fraction(0)
-    return Norm(nothing, nothing, nothing, (Fraction(1),) * len(question.axes)), {"forms": forms}
+    nothing, one = Fraction(0), Fraction(1)
+    if any(once):
+        return Norm(one, nothing, nothing, once), {"forms": forms}
+    return Norm(nothing, nothing, nothing, (one,) * len(question.axes)), {"forms": forms}
 
 
 def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:

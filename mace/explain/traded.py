@@ -20,8 +20,8 @@ from typing import NamedTuple
 from mace.base.exact import exact, nearest
 from mace.explain.search import Searched
 from mace.problem.distance import Norm
-from mace.problem.objectives import sum_of
 from mace.problem.question import Question
+from mace.problem.sums import sum_of
 from mace.solve.driver import Bracket
 from mace.space.axes import GridAxis, Point
 

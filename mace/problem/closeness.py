@@ -10,6 +10,7 @@ Source: Kanamori, Takagi, Kobayashi, Arimura 2020, "DACE: Distribution-Aware Cou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,11 @@ def closeness(space: Space, rows: pd.DataFrame) -> DistanceProgram:
     """The distance; raises MaceError where too few rows lack nothing."""
     mixing = mixing_of(space, rows)
     forms = Forms(tuple(map(tuple, mixing)), tuple(space.columns))
-    return DistanceProgram(distance_program(_text(space, mixing), space), "closeness", forms)
+    return DistanceProgram(distance_program(text_of(space, mixing), space), "closeness", forms)
 
 
-def _text(space: Space, mixing: list[list[Fraction]]) -> str:
-    """The distance as a program."""
+def text_of(space: Space, mixing: Sequence[Sequence[Fraction]], more: Sequence[str] = ()) -> str:
+    """The sum of the sizes of forms as a program, with more terms."""
     prefix = "change_"
     while any(name.startswith(prefix) for name in space.names):
         prefix += "_"
@@ -52,7 +53,7 @@ def _text(space: Space, mixing: list[list[Fraction]]) -> str:
         parts = [f"{show_number(weight)} * {prefix}{k}" for k, weight in enumerate(row) if weight]
         if parts:
             sums.append(f"abs({' + '.join(parts)})")
-    return "\n".join([*lines, f"return {' + '.join(sums or ['0'])}\n"])
+    return "\n".join([*lines, f"return {' + '.join([*sums, *more] or ['0'])}\n"])
 
 
 def mixing_of(space: Space, rows: pd.DataFrame) -> list[list[Fraction]]:

@@ -1,9 +1,10 @@
 """Sums of absolute values of linear forms: what "closeness" is, beside the program that computes the same.
 
-    d(x) = sum_i | constant_i + sum_k weights_ik (column_k(x) - column_k(start)) |
+    d(x) = sum_i | constant_i + sum_k weights_ik (column_k(x) - column_k(start)) |  +  sum_j what the change of j costs
 
-In:  a matrix, a row for each form, over the columns that a space encodes.
-Out: `Forms`: what each level, or each unit, of a feature adds to every form, exact.
+In:  a matrix, a row for each form, over the columns that a space encodes; for each feature what a change costs.
+Out: `Forms`: what each level, or each unit, of a feature adds to every form, exact. What a change costs is one more
+     form of a single feature, but for what the change of a number costs once, however small it is.
      `FormsRule`: that such a sum does not exceed a number, which is what an earlier objective leaves to later ones.
 Promise: `Forms.of` is what the distance program returns (tests/oracles/test_forms.py compares). On a box a rule closes
 what a checker closes that evaluates the same sum by intervals (`mace.certify.budgets` writes it).
@@ -31,11 +32,14 @@ class Forms:
 
     constants: what each form is at the start, none for zeros. Certificates speak of them; the prover of forms and what
                an earlier objective leaves to later ones take none.
+    once, slopes: of each feature, what a change costs, and what it costs for each delta of 1 (`Axis.delta`); or none.
     """
 
     weights: tuple[Row, ...]
     columns: tuple[Column, ...]
     constants: Row = ()
+    once: Row = ()
+    slopes: Row = ()
 
     @cached_property
     def per_feature(self) -> dict[int, tuple[Row, ...]]:
@@ -50,8 +54,8 @@ class Forms:
                     row[:] = [old + weight * value for old, weight in zip(row, weights, strict=True)]
         return {feature: tuple(map(tuple, rows)) for feature, rows in found.items()}
 
-    def effects(self, j: int, axis: Axis) -> tuple[Row, ...]:
-        """What a feature adds: of a number per unit of its change, of levels each one's change from the start."""
+    def _effects(self, j: int, axis: Axis) -> tuple[Row, ...]:
+        """What a feature adds to the forms of the matrix; see `by_axis`."""
         rows = self.per_feature.get(j)
         if rows is None:
             nothing = (Fraction(0),) * len(self.weights)
@@ -61,23 +65,51 @@ class Forms:
         start = rows[axis.start]
         return tuple(tuple(a - b for a, b in zip(row, start, strict=True)) for row in rows[: axis.count])
 
+    def _charge(self, j: int, axis: Axis, index: int, *, jumps: bool) -> Fraction:
+        """What the change of one feature costs by itself; of a number without what it costs once, unless `jumps`."""
+        if index == axis.start or not self.once:
+            return Fraction(0)
+        once = self.once[j] if jumps or not isinstance(axis, GridAxis) else Fraction(0)
+        return once + self.slopes[j] * axis.delta(index)
+
     def by_axis(self, axes: Sequence[Axis]) -> list[tuple[Row, ...]]:
-        """The effects of all axes."""
-        return [self.effects(j, axis) for j, axis in enumerate(axes)]
+        """What each feature adds to all forms: of a number per unit of its change, of levels each one's change from the
+        start. After those of the matrix come the forms of single features.
+        """
+        found = [list(self._effects(j, axis)) for j, axis in enumerate(axes)]
+        for j, axis in enumerate(axes):
+            if not self.once or not (self.slopes[j] or self.once[j] and not isinstance(axis, GridAxis)):
+                continue
+            for i, rows in enumerate(found):
+                if i != j:
+                    added = [Fraction(0)] * len(rows)
+                elif isinstance(axis, GridAxis):
+                    added = [self.slopes[j] / axis.scale]
+                else:
+                    added = [self._charge(j, axis, level, jumps=True) for level in range(axis.count)]
+                found[i] = [(*row, one) for row, one in zip(rows, added, strict=True)]
+        return [tuple(rows) for rows in found]
+
+    def jumps(self, axes: Sequence[Axis]) -> Row:
+        """What the change of each feature costs once beside all forms: of numbers alone."""
+        return tuple(
+            self.once[j] if self.once and isinstance(axis, GridAxis) else Fraction(0) for j, axis in enumerate(axes)
+        )
 
     def of(self, axes: Sequence[Axis], point: Point) -> Fraction:
         """The distance of a point from the start."""
-        sums = list(self.constants or (Fraction(0),) * len(self.weights))
+        sums, charged = list(self.constants or (Fraction(0),) * len(self.weights)), Fraction(0)
         for j, (axis, index) in enumerate(zip(axes, point, strict=True)):
+            charged += self._charge(j, axis, index, jumps=True)
             if index == axis.start or j not in self.per_feature:
                 continue
-            rows = self.effects(j, axis)
+            rows = self._effects(j, axis)
             if isinstance(axis, GridAxis):
                 change = axis.value(index) - axis.start_value
                 sums = [total + change * slope for total, slope in zip(sums, rows[0], strict=True)]
             else:
                 sums = [total + effect for total, effect in zip(sums, rows[index], strict=True)]
-        return sum(map(abs, sums), Fraction(0))
+        return sum(map(abs, sums), charged)
 
 
 class Effect(NamedTuple):
@@ -109,9 +141,13 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FormsRule(Rule):
-    """The sum of the sizes of forms is at most `most`, or below it if `strict`; `effects` by the name of a feature."""
+    """A sum of forms is at most `most`, or below it if `strict`.
+
+    effects: by the name of a feature. jumps: of numbers of which a change costs something once, this, and their axes.
+    """
 
     effects: Mapping[str, Effect]
+    jumps: Mapping[str, tuple[Fraction, GridAxis]]
     most: Fraction
     strict: bool
 
@@ -119,11 +155,14 @@ class FormsRule(Rule):
     def of(cls, rule: Rule, forms: Forms, axes: Sequence[Axis], most: Fraction, *, strict: bool) -> FormsRule:
         """A rule whose program says the same."""
         assert not forms.constants, "such a rule has no constants"
-        effects = {}
+        effects, jumps, by_axis = {}, {}, forms.by_axis(axes)
+        once = forms.jumps(axes)
         for name, j in rule.reads.items():
             axis = axes[j]
-            effects[name] = Effect(forms.effects(j, axis), axis.start_value if isinstance(axis, GridAxis) else None)
-        return cls(rule.source, rule.program, rule.reads, effects=effects, most=most, strict=strict)
+            effects[name] = Effect(by_axis[j], axis.start_value if isinstance(axis, GridAxis) else None)
+            if once[j] and isinstance(axis, GridAxis):
+                jumps[name] = (once[j], axis)
+        return cls(rule.source, rule.program, rule.reads, effects=effects, jumps=jumps, most=most, strict=strict)
 
     @property
     def forms(self) -> int:
@@ -136,7 +175,7 @@ class FormsRule(Rule):
         return total < self.most if self.strict else total <= self.most
 
     def value(self, axes: Sequence[Axis], point: Point) -> Fraction:
-        """The sum of the sizes of the forms at a point."""
+        """The sum at a point."""
         sums = [Fraction(0)] * self.forms
         for name, effect in self.effects.items():
             index = point[self.reads[name]]
@@ -145,11 +184,17 @@ class FormsRule(Rule):
                 factor = axes[self.reads[name]].value(index) - effect.start
             if factor:
                 sums = [total + factor * weight for total, weight in zip(sums, row, strict=True)]
-        return sum(map(abs, sums), Fraction(0))
+        moved = (once for name, (once, axis) in self.jumps.items() if point[self.reads[name]] != axis.start)
+        return sum(map(abs, sums), sum(moved, Fraction(0)))
 
     def can_hold(self, box: Mapping[str, Side]) -> bool:
         """False only if no point of a box obeys the rule."""
         least = Fraction(0)
+        for name, (once, axis) in self.jumps.items():
+            side = box[name]
+            assert isinstance(side, tuple)
+            if not side[0] <= axis.start_value <= side[1]:
+                least += once
         for form in range(self.forms):
             sides = [effect.between(form, box[name]) for name, effect in self.effects.items()]
             low, high = sum(low for low, _ in sides), sum(high for _, high in sides)

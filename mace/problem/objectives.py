@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.errors import MaceError, NumberError
-from mace.language.show import show_name, show_number
 from mace.language.syntax import Apply, Assign, Block, For, If, Number, Op, Return, Skip
 from mace.problem.budget import Budget
 from mace.problem.distance import Distance, DistanceError, DistanceProgram, NearestRow, Norm, norm
@@ -36,6 +35,7 @@ from mace.problem.forms import FormsRule
 from mace.problem.plausibility import least_of
 from mace.problem.programs import Rule, distance_program
 from mace.problem.question import Question
+from mace.problem.sums import summed
 from mace.space.axes import Point
 from mace.space.space import Space
 
@@ -44,6 +44,17 @@ if TYPE_CHECKING:
 
 DistanceSpec = str | Mapping[str, object] | Path
 NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "closeness", "plausibility", "shortfall")
+NOT_SUMMED = {  # why, and what to do
+    "shortfall": (
+        "it is no distance, but what the goal itself becomes",
+        'Let it come first: objectives=["shortfall", {"l1": 1, "changes": 0.05}].',
+    ),
+    "plausibility": (
+        "it is measured from each background row in turn, the other parts from the row that is explained",
+        'Let one come after the other, with a tolerance: objectives=["plausibility within 10%", "l1"].',
+    ),
+    "program": ("programs are objectives of their own", "Write the sum as one program."),
+}
 _WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
 
 
@@ -52,7 +63,7 @@ class Objective:
     """One objective, where a text alone does not say it.
 
     of:       "l0", "l1", "linf", "changes", "cost", "gower", "closeness", "plausibility", "shortfall", a Path to a
-              .mace program, or a dict of weights: a weighted sum of norms, changes and cost.
+              .mace program, or a dict of weights: a weighted sum of norms, gower, changes, cost and closeness.
     weights:  feature name -> weight >= 0 of its change, for l0, l1, linf, gower and plausibility; 1 where absent.
     prices:   feature name -> money, for "cost"; every feature that may change needs one, be it 0.
     absolute, relative: how far later objectives may exceed its optimum: by so much, or by such a share of it; the
@@ -163,12 +174,14 @@ def _read(objective: Objective, space: Space, background: pd.DataFrame | None) -
         raise DistanceError(f"a tolerance must be a number: {error.message}", hint=error.hint) from None
     if absolute < 0 or relative < 0:
         raise DistanceError("the tolerance of an objective must be >= 0")
-    if objective.of in ("closeness", "plausibility") and background is None:
-        raise DistanceError(f'the objective "{objective.of}" is measured by background rows', hint="Give background=X.")
+    named = objective.of if isinstance(objective.of, Mapping) else (objective.of,)
+    for name in ("closeness", "plausibility"):
+        if name in named and background is None:
+            raise DistanceError(f'the objective "{name}" is measured by background rows', hint="Give background=X.")
     if objective.of == "closeness":
         found = _closeness(space, background)
     elif isinstance(objective.of, Mapping):
-        found = _sum(objective, objective.of, space)
+        found = _sum(objective, objective.of, space, background)
     else:
         found = _single(objective, objective.of, space)
     return found._replace(name=objective.name or found.name, absolute=absolute, relative=relative)
@@ -226,78 +239,32 @@ def _cost(prices: Mapping[str, object] | None, space: Space) -> Priority:
     return Priority(Norm(Fraction(0), Fraction(1), Fraction(0), weights, "cost"), "cost", total)
 
 
-def _sum(objective: Objective, parts: Mapping[str, object], space: Space) -> Priority:
-    """A weighted sum; one norm where its parts weigh the features alike, else a program."""
-    found = []
+def _sum(objective: Objective, parts: Mapping[str, object], space: Space, background: pd.DataFrame | None) -> Priority:
+    """A weighted sum."""
+    found: list[tuple[Fraction, Norm | DistanceProgram]] = []
     for name, share in parts.items():
+        if name in NOT_SUMMED or _is_program(name):
+            why, hint = NOT_SUMMED.get(name, NOT_SUMMED["program"])
+            raise DistanceError(f"`{name}` is no part of a weighted sum: {why}", hint=hint)
         part = Objective(
             name,
             objective.weights if name in ("l0", "l1", "linf", "gower") else None,
             objective.prices if name == "cost" else None,
         )
-        one = _single(part, name, space)
+        one = _closeness(space, background) if name == "closeness" else _single(part, name, space)
         try:
             factor = as_written(share)
         except NumberError as error:
             raise DistanceError(f"the weight of `{name}` must be a number: {error.message}", hint=error.hint) from None
-        if factor < 0 or not isinstance(one.of, Norm):
-            raise DistanceError(f"a weighted sum has weights >= 0 of norms, changes and cost; `{name}` has {factor}")
+        if factor < 0:
+            raise DistanceError(f"a weighted sum has weights >= 0; `{name}` has {factor}")
+        assert isinstance(one.of, (Norm, DistanceProgram))
         found.append((factor * one.unit, one.of))
     if not found or not any(factor for factor, _ in found):
         raise DistanceError("a weighted sum needs a part that counts")
     name = " + ".join(f"{nearest(as_written(share)):g} {part}" for part, share in parts.items())
-    if (alike := sum_of(found)) is not None:
-        total = alike.of([Fraction(1)] * len(space.features)) or Fraction(1)
-        unit = replace(alike, alpha=alike.alpha / total, beta=alike.beta / total, gamma=alike.gamma / total)
-        return Priority(replace(unit, name=name), name, total)
-    return Priority(DistanceProgram(distance_program(_text(found, space), space), name), name)
-
-
-def sum_of(parts: Sequence[tuple[Fraction, Norm]]) -> Norm | None:
-    """A weighted sum of norms as one norm; None where it is none."""
-    once, slope, peak = (
-        [[factor * getattr(one, of) * weight for weight in one.weights] for factor, one in parts]
-        for of in ("alpha", "beta", "gamma")
-    )
-    if sum(any(row) for row in peak) > 1:
-        return None
-    return _alike(*([sum(column, Fraction(0)) for column in zip(*rows, strict=True)] for rows in (once, slope, peak)))
-
-
-def _alike(once: list[Fraction], slope: list[Fraction], peak: list[Fraction]) -> Norm | None:
-    """The norm whose feature j pays once, per unit of change, and to the maximum; None if there is none."""
-    rows = (once, slope, peak)
-    weights = next(row for row in rows if any(row))
-    lead = next(j for j, weight in enumerate(weights) if weight)
-    shares = [row[lead] / weights[lead] for row in rows]
-    if any(
-        value != share * w
-        for row, share in zip(rows, shares, strict=True)
-        for value, w in zip(row, weights, strict=True)
-    ):
-        return None
-    return Norm(shares[0], shares[1], shares[2], tuple(weights))
-
-
-def _text(parts: Sequence[tuple[Fraction, Norm]], space: Space) -> str:
-    """A sum of norms as a program."""
-    sums, tops = ["0"], []
-    for factor, one in parts:
-        largest = []
-        for feature, charge in zip(space.features, one.charges, strict=True):
-            x, start = show_name(feature.name), show_name("start_" + feature.name)
-            delta = changed = f"(0 if {x} == {start} else 1)"
-            if feature.numeric or feature.kind == "ordinal":
-                lower, upper = feature.bounds() if feature.numeric else (Fraction(0), Fraction(len(feature.levels) - 1))
-                delta = f"abs({x} - {start}) * {show_number(1 / (upper - lower) if upper > lower else Fraction(1))}"
-            for share, term in ((charge.once, changed), (charge.slope, delta)):
-                if factor * share:
-                    sums.append(f"{show_number(factor * share)} * {term}")
-            if factor * charge.peak:
-                largest.append(f"{show_number(factor * charge.peak)} * {delta}")
-        if largest:
-            tops.append(f"max({', '.join(['0', *largest])})")
-    return f"return {' + '.join([*sums, *tops])}\n"
+    of, unit = summed(found, space, name)
+    return Priority(of, name, unit)
 
 
 def _of_features(given: Mapping[str, object] | None, space: Space, absent: int) -> list[Fraction]:

@@ -99,7 +99,8 @@ def _part(axis: Axis, rng: np.random.Generator) -> tuple[int, int] | int:
     return sum(1 << int(k) for k in rng.permutation(levels)[: int(rng.integers(1, len(levels) + 1))])
 
 
-def test_closeness_before_a_linear_model_has_a_certificate() -> None:
+@pytest.mark.parametrize("objective", ["closeness", {"closeness": 1, "changes": 0.5, "gower": 2}])
+def test_closeness_before_a_linear_model_has_a_certificate(objective: str | dict[str, float]) -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"age": rng.integers(18, 79, 200), "job": rng.choice(["a", "b", "c"], 200)})
     rows["income"] = rows.age * 40.0 + rng.normal(0, 300, 200)
@@ -107,7 +108,7 @@ def test_closeness_before_a_linear_model_has_a_certificate() -> None:
     good = (rows.income + 500 * (rows.job == "c") > 2300).astype(int)
     model = LogisticRegression(max_iter=2000).fit(space.encode(rows), good)
     refused = int(np.flatnonzero(model.predict(space.encode(rows)) == 0)[0])
-    answer = mace.explain(model, space, rows.iloc[refused], goal=1, objectives=["closeness"], background=rows)
+    answer = mace.explain(model, space, rows.iloc[refused], goal=1, objectives=[objective], background=rows)
     assert (answer.status, answer.oracle) == ("optimal", "forms")
     assert not any("certificate" in note for note in answer.notes)
     assert accepted_by_all([answer.certificate]) >= 1

@@ -28,7 +28,7 @@ from mace.problem.distance import DistanceProgram, norm
 from mace.problem.forms import Forms
 from mace.problem.question import Question
 from mace.solve.networks.model import column_bounds, columns_of
-from mace.space.axes import Axis, Box, GridAxis, LevelAxis
+from mace.space.axes import Axis, Box, GridAxis, LevelAxis, holds
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Ensemble, Network
 
@@ -98,6 +98,7 @@ class Frame:
     """One part of the goal.
 
     effects: (items, forms) of a level; (axes, forms) `slopes` of a number, per change by its whole scale.
+    jumps: (axes,) what the change of a number costs once, beside the forms.
     scores, rates: the same for the comparisons; need: what their sums must reach.
     """
 
@@ -112,6 +113,7 @@ class Frame:
             self.trees, ends, self.need = _trees(question, number)
         self.items = _items(self.axes, ends)
         self.effects, self.slopes = _effects(question.distance.forms, self.axes, self.items)
+        self.jumps = np.array(list(map(float, question.distance.forms.jumps(self.axes))))
         count = len(part)
         self.scores, self.rates = np.zeros((len(self.items.low), count)), np.zeros((len(self.axes), count))
         if isinstance(question.model, Network):
@@ -172,19 +174,33 @@ class Frame:
         both = self.trees.holds & has
         return np.asarray(np.logical_or.reduceat(both, self.items.begin[:-1], axis=1).all(axis=1))
 
-    def bound(self, box: Box, by: Multipliers) -> float:
-        """No point of the box with the goal is nearer; infinite where it has none."""
+    def moved(self, box: Box) -> float:
+        """What the changes of numbers that no point of the box leaves at the start cost once."""
+        sides = zip(self.jumps.tolist(), box, self.axes, strict=True)
+        return float(sum(jump for jump, side, axis in sides if jump and not holds(side, axis.start)))
+
+    def bound(self, box: Box, by: Multipliers, *, jumps: bool = True) -> float:
+        """No point of the box with the goal is nearer; infinite where it has none.
+
+        jumps: whether they count. Without them, and without forms, all above 0 says that no point has the goal.
+        """
+        once = self.moved(box) if jumps else 0.0
         has, low, high = self.active(box)
         v, goal, size = by.forms, by.goal, np.abs(by.forms)
         paid = np.zeros(len(has)) if self.trees is None else by.prices @ self.trees.sides
         level = self.effects @ v - self.scores @ goal
         slope = np.repeat(self.slopes @ v - self.rates @ goal, np.diff(self.items.begin))
         value = level + np.minimum(slope * low, slope * high) - paid
-        total = np.minimum.reduceat(np.where(has, value, np.inf), self.items.begin[:-1]).sum() + goal @ self.need
+        total = np.minimum.reduceat(np.where(has, value, np.inf), self.items.begin[:-1]).sum() + goal @ self.need + once
         steep = np.repeat(np.abs(self.slopes) @ size + np.abs(self.rates) @ goal, np.diff(self.items.begin))
         reach = np.abs(self.effects) @ size + np.abs(self.scores) @ goal
         reach = reach + steep * np.maximum(np.abs(low), np.abs(high)) + paid
-        mass = np.maximum.reduceat(np.where(has, reach, 0.0), self.items.begin[:-1]).sum() + goal @ np.abs(self.need)
+        mass = (
+            np.maximum.reduceat(np.where(has, reach, 0.0), self.items.begin[:-1]).sum()
+            + goal @ np.abs(self.need)
+            + once
+        )
+        mass += once
         if self.trees is not None:
             there, one = self.reached(has), self.trees
             cost = np.bincount(one.leaf_of, by.prices[one.row_of], len(one.tree)) - goal @ one.gain
@@ -229,10 +245,11 @@ def _items(axes: Sequence[Axis], ends: Sequence[Sequence[int]] | None) -> Items:
 
 def _effects(forms: Forms, axes: Sequence[Axis], items: Items) -> tuple[Array, Array]:
     """What a level (items, forms), and a number per its whole scale (axes, forms), adds to the forms."""
-    count = len(forms.weights)
+    by_axis = forms.by_axis(axes)
+    count = len(by_axis[0][0])
     effects, slopes = np.zeros((len(items.low), count)), np.zeros((len(axes), count))
     for j, axis in enumerate(axes):
-        rows = forms.effects(j, axis)
+        rows = by_axis[j]
         if isinstance(axis, GridAxis):
             slopes[j] = [float(slope * axis.scale) for slope in rows[0]]
         else:

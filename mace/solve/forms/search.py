@@ -164,7 +164,7 @@ class Search:
         bound = frame.bound(node.box, relaxed.by)
         if relaxed.missing:
             without = relaxed.by._replace(forms=np.zeros_like(relaxed.by.forms))
-            if frame.bound(node.box, without) > 0:
+            if frame.bound(node.box, without, jumps=False) > 0:
                 return Known(math.inf, without)
         return Known(bound, relaxed.by) if bound > known.bound else known
 
@@ -226,16 +226,17 @@ class Search:
     def rough(self, part: int, point: Point) -> float:
         """The distance of a point, in doubles."""
         frame, items = self.frames[part], self.frames[part].items
-        sums = np.zeros(frame.forms)
+        sums, once = np.zeros(frame.forms), 0.0
         for j, (axis, index) in enumerate(zip(self.question.axes, point, strict=True)):
             if index == axis.start:
                 continue
             if isinstance(axis, GridAxis):
                 sums += change(axis, index) * frame.slopes[j]
+                once += frame.jumps[j]
             else:
                 begin = int(items.begin[j])
                 sums += frame.effects[begin + items.first[begin : int(items.begin[j + 1])].index(index)]
-        return float(np.abs(sums).sum()) * (1 - ROUGH)
+        return float(np.abs(sums).sum() + once) * (1 - ROUGH)
 
     def offer(self, point: Point, *, polish: bool = False) -> bool:
         """Take an allowed point as the best one if it is nearer and has the goal."""
@@ -277,7 +278,9 @@ class Search:
         if isinstance(side, int):
             return Split(j, 1 << items.first[begin + int(shares.argmax())])
         assert isinstance(axis, GridAxis)
-        if shares.max() > 1 - WHOLE:
+        if self.jumped(node, relaxed, j):
+            at = axis.start if relaxed.change[j] > 0 else axis.start - 1
+        elif shares.max() > 1 - WHOLE:
             at = axis.grid.floor(placed(axis, relaxed.change[j]))
         else:
             used = np.flatnonzero(shares > WHOLE / 10)
@@ -285,9 +288,18 @@ class Search:
             at = items.last[begin + min(max(half, int(used[0])), int(used[-1]) - 1)]
         return Split(j, at) if side[0] <= at < side[1] else None
 
+    def jumped(self, node: Node, relaxed: Relaxed, j: int) -> bool:
+        """Whether a number of the relaxation changes without what that costs once."""
+        axis, side, way = self.question.axes[j], node.box[j], relaxed.change[j]
+        if not self.frames[node.part].jumps[j] or not isinstance(side, tuple):
+            return False
+        return bool(side[0] <= axis.start < side[1] and way > 0 or side[0] < axis.start <= side[1] and way < 0)
+
     def loss(self, node: Node, relaxed: Relaxed, j: int) -> float:
         """How far an axis of the relaxation is from any value."""
         frame, axis = self.frames[node.part], self.question.axes[j]
+        if self.jumped(node, relaxed, j):
+            return float(frame.jumps[j])
         mine = slice(*frame.items.begin[j : j + 2])
         shares = relaxed.shares[mine]
         most = int(shares.argmax())

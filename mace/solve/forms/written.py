@@ -74,7 +74,7 @@ def _final(frame: Frame, box: Box, known: Known, claim: Fraction | None) -> Mult
     if by is None or not math.isinf(known.bound):
         return None if claim is None else by
     by = by._replace(forms=np.zeros_like(by.forms))
-    bound = frame.bound(box, by)
+    bound = frame.bound(box, by, jumps=False)
     if claim is None or math.isinf(bound):
         return by if bound > 0 else None
     return by.times(2.0 ** max(0, math.ceil(math.log2(float(claim) / bound)) + 1)) if bound > 0 else None

@@ -21,16 +21,15 @@ from tests.compilers.pmml_files import KINDS, NUMBERS, SHAPES
 from tests.held_boxes import BOXES
 from tests.roads import Family, Rng
 from tests.test_families_agree import (
+    BAYES,
     DECIDE,
+    GRAPHS,
     LIGHT,
     NUMBER,
     ONE_VS_REST,
     THRESHOLDED,
     Make,
-    graph,
     of,
-    on_magnitudes,
-    scaled,
     sklearn,
 )
 
@@ -392,7 +391,7 @@ MACHINES = (
     *(Family(f"SVC-{k}", of("svm.SVC", kernel="linear"), k, DECIDE, exact=False) for k in (2, 3)),
     Family("NuSVC-2", of("svm.NuSVC", kernel="linear", nu=0.3), 2, DECIDE, exact=False),
     Family("SVR", of("svm.SVR", kernel="linear"), 0, NUMBER, exact=False),
-    Family("MultinomialNB", on_magnitudes("naive_bayes.MultinomialNB"), 2, DECIDE, exact=False),
+    *BAYES,
 )
 
 
@@ -440,8 +439,7 @@ FILES = (
                features=WRITTEN)
         for shape in SHAPES
     ),
-    Family("onnx-boosting", graph(of(BOOSTING[0], **BOOSTING[1])), 2, DECIDE, exact=False),
-    Family("onnx-network", graph(scaled(MLP[0], **MLP[1])), 2, DECIDE, exact=False),
+    *GRAPHS,
 )  # fmt: skip
 
 

@@ -197,7 +197,7 @@ class Branches:
         if how == "xor":
             even, odd = false, true  # what becomes of rows of which so many of the parts before hold
             for part in reversed(parts):
-                even, odd = self._asked(part, odd, even), self._asked(part, even, odd)
+                even, odd = self._asked(part, odd, even, unknown), self._asked(part, even, odd, unknown)
             return even(known)
         stop, on = (false, true) if how == "and" else (true, false)
 
@@ -216,9 +216,8 @@ class Branches:
 
         return after(0, open_=False)(known)
 
-    def _asked(self, part: Predicate, true: Then, false: Then) -> Then:
-        """What becomes of rows by a part of an `xor`; where it is unknown, programs differ."""
-        return lambda known: self._branch(part, known, true, false, self._none)
+    def _asked(self, part: Predicate, true: Then, false: Then, unknown: Then) -> Then:
+        return lambda known: self._branch(part, known, true, false, unknown)
 
     def _mask(self, test: Test) -> tuple[Test, int, int, int]:
         """The parts of its column for which a test is true, false and unknown."""

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from mace.compilers.formats.xml import Element
 from mace.compilers.pmml.expressions import Value, made_of
-from mace.compilers.pmml.fields import Field, NoResultError, Scope
+from mace.compilers.pmml.fields import Field, Scope
 from mace.compilers.pmml.tags import given, unsupported, word, wrong
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -85,9 +85,7 @@ class Several:
             return next((found for part in self.parts if (found := part.holds(row)) is not None), None)
         if self.how == "xor":
             each = [part.holds(row) for part in self.parts]
-            if None in each:  # Programs differ in what that means.
-                raise NoResultError("a value is missing")
-            return sum(map(bool, each)) % 2 == 1
+            return None if None in each else sum(map(bool, each)) % 2 == 1
         for part in self.parts:
             found = part.holds(row)
             if found is (self.how == "or"):

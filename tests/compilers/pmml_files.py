@@ -304,9 +304,53 @@ def scorecard(rng: Rng) -> str:
     return file_of(model, target=NUMBER, derived=DERIVED)
 
 
+def rules(rng: Rng) -> str:
+    """As SPSS and RapidMiner write them; now and then some rows are left out."""
+    found = ""
+    for place in range(int(rng.integers(2, 6))):
+        (one, _), (other, _) = simple(rng), simple(rng)
+        how = pick(rng, ("and", "or", "xor"))
+        both = f'<CompoundPredicate booleanOperator="{how}">{one}{other}</CompoundPredicate>'
+        score, weight = pick(rng, ("no", "yes", "maybe")), (place * 7 % 5) / 8
+        rule = f'<SimpleRule score="{score}" weight="{weight}">{both}</SimpleRule>'
+        found += rule if rng.random() < 0.7 else f"<CompoundRule>{simple(rng)[0]}{rule}</CompoundRule>"
+    default = ' defaultScore="no"' if rng.random() < 0.6 else ""
+    if not default:
+        found += '<SimpleRule score="yes"><SimplePredicate field="k" operator="notEqual" value="red"/></SimpleRule>'
+    return file_of(
+        f'<RuleSetModel functionName="classification">{schema()}<RuleSet{default}>'
+        f'<RuleSelectionMethod criterion="{pick(rng, ("firstHit", "weightedMax"))}"/>{found}</RuleSet></RuleSetModel>',
+        target=CLASSES,
+    )
+
+
+def scaled(rng: Rng) -> str:
+    """As sklearn2pmml writes a scaler: arithmetic, before a tree or a line."""
+    derived = ""
+    for name in ("a", "b"):
+        centred = (
+            f'<Apply function="-"><FieldRef field="{name}"/><Constant dataType="double">{num(rng)}</Constant></Apply>'
+        )
+        turned = f'<Apply function="-"><Constant dataType="double">{num(rng)}</Constant>{centred}</Apply>'
+        derived += (
+            f'<DerivedField name="z{name}" optype="continuous" dataType="double">'
+            f'<Apply function="{pick(rng, "/*")}">{pick(rng, (centred, turned))}'
+            f'<Constant dataType="double">{abs(float(num(rng))) + 0.1!r}</Constant></Apply></DerivedField>'
+        )
+    if rng.random() < 0.5:
+        model = f'<RegressionModel functionName="regression">{schema()}{table(rng)}</RegressionModel>'
+    else:
+        model = tree(rng, a_number, "regression").replace(' value="1', ' value="-1')
+    for name in ("a", "b"):
+        model = model.replace(f'NumericPredictor name="{name}"', f'NumericPredictor name="z{name}"')
+        model = model.replace(f'SimplePredicate field="{name}"', f'SimplePredicate field="z{name}"')
+    return file_of(model, target=NUMBER, derived=derived)
+
+
 SHAPES: dict[str, Callable[[Rng], str]] = {
     "tree": a_tree, "regression tree": a_regression_tree, "votes": votes, "forest": forest, "boosting": boosting,
     "logistic": logistic, "line": line, "general": general, "scorecard": scorecard,
+    "rules": rules, "scaled": scaled,
 }  # fmt: skip
-NUMBERS = ("regression tree", "forest", "line", "scorecard")
+NUMBERS = ("regression tree", "forest", "line", "scorecard", "scaled")
 """Of these, the shapes that predict a number."""

@@ -68,10 +68,10 @@ def least(question: Question, spec: str, count: int, good: Sequence[Point]) -> F
 
 
 def found_by_provers(question: Question, diversity: Diversity, count: int) -> Together:
-    def nearest(asked: Question, known: Sequence[Point]) -> Nearest:
+    def nearest(asked: Question, known: Sequence[Point], floor: Fraction) -> Nearest:
         oracle, _ = choose(asked)
         gap = Gap(Fraction(0) if oracle.name == "ensembles" else NETWORK_GAP)
-        best = beside(asked, known, lambda point: bool(asked.has_goal(point)))
+        best = beside(asked, known, lambda point: bool(asked.has_goal(point)), floor)
         limits = Limits(Deadline.after(600))  # the first use of a prover compiles it
         said = bracket_optimum(asked, oracle, lambda p: bool(asked.has_goal(p)), gap=gap, limits=limits, best=best)
         return Nearest(said, asked, gap)

@@ -18,7 +18,9 @@ from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
 from mace.problem.diversity import Diversity, diversity_of
-from mace.solve.regions import apart_beyond
+from mace.problem.exclusions import AvoidBox
+from mace.solve.regions import apart_beyond, around
+from mace.solve.sidesteps import beside
 from mace.space.axes import holds
 from tests.cards import cards_agree
 from tests.checkers import accepted_by_all
@@ -43,6 +45,18 @@ def test_outside_of_a_box_around_a_point_all_are_far_from_it(seed: int) -> None:
     for other in everywhere:
         inside = all(holds(side, index) for side, index in zip(box, other, strict=True))
         assert inside or question.distance_between(point, other) >= apart
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_led_out_of_a_box_is_allowed_and_has_the_goal(seed: int) -> None:
+    question = random_question(seed)
+    good = [point for point in points(question) if question.obeys(point) and question.has_goal(point)]
+    for point in good[:3]:
+        asked = question.away(AvoidBox(around(question, Diversity(features=True), point)[0]))
+        left = [other for other in good if asked.obeys(other)]
+        found = beside(asked, [point], left.__contains__)
+        assert found is None or found in left
+        assert beside(asked, good, lambda other: False) == min(left, key=asked.distance_of, default=None)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from mace.certify.writer import certifiable
 from mace.errors import MaceError
@@ -39,8 +40,8 @@ def set_answer(
     question = replace(question, distance=search.located(question, question.distance))
     asked: list[Searched] = []
 
-    def nearest(one: Question, known: Sequence[Point]) -> Nearest:
-        best = beside(one, known, lambda point: asking.confirms(one, point))
+    def nearest(one: Question, known: Sequence[Point], least: Fraction) -> Nearest:
+        best = beside(one, known, lambda point: asking.confirms(one, point), least)
         asked.append(search.one(one, asking, limits, best))
         return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
 
@@ -83,7 +84,7 @@ def _shown(question: Question, done: Together, point: Point) -> Counterfactual:
     return Counterfactual(values, changes, distance, min(done.lower_of(point), distance), done.status)
 
 
-def _clash(done: Together, nearest: Callable[[Question, Sequence[Point]], Nearest], limits: Limits) -> str:
+def _clash(done: Together, nearest: Callable[[Question, Sequence[Point], Fraction], Nearest], limits: Limits) -> str:
     """Find the conditions that clash, by leaving out one after the other; says which they are."""
     question, kept = done.question, done.diversity
     names = [*kept.named, *(["most_changes"] if question.most_changes is not None else [])]

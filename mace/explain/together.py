@@ -29,7 +29,19 @@ from mace.problem.proof import Bounds, Leaf, Split
 from mace.problem.question import Question
 from mace.solve.driver import Bracket, Status
 from mace.solve.protocol import Gap, Limits
-from mace.solve.regions import Held, Region, apart_beyond, around, cheapest, closer, dearest, fixed, held, may_meet
+from mace.solve.regions import (
+    Held,
+    Region,
+    apart_beyond,
+    around,
+    changing_alike,
+    cheapest,
+    closer,
+    dearest,
+    fixed,
+    held,
+    may_meet,
+)
 from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
 from mace.tables.table import Network
 
@@ -88,7 +100,8 @@ class Together:
 class Choosing:
     """One search for a set.
 
-    nearest: finds and bounds the nearest point of a question, given points that have the goal.
+    nearest: finds and bounds the nearest point of a question, given points that have the goal, and a distance below
+             which none of the question's has it.
     feasible: whether any set will do, not the one with the least sum.
     """
 
@@ -97,7 +110,7 @@ class Choosing:
         question: Question,
         diversity: Diversity,
         count: int,
-        nearest: Callable[[Question, Sequence[Point]], Nearest],
+        nearest: Callable[[Question, Sequence[Point], Fraction], Nearest],
         limits: Limits,
         *,
         known: Iterable[Point] = (),
@@ -107,26 +120,17 @@ class Choosing:
         self.question, self.diversity, self.count = question, diversity, count
         self.nearest, self.limits, self.feasible = nearest, limits, feasible
         self.gap = Gap()
-        self.met: dict[tuple[Box, Box], bool] = {}
+        self.boxes: dict[Box, int] = {}  # by number
+        self.met: dict[tuple[int, int], bool] = {}  # of two numbers, the first one not larger
         self.held: dict[Box, Held] = {}
         self.fit: dict[tuple[Point, Point], bool] = {}
 
-    def meet(self, j: int, k: int) -> bool:
-        """Whether points of two regions may stand in one set; those of the rest with all."""
-        regions = self.found.regions
-        if len(regions) in (j, k):
-            return True
-        pair = regions[j].box, regions[k].box
-        if pair not in self.met:
-            common = self.in_common(pair[0]), self.in_common(pair[1])
-            self.met[pair] = self.met[pair[1], pair[0]] = may_meet(self.question, self.diversity, *pair, common)
-        return self.met[pair]
-
-    def in_common(self, box: Box) -> Held:
-        """What all points of a box have in common."""
-        if box not in self.held:
-            self.held[box] = held(self.question.axes, box)
-        return self.held[box]
+    def meet(self, one: Box, other: Box) -> bool:
+        """Whether points of two regions may stand in one set."""
+        for box in (one, other):
+            if box not in self.held:
+                self.held[box] = held(self.question.axes, box)
+        return may_meet(self.question, self.diversity, one, other, (self.held[one], self.held[other]))
 
     def fits(self, one: Point, other: Point) -> bool:
         """Whether two points may stand in one set."""
@@ -174,7 +178,7 @@ class Choosing:
         if apart is None or not isinstance(asked.distance, Norm):
             return
         for _ in range(self.count):
-            said = self.nearest(asked.without(found.refused), found.known).bracket
+            said = self.nearest(asked.without(found.refused), found.known, Fraction(0)).bracket
             found.refused += [avoid for avoid in said.refused if avoid not in found.refused]
             if said.point is None:
                 return
@@ -190,8 +194,19 @@ class Choosing:
         """Regions that go together, with the least sum of bounds, below that of the known set; None without any."""
         found = self.found
         numbers = [k for k, region in enumerate(found.regions) if region.lower is not None]
-        numbers += [len(found.regions)] if found.rest is not None else []
-        goes = [sum(1 << n for n, k in enumerate(numbers) if self.meet(j, k)) for j in numbers]
+        goes = [0] * len(numbers)
+        places = [self.boxes.setdefault(found.regions[k].box, len(self.boxes)) for k in numbers]
+        for n, one in enumerate(places):
+            for m in range(n + 1):
+                pair = (one, places[m]) if one < places[m] else (places[m], one)
+                if pair not in self.met:
+                    self.met[pair] = self.meet(found.regions[numbers[n]].box, found.regions[numbers[m]].box)
+                if self.met[pair]:
+                    goes[n] |= 1 << m
+                    goes[m] |= 1 << n
+        if found.rest is not None:  # which goes with all
+            goes = [mask | 1 << len(numbers) for mask in goes] + [(2 << len(numbers)) - 1]
+            numbers.append(len(found.regions))
         bounds = [self.lower_of(k) for k in numbers]
         chosen = cheapest(bounds, goes, self.count, found.upper, self.limits.deadline)
         return None if chosen is None else [numbers[n] for n in chosen]
@@ -221,7 +236,7 @@ class Choosing:
         boxes = list(dict.fromkeys(region.box for region in found.regions))
         # A box within another one excludes nothing more.
         outer = [box for box in boxes if not any(box != one and within(box, one) for one in boxes)]
-        said = self.ask(self.question.without(map(AvoidBox, outer)))
+        said = self.ask(self.question.without(map(AvoidBox, outer)), found.rest)
         found.rest = None if said.status == "infeasible" else max(found.rest or Fraction(0), said.lower)
         if said.point is None:
             if said.status != "infeasible":
@@ -239,7 +254,7 @@ class Choosing:
         earlier = [one.box for one in found.regions[:k] if overlap(one.box, region.box)]
         narrowed = narrow(self.question, region.box)
         asked = narrowed.question.without(map(AvoidBox, dict.fromkeys(earlier)))
-        said = self.ask(asked, narrowed)
+        said = self.ask(asked, region.lower, narrowed)
         if said.status == "infeasible":
             found.regions[k] = region._replace(lower=None, point=None)
             return
@@ -253,16 +268,20 @@ class Choosing:
         found, question = self.found, self.question
         first, second = found.regions[one], found.regions[other]
         assert first.point is not None and second.point is not None
-        parts = closer(question, self.diversity, first.box, first.point, second.box, second.point)
-        if self.diversity.values:
-            shared = set(question.changed(first.point)) & set(question.changed(second.point))
-            same = [j for j in shared if first.point[j] == second.point[j]]
-            if same:
-                j = dearest(question, same, first.point)
-                parts = (
-                    fixed(question, first.box, j, first.point[j]),
-                    fixed(question, second.box, j, second.point[j]),
-                )
+        shared = [j for j in question.changed(first.point) if first.point[j] == second.point[j]]
+        if self.diversity.values and shared:
+            j = dearest(question, shared, first.point)
+            parts = (
+                fixed(question, first.box, j, first.point[j]),
+                fixed(question, second.box, j, second.point[j]),
+            )
+        elif self.diversity.features and question.changed(first.point) == question.changed(second.point):
+            parts = (
+                changing_alike(question, first.box, first.point),
+                changing_alike(question, second.box, second.point),
+            )
+        else:
+            parts = closer(question, self.diversity, first.box, first.point, second.box, second.point)
         # The last one first, so that the numbers of the others stay.
         for k, part in sorted({one: parts[0], other: parts[1]}.items(), reverse=True):
             region = found.regions[k]
@@ -271,11 +290,11 @@ class Choosing:
                 found.regions[k] = region._replace(point=None)
                 found.regions.insert(k, Region(part, region.lower, region.point))
 
-    def ask(self, asked: Question, narrowed: Narrowed | None = None) -> Bracket:
-        """One question; its answer becomes a fact."""
+    def ask(self, asked: Question, least: Fraction | None, narrowed: Narrowed | None = None) -> Bracket:
+        """One question, whose points are known to be at least so far; its answer becomes a fact."""
         found = self.found
         self.limits.deadline.look("looking for a set")
-        said = self.nearest(asked.without(found.refused), found.known)
+        said = self.nearest(asked.without(found.refused), found.known, least or Fraction(0))
         self.gap = Gap(max(self.gap.absolute, said.gap.absolute * self.count), said.gap.relative)
         found.refused += [avoid for avoid in said.bracket.refused if avoid not in found.refused]
         lower = None if said.bracket.status == "infeasible" else said.bracket.lower

@@ -208,6 +208,21 @@ def fixed(question: Question, box: Box, axis: int, index: int) -> Box:
     return (*box[:axis], index_alone(question.axes[axis], index), *box[axis + 1 :])
 
 
+def changing_alike(question: Question, box: Box, point: Point) -> Box:
+    """The part of a box that changes the same features as a point in it, grids in the same direction."""
+    return tuple(
+        _both(side, next(_sides(axis, index))) for axis, side, index in zip(question.axes, box, point, strict=True)
+    )
+
+
+def _both(one: Side, other: Side) -> Side:
+    """What two sides of an axis have in common."""
+    if isinstance(one, int) or isinstance(other, int):
+        assert isinstance(one, int) and isinstance(other, int)
+        return one & other
+    return max(one[0], other[0]), min(one[1], other[1])
+
+
 def _shrunk(axis: Axis, side: Side, index: int, parts: int) -> Side:
     """A part of a side around an index: one in so many of a grid's indices, of levels that index alone."""
     if isinstance(side, int) or not isinstance(axis, GridAxis) or axis.missing == index:

@@ -12,45 +12,70 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
+from mace.base.exact import nearest
+from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox
 from mace.problem.question import Question
 from mace.space.axes import Axis, Box, GridAxis, Point, holds
 
-MOST_STEPS = 256  # points that are looked at, the nearest first
-MOST_ASKED = 48  # of them, about how many the model is asked
+MOST_STEPS = 512  # points that are looked at, the nearest first
+MOST_ASKED = 32  # of them, about how many the model is asked
+ROUNDING = 1e-9  # of a distance, in floats
 
 
-def beside(question: Question, known: Iterable[Point], accepts: Callable[[Point], bool]) -> Point | None:
-    """The nearest allowed point with the goal among those known and what lies a few steps from them; None without one.
+def beside(
+    question: Question, known: Iterable[Point], accepts: Callable[[Point], bool], least: Fraction = Fraction(0)
+) -> Point | None:
+    """An allowed point with the goal, the nearest among those known and what lies a few steps from them.
 
     known: points with the goal, allowed or not. accepts: whether a point that is allowed has the goal.
+    least: no point that is nearer has it, so that the model need not be asked. None without a point.
     """
-    given = set(known)
+    given, seen = set(known), set[Point]()
     boxes = [avoid.box for avoid in question.avoid if isinstance(avoid, AvoidBox)]
-    waiting: list[tuple[Fraction, Point]] = []
-    seen: set[Point] = set()
+    far, asked, hopeless = _Far(question), 0, nearest(least) * (1 - ROUNDING)
+    waiting: list[tuple[float, Point]] = []
 
     def put(point: Point) -> None:
         if point not in seen:
             seen.add(point)
-            heapq.heappush(waiting, (question.distance_of(point), point))
+            heapq.heappush(waiting, (far(point), point))
 
     for point in given:
         put(tuple(_into(axis, index) for axis, index in zip(question.axes, point, strict=True)))
-    asked = 0
     for _ in range(MOST_STEPS):
         if not waiting or asked == MOST_ASKED:
             return None
-        _, point = heapq.heappop(waiting)
+        distance, point = heapq.heappop(waiting)
         around = next((box for box in boxes if all(map(holds, box, point))), None)
         if around is not None:
             for other in _out_of(question, around, point):
                 put(other)
-        elif question.obeys(point):
+        elif distance >= hopeless and question.obeys(point):
             if point in given or accepts(point):
                 return point
             asked += 1
     return None
+
+
+class _Far:
+    """About how far points are, in floats: of a norm each change is worked out once."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.costs: list[dict[int, tuple[float, float]]] = [{} for _ in question.axes]
+
+    def __call__(self, point: Point) -> float:
+        if not isinstance(self.question.distance, Norm):
+            return nearest(self.question.distance_of(point))
+        total = top = 0.0
+        for j, index in enumerate(point):
+            costs = self.costs[j]
+            if index not in costs:
+                charge, delta = self.question.distance.charges[j], self.question.axes[j].delta(index)
+                costs[index] = nearest(charge.part(delta)), nearest(charge.top(delta))
+            total, top = total + costs[index][0], max(top, costs[index][1])
+        return total + top
 
 
 def _into(axis: Axis, index: int) -> int:

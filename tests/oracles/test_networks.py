@@ -23,9 +23,11 @@ from mace.solve.driver import bracket_optimum
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.exact import Exact, box_of
-from mace.solve.networks.model import numbers
+from mace.solve.networks.kernels import CUTOFF
+from mace.solve.networks.model import Array, Part, numbers
 from mace.solve.networks.nodes import Node
 from mace.solve.networks.prover import NetworkOracle
+from mace.solve.networks.relax import Relaxed
 from mace.solve.networks.search import Search
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.solve.witnesses import Witnesses
@@ -185,6 +187,52 @@ def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers
                 for axis, i in zip(question.axes, point, strict=True)
             )
             assert question.distance_of(shrunk) >= lower or not question.has_goal(shrunk)
+
+
+def test_a_relaxation_that_is_cut_off_proves_what_it_was_cut_off_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks_search, "STALLED", 1)
+    search = Search(Witnesses(floats((6, 5), 1, "l1")), Gap(), Limits(), None, False)
+    solve, cut_off = search.solve, list[tuple[float, float]]()
+
+    def noted(node: Node, part: Part, than: Array | None = None, rounds: int = 2000) -> Relaxed:
+        found = solve(node, part, than, rounds)
+        if than is None and found.status == CUTOFF:
+            cut_off.append((found.bound, search.target))
+        return found
+
+    monkeypatch.setattr(search, "solve", noted)
+    assert search.run()
+    assert cut_off
+    for bound, target in cut_off:
+        assert bound > target - 1e-6
+
+
+def test_where_the_first_point_is_far_the_last_ball_is_as_large_as_the_distance_of_the_nearest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    question = floats((6, 5), 4, "l1")
+    nearest_one = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(nearest_one, Found)
+    axes, rng = question.axes, np.random.default_rng(0)
+    points = (
+        tuple(int(rng.choice([a.lower, a.upper])) if isinstance(a, GridAxis) else a.start for a in axes)
+        for _ in range(1000)
+    )
+    far = max((point for point in points if question.has_goal(point)), key=question.distance_of)
+    distance = question.distance_of(nearest_one.point)
+    assert question.distance_of(far) > 8 * distance
+    balls, run = list[Fraction](), Search._run
+
+    def noted(search: Search) -> bool:
+        balls.append(search.horizon)
+        return run(search)
+
+    monkeypatch.setattr(Search, "_run", noted)
+    found = NetworkOracle(question).ask(None, Limits(), best=far)
+    assert isinstance(found, Found)
+    assert question.distance_of(found.point) - distance <= CLOSE
+    assert balls == sorted(balls)
+    assert balls[-1] <= 4 * distance
 
 
 def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 BITS = (8, 16, 26, 38, 53)
 ATTEMPTS = 4
-WHOLE = 0.75  # of the time that is left, for the whole proof; then one of this part of the distance is tried
+WRITING = 0.5  # of the time that is left, for writing; a checker has to read the proof before the bound counts
+WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this part of the distance is tried
 PART = Fraction(1, 2)
 EXTRA = 1000  # nodes, for a proof at the distance itself
 SMALL = Fraction(1, 2**40)
@@ -46,11 +47,12 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
 
     When the time is nearly over the distance is smaller, or 0 without any proof, and `search.why` says so.
     """
+    until = search.deadline.share(WRITING)
     try:
-        return _whole(search, search.deadline.share(WHOLE))
+        return _whole(search, until.share(WHOLE))
     except TimeOverError:
         search.why = f"{search.deadline.why}, reached before the proof was written"
-        return prove_bound(search, search.distance * PART)
+        return _prove_bound(search, search.distance * PART, until)
 
 
 def _whole(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
@@ -109,9 +111,14 @@ def _exactly(search: Search, until: Deadline) -> Proof | None:
 
 def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
     """The proof of a bound below the optimum, from a search that a limit has ended: of q, of a part of it, or of 0."""
+    return _prove_bound(search, q, search.deadline.share(WRITING))
+
+
+def _prove_bound(search: Search, q: Fraction, last: Deadline) -> tuple[Fraction, Proof | None]:
+    """`prove_bound`, up to a deadline; then it is what was kept."""
     if search.anywhere:
         return Fraction(0), None
-    for share, until in ((1, search.deadline.share(WHOLE)), (PART, search.deadline)):
+    for share, until in ((1, last.share(WHOLE)), (PART, last)):
         claim = _claim(q * share)
         if claim <= search.kept.lower:
             break

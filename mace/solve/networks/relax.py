@@ -194,7 +194,9 @@ def program(
                 continue
             hidden[layer, i] = n
             expression[i, n] = 1.0
-            top[n] = above
+            # A proof's multipliers know no end of an output beside its two lines, so that what it adds is not proved.
+            # Only a cost below 0, of a unit that is aimed at, is counted from such an end.
+            top[n] = above if limit >= 0.0 else INFINITY
             lower[layer, i] = m  # z <= a
             T[m] = z[i]
             T[m, n] -= 1.0
@@ -336,6 +338,9 @@ def relax(
     if status == EMPTY:
         y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray
     goal, y1, mu, share = dual_of(found, y, len(than), 1.0)
+    if y1.size > 0 and y1.max() > 0.0:
+        # A slope is a share of the coefficient above it, which is 0 where no comparison counts.
+        goal = np.maximum(goal, 1e-7 * y1.max())
     slope, weight = np.zeros((H, N)), np.zeros((H, N))
     for j in range(len(kind)):
         share[j] *= peak[j]

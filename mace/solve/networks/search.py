@@ -26,13 +26,13 @@ from mace.space.axes import holds
 
 IDLE = 2  # splits tried in a row that promise no more than the best one: then no more are tried
 RENEW = Fraction(999, 1000)
-FIRST_KEPT, KEEPING = 30, 1.5  # nodes: when a first proof is kept, and by which factor later than the last the next
+FIRST_KEPT, KEEPING = 30, 3  # nodes: when a first proof is kept, and by which factor later than the last the next
 STALLED = 5  # nodes that were split: then the root is tightened, and the tree begun anew
 ROUNDS_TIGHT, LITTLE = 8, 0.05  # rounds of tightening; one that gains less of what is missing to the target is the last
 WORTH = 0.1  # of what is missing to the target: tightening that gains more was worth it
 TRUSTED = 3  # times that tightening a node may be in vain, more than it is not: then no more are tightened
 SHELLS = 10  # halvings of the known distance, among which the first ball is looked for
-SEARCHING = 0.75  # of the time allowed; the rest is for writing the proof
+SEARCHING = 0.5  # of the time allowed; the rest is for writing the proof, and for the checker that reads it
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
 
 

@@ -3,7 +3,8 @@
 In:  numbers, texts, sequences, mappings, sets, arrays, frames, frozen dataclasses of them.
 Out: SHA-256 as hex text.
 Promise: equal values give equal digests in every process and on every machine; a change of any number, down to the
-last bit of a float, or of a type changes the digest. Places in a source text (`Span`) do not count.
+last bit of a float, or of a type changes the digest. Places in a source text (`Span`) do not count, nor do fields of
+a class that have their defaults: digests of an earlier version hold where it had no such field.
 """
 
 from __future__ import annotations
@@ -63,10 +64,16 @@ def _feed(into: Any, value: object) -> None:
     elif is_dataclass(value) and not isinstance(value, type):
         put("class", type(value).__name__.encode())
         for part in fields(value):
-            if part.compare:
+            if part.compare and not _usual(part.default, getattr(value, part.name)):
+                put("field", part.name.encode())
                 _feed(into, getattr(value, part.name))
     else:
         raise TypeError(f"no digest for a {type(value).__name__}")
+
+
+def _usual(default: object, value: object) -> bool:
+    """Whether a field has its default: it does not count, so that a class may get a field that changes nothing."""
+    return value is default or (type(value) is type(default) and repr(value) == repr(default))
 
 
 def frame_digest(frame: Any) -> str:

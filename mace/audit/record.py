@@ -35,7 +35,7 @@ PROOFS: dict[str, str] = {
 }
 # What an audit of many rows asks beside the main question, each under a name of its own.
 MAIN = "main"
-FORMAT = 2  # of the records; a checkpoint of another format is refused
+FORMAT = 3  # of the records; a checkpoint of another format is refused
 
 
 @dataclass(frozen=True, slots=True)

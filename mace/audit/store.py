@@ -191,9 +191,14 @@ def _refuse_strangers(path: Path, parts: Mapping[str, str]) -> None:
         )
     other = [name for name in sorted({*parts, *found}) if parts.get(name) != found.get(name)]
     if other:
+        read = (
+            " A model counts as it was read, which another version of mace may do otherwise."
+            if "model" in other
+            else ""
+        )
         raise FileError(
             f"{path}: a checkpoint of another question; these differ: {', '.join(other)}",
-            hint="Ask the same question again, or give a file that does not exist yet.",
+            hint="Ask the same question again, or give a file that does not exist yet." + read,
         )
 
 

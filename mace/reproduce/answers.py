@@ -53,7 +53,7 @@ class Several:
             found += said.several[: self.count] if not self.runs else [said.best] if said.best else []
         nearest = min(found, key=lambda one: one.exact_distance, default=None)
         record = recorded(nearest, blank, f"search:{self.proposer.name}", why or "it found nothing")
-        return replace(record, notes=[json_text([_plain(one) for one in found])])
+        return replace(record, why=why or record.why, notes=[json_text([_plain(one) for one in found])])
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mace.explain.answer import Counterfactual
 
 
+FOUND = "found by a search: nothing is proved"
+
+
 @dataclass(frozen=True)
 class Proposing:
     """A proposer of `mace.search`, by name or with its settings.
@@ -49,7 +52,7 @@ def recorded(point: Counterfactual | None, blank: Record, oracle: str, why: str)
     return replace(
         blank,
         status="bounded",
-        why="found by a search: nothing is proved",
+        why=FOUND,
         distance=above(point.exact_distance),
         lower_bound=0.0,
         exact_distance=rounded_text(point.exact_distance, above),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mace.search.asked import ExhaustedError
 from mace.search.chart import Chart, Floats
 from mace.search.extra import require
 from mace.search.observed import NO_ROWS
@@ -100,8 +101,10 @@ class _Classifier:
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """The probabilities of no goal and goal: one half and more where it is met, less by what is missing."""
-        rows = self.task.chart.snap(_rows(self.task.chart, frame))
-        missed = np.minimum(self.task.asked.about(rows).missed, 1.0)
+        rows, asked = self.task.chart.snap(_rows(self.task.chart, frame)), self.task.asked
+        missed = np.minimum(asked.about(rows).missed, 1.0)
+        if asked.why or asked.deadline.over:  # by itself the library would go on without an answer
+            raise ExhaustedError(asked.why or asked.deadline.why)
         goal = np.where(missed == 0, 1.0, 0.5 * (1 - missed) * (1 - 1e-9))
         return np.column_stack([1 - goal, goal])
 

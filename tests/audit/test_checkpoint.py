@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import make_dataclass
 from pathlib import Path
 
 import joblib
@@ -18,6 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mace
+from mace.audit.digest import digest
 from mace.audit.store import read_log
 from mace.cli import app
 from mace.errors import FileError, MaceError
@@ -266,3 +268,11 @@ def test_two_audits_do_not_write_to_one_checkpoint(tmp_path: Path):
 
     small(path, progress=False, callback=meanwhile)
     assert len(seen) == 4
+
+
+def test_a_field_with_its_default_does_not_count_so_that_a_later_version_may_have_one_more():
+    before = make_dataclass("Table", [("a", int)])
+    after = make_dataclass("Table", [("a", int), ("link", object, None), ("error", float, 0.0)])
+    assert digest(before(1)) == digest(after(1))
+    others = [after(1, "x"), after(1, None, -0.0), after(1, None, 0), after(2)]
+    assert len({digest(one) for one in [before(1), *others]}) == 5

@@ -19,6 +19,7 @@ from mace.explain.explainer import Explainer
 from mace.problem.goal_text import wanted
 from mace.reproduce.answers import Proved, Several, frame_of, points
 from mace.reproduce.levels import CASES, solve
+from mace.reproduce.methods import FOUND
 from mace.reproduce.swarm import table_2
 from mace.reproduce.swarm.box import Within
 from mace.search.observed import MinimumObservable
@@ -98,16 +99,22 @@ def test_a_box_is_brute_force_over_what_a_swarm_may_reach(explainer, frame):
 
 
 def test_missing_answers_are_said_with_whether_there_is_one(explainer):
-    def record(status, found):
+    def record(status, found, why=""):
         note = [json.dumps([{"changes": {}, "distance": "1/2", "status": "bounded"}] * found)]
-        return Record(0, "7", "p", "k", status=status, notes=note)
+        return Record(0, "7", "p", "k", status=status, why=why, notes=note)
 
     lines = table_2._missing(
-        "lsvt", "MD-PSO", [record("bounded", 4)], [record("optimal", 5)], [record("infeasible", 0)]
+        "lsvt",
+        "MD-PSO",
+        [record("bounded", 4, FOUND)],
+        [record("optimal", 5)],
+        [record("infeasible", 0)],
     )
-    assert lines == [("lsvt", "MD-PSO", "7", "1 of 5", "no, proved: there is none inside its box")]
-    lines = table_2._missing("lsvt", "GS", [record("unknown", 0)], [record("optimal", 5)], [record("optimal", 0)])
-    assert lines == [("lsvt", "GS", "7", "5 of 5", "yes, proved: the nearest is known")]
+    assert lines == [("lsvt", "MD-PSO", "7", "1 of 5", "it found no more", "no, proved: there is none inside its box")]
+    lines = table_2._missing(
+        "lsvt", "GS", [record("unknown", 0, "time limit (300 s)")], [record("optimal", 5)], [record("optimal", 0)]
+    )
+    assert lines == [("lsvt", "GS", "7", "5 of 5", "time limit (300 s)", "yes, proved: the nearest is known")]
     assert table_2._missing("lsvt", "GS", [record("bounded", 5)], [record("optimal", 5)], [record("optimal", 0)]) == []
 
 

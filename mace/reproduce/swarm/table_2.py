@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mace import datasets, metrics
-from mace.audit.record import Record
+from mace.audit.record import FAILURES, Record
 from mace.audit.several import Part
 from mace.datasets.wide import wide
 from mace.reproduce.answers import Proved, Several, frame_of, points
 from mace.reproduce.entry import Entry
+from mace.reproduce.methods import FOUND
 from mace.reproduce.result import Figure, Grid, Listing, Reproduced
 from mace.reproduce.swarm.box import Within
 from mace.reproduce.work import Work
@@ -152,8 +153,12 @@ def run(work: Work) -> Reproduced:
     if find_spec("dice_ml") is None:
         notes.append("DiCE's two methods are the library's own: they are run where `dice-ml` is installed.")
     grid = Grid(f"{TITLE} (in brackets: the paper's)", ("data", "method"), figures, "", 4)
-    listing = Listing("Missing answers", ("data", "method", "point", "missing", "is there one?"), lacking)
+    listing = Listing("Missing answers", ("data", "method", "point", "missing", "why", "is there one?"), lacking)
     setting = [
+        "Each method has "
+        + ("no limit" if work.timeout is None else f"{work.timeout:g} s")
+        + f" for the {ANSWERS} answers of a point; "
+        "what it has not given by then is missing, and the measures are those of what it gave.",
         f"Seeds {SEED} throughout; forests of 100 trees; the swarm's box of {BOX} and its active features ("
         f"{', '.join(f'{count} of {name}' for name, count in ACTIVE.items())}) are ours: the paper states none.",
     ]
@@ -163,7 +168,7 @@ def run(work: Work) -> Reproduced:
 def _measured(
     data: str, method: str, records: list[Record], asked: pd.DataFrame, made: Table, ours: list[Record]
 ) -> list[Figure]:
-    """The table's five measures of a method, then its distance over the proved optimum and its seconds."""
+    """The table's five measures of a method, its distance over the proved optimum, how many answers, seconds."""
     frame = frame_of(records, asked)
     space, train = made.space, made.train
     good = metrics.valid(made.model, space, frame, made.goal)
@@ -177,6 +182,7 @@ def _measured(
     extra = {
         "nearest over optimum": float(np.mean(first)) if first else None,
         "all over optimum": float(np.mean(every)) if every else None,
+        "answers": float(sum(len(points(record)) for record in records)),
         "seconds": float(np.mean([record.seconds for record in records])),
     }
     named = [*zip(MEASURES, values, paper, strict=True), *((key, value, None) for key, value in extra.items())]
@@ -198,6 +204,13 @@ def _ratios(records: list[Record], ours: list[Record]) -> tuple[list[float], lis
     return every, first
 
 
+def _why(record: Record, given: int) -> str:
+    """Why a method gave fewer answers than it was asked for."""
+    if record.failure:
+        return FAILURES[record.failure]
+    return record.why if record.why not in ("", FOUND) else "it found no more" if given else "it found nothing"
+
+
 def _missing(
     data: str, method: str, records: list[Record], ours: list[Record], box: list[Record]
 ) -> list[tuple[str, ...]]:
@@ -213,7 +226,8 @@ def _missing(
                 "infeasible": "no, proved: there is none",
             }.get(where.status, "not known")
             scope = " inside its box" if method == "MD-PSO" else ""
-            found.append((data, method, record.label, f"{ANSWERS - given} of {ANSWERS}", f"{said}{scope}"))
+            found.append((data, method, record.label, f"{ANSWERS - given} of {ANSWERS}", _why(record, given),
+                          f"{said}{scope}"))  # fmt: skip
     return found
 
 

@@ -48,6 +48,7 @@ class Writer:
     def __init__(self, table: Table) -> None:
         self.table = table
         self._there: set[Path] = set()  # files of the model that hold it
+        self._last: tuple[Certificate, bytes] | None = None  # a certificate, and the text that is written of it
 
     @cached_property
     def _text(self) -> bytes:
@@ -98,9 +99,15 @@ class Writer:
             if not model.exists() or model.read_bytes() != self._packed:
                 write_whole(model, self._packed)
             self._there.add(model)
-        raw = zipped(canonical(short.data))
+        raw = zipped(self._written(short))
         write_whole(path, raw)
         return len(raw)
+
+    def _written(self, short: Certificate) -> bytes:
+        """The text of a certificate; what is checked is what was saved."""
+        if self._last is None or self._last[0] is not short:
+            self._last = short, canonical(short.data)
+        return self._last[1]
 
     def check(self, short: Certificate, deadline: Deadline) -> tuple[str, str]:
         """The checker's verdict: "accepted", "refused" or "unchecked", and its words."""
@@ -109,7 +116,7 @@ class Writer:
         late = f"{deadline.why}, reached before the checker had read it; `mace check` reads it at any time"
         if deadline.over:
             return "unchecked", late
-        data = json.loads(canonical(short.data))
+        data = json.loads(self._written(short))
         data["statement"]["model"] = self._parsed
         try:
             with _alarm(deadline.left()):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.certificates import whole
@@ -29,6 +29,7 @@ from mace.compilers import extras
 from mace.errors import MaceError
 from mace.space.feature import Change
 
+AT_ONCE = 0.5  # seconds of work that a process is handed at once: more than it costs to hand it over
 MANY = 30  # rows: for fewer, each process may as well interpret
 
 if TYPE_CHECKING:
@@ -119,18 +120,24 @@ class Dispatch:
 
     def _ask(self, todo: list[Query]) -> None:
         runner = self._runner = self._runner or self._start(len(todo))
-        left = iter(todo)
-        waiting = 0
-        # Twice as many as there are processes are handed over, so that none waits for this loop.
+        begun = waiting = 0
+        pace = inf
+        # Twice as many as the processes have in hand are handed over, so that none waits for this loop.
         while True:
-            batch = list(islice(left, 2 * runner.width - waiting))
-            self.store.asked(query.key for query in batch)
-            for query in batch:
-                runner.submit(query)
-            waiting += len(batch)
+            fair = (len(todo) - begun) // (2 * runner.width)
+            size = max(1, min(runner.together, int(AT_ONCE / pace) if pace else runner.together, fair))
+            while begun < len(todo) and waiting + size <= 2 * runner.width * size:
+                some = todo[begun : begun + size]
+                self.store.asked(query.key for query in some)
+                runner.submit(some)
+                begun += len(some)
+                waiting += len(some)
             if not waiting:
                 return
-            for answer in runner.finished():
+            finished = runner.finished()
+            slowest = max((answer.seconds for answer in finished), default=inf)
+            pace = slowest if pace == inf else 0.8 * pace + 0.2 * slowest
+            for answer in finished:
                 record = replace(answer, answered=datetime.now(UTC).isoformat(timespec="seconds"))
                 waiting -= 1
                 self.count += 1

@@ -15,6 +15,7 @@ import pickle
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -30,6 +31,7 @@ from mace.errors import MaceError, ModelError
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
+PATIENCE = 1.0  # seconds after which no further query of several is begun
 REBUILDS = 3  # how often in a row a pool whose idle processes were killed is built anew
 
 
@@ -37,9 +39,13 @@ class Runner(Protocol):
     """Whoever answers queries: processes here, or workers elsewhere."""
 
     width: int
+    together: int
 
-    def submit(self, query: Query) -> None:
-        """Hand a query over; `finished` gives its record in time."""
+    def submit(self, queries: Sequence[Query]) -> None:
+        """Hand over at most `together` queries, which are answered in one go; `finished` gives their records in time.
+
+        How a query ends is its own: where it takes others with it, or makes them wait, they are asked again alone.
+        """
 
     def finished(self) -> list[Record]:
         """Wait until at least one query has ended, and give the records of all that have."""
@@ -68,33 +74,37 @@ class LocalRunner:
     def __init__(self, task: Task, processes: int) -> None:
         self.task = task
         self.width = processes
+        self.together = 16
         self._payload = dumps(task)
         self._pool = start_pool(self._payload, task, processes)
-        self._waiting: dict[Future[Record], Query] = {}
+        self._waiting: dict[Future[list[Record]], Sequence[Query]] = {}
         self._rebuilt = 0
 
-    def submit(self, query: Query) -> None:
+    def submit(self, queries: Sequence[Query]) -> None:
         """See Runner."""
         while True:
             try:
-                self._waiting[schedule(self._pool, query, self.task)] = query
+                self._waiting[schedule(self._pool, queries, self.task)] = queries
                 return
             except BrokenProcessPool as error:
                 self._rebuild(error)
 
     def finished(self) -> list[Record]:
         """See Runner."""
-        done, _ = wait(self._waiting, return_when=FIRST_COMPLETED)
-        records = []
-        for future in done:
-            if future not in self._waiting:
-                continue  # submitted anew, with the whole pool
-            try:
-                records.append(record_of(future, self._waiting[future], self.task))
-                self._rebuilt = 0
-                del self._waiting[future]
-            except BrokenProcessPool as error:
-                self._rebuild(error)
+        records: list[Record] = []
+        while not records:
+            done, _ = wait(self._waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                if future not in self._waiting:
+                    continue  # submitted anew, with the whole pool
+                try:
+                    found = records_of(future, self._waiting[future], self.task)
+                    self._rebuilt = 0
+                    records += found
+                    for query in self._waiting.pop(future)[len(found) :]:
+                        self.submit([query])
+                except BrokenProcessPool as error:
+                    self._rebuild(error)
         return records
 
     def _rebuild(self, error: BaseException) -> None:
@@ -108,8 +118,8 @@ class LocalRunner:
         left = list(self._waiting.values())
         self.close()
         self._pool = start_pool(self._payload, self.task, self.width)
-        for query in left:
-            self.submit(query)
+        for queries in left:
+            self.submit(queries)
 
     def close(self) -> None:
         """See Runner."""
@@ -131,22 +141,40 @@ def start_pool(payload: bytes, task: Task, processes: int) -> ProcessPool:
     )
 
 
-def schedule(pool: ProcessPool, query: Query, task: Task) -> Future[Record]:
-    """Hand a query to a pool; raises BrokenProcessPool if it has broken meanwhile."""
+def schedule(pool: ProcessPool, queries: Sequence[Query], task: Task) -> Future[list[Record]]:
+    """Hand queries to a pool; raises BrokenProcessPool if it has broken meanwhile."""
+    limit = task.seconds
+    if limit is not None and len(queries) > 1:
+        limit += PATIENCE
     try:
-        future: Future[Record] = pool.schedule(answer, args=(query,), timeout=task.seconds)
+        future: Future[list[Record]] = pool.schedule(answers, args=(queries,), timeout=limit)
     except RuntimeError as error:  # so Pebble says that the pool is broken
         raise BrokenProcessPool(str(error)) from error
     return future
 
 
-def record_of(future: Future[Record], query: Query, task: Task) -> Record:
-    """What became of a query; raises BrokenProcessPool if that was not the query's doing."""
+def records_of(future: Future[list[Record]], queries: Sequence[Query], task: Task) -> list[Record]:
+    """The records of the first queries; of several that failed together, of none.
+
+    Raises BrokenProcessPool if that was not their doing.
+    """
+    if len(queries) == 1:
+        return [_record_of(future, queries[0], task)]
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception:  # noqa: BLE001  # whichever of them it was: each will be asked alone
+        return []
+
+
+def _record_of(future: Future[list[Record]], query: Query, task: Task) -> Record:
+    """What became of a query that was asked alone; raises BrokenProcessPool if that was not the query's doing."""
     from pebble import ProcessExpired
 
     blank = Record(query.row, query.label, query.part, query.key)
     try:
-        return future.result()
+        return future.result()[0]
     except BrokenProcessPool:
         raise
     except TimeoutError:
@@ -177,10 +205,10 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _limit(memory)
 
 
-def answer(query: Query) -> Record:
-    """The record of one query."""
+def answers(queries: Sequence[Query]) -> list[Record]:
+    """The records of the first queries, as many as are begun before others would wait too long."""
     assert _worker is not None
-    return _worker.answer(query)
+    return _worker.answers(queries, PATIENCE)
 
 
 def _limit(memory: int | None) -> None:

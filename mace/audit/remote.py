@@ -15,6 +15,7 @@ import pickle
 import tempfile
 import threading
 import uuid
+from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, WorkerPlugin, as_completed, get_worker
 
 from mace.audit.certificates import model_of
-from mace.audit.pool import REBUILDS, dumps, record_of, schedule, start_pool
+from mace.audit.pool import REBUILDS, dumps, records_of, schedule, start_pool
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.base.files import write_whole
@@ -50,13 +51,15 @@ class DaskRunner:
             self._client.close()
             raise MaceError(f"the Dask scheduler at {scheduler!r} has no workers")
         self.width = sum(threads.values())
+        self.together = 1
         self._client.register_plugin(Pool(dumps(task)), name=self._name)
         self._done: Any = as_completed(loop=self._client.loop)
         self._waiting: dict[str, tuple[Any, Query]] = {}
         self._models: frozenset[str] = frozenset()  # the files of models that came back
 
-    def submit(self, query: Query) -> None:
+    def submit(self, queries: Sequence[Query]) -> None:
         """See Runner."""
+        (query,) = queries
         # Not pure: a query that is asked again must not be answered from what the cluster remembers.
         future = self._client.submit(ask, self._name, query, self._models, pure=False, retries=RETRIES)
         self._waiting[future.key] = (future, query)
@@ -134,7 +137,7 @@ class Pool(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
             with self.lock:
                 pool = self.pool = self.pool or start_pool(self.payload, self.task, self.threads)
             try:
-                record = record_of(schedule(pool, query, self.task), query, self.task)
+                (record,) = records_of(schedule(pool, [query], self.task), [query], self.task)
             except BrokenProcessPool:
                 with self.lock:
                     self.pool = None if self.pool is pool else self.pool

@@ -10,7 +10,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,9 +25,10 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError, RowError
+from mace.explain.asking import Unsettled
 from mace.explain.explainer import Explainer
 from mace.space.feature import Change
-from mace.tables.table import Formula
+from mace.tables.table import Formula, Label
 
 if TYPE_CHECKING:
     from mace.audit.certificates import Writer
@@ -35,8 +39,22 @@ if TYPE_CHECKING:
 SEARCHING = 0.7  # of the time allowed, where a certificate is to be checked in the rest
 
 
+@dataclass
+class _Open:
+    """A query that is being answered: its clock, which began so many seconds ago, and what it has taken so far."""
+
+    query: Query
+    blank: Record
+    deadline: Deadline
+    began: float
+    record: Record
+    answer: Answer | None = None
+    place: int = -1  # among the answers that are confirmed together
+    seconds: float = 0.0
+
+
 class Worker:
-    """Answers the queries of one task, one at a time."""
+    """Answers the queries of one task, one after the other."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -72,26 +90,72 @@ class Worker:
 
     def answer(self, query: Query) -> Record:
         """The record of one query."""
-        began = time.perf_counter()
-        deadline = Deadline.after(self.task.timeout)
-        blank = Record(query.row, query.label, query.part, query.key)
-        try:
-            if query.by is not None:
-                record = query.by(self.explainer, query, self.task, blank, deadline)
-            elif query.core:
-                record = core_of(self.explainer, query, self.task, blank, deadline)
-            else:
-                record = self._explain(query, blank, deadline)
-        except MemoryError:
-            record = replace(blank, failure="memory", why=f"it wanted more than {self.task.memory_mb} MB")
-        except MaceError as error:
-            record = replace(blank, failure="error", why=str(error))
-        return replace(record, seconds=round(time.perf_counter() - began, 6))
+        return self.answers([query])[0]
 
-    def _explain(self, query: Query, blank: Record, deadline: Deadline) -> Record:
+    def answers(self, queries: Sequence[Query], patience: float = inf) -> list[Record]:
+        """The records of queries, of which the deployed model is asked about all points together.
+
+        patience: seconds after which no further one is begun: fewer records are then returned, of the first ones.
+        """
+        began = time.perf_counter()
+        unsettled = Unsettled() if len(queries) > 1 else None
+        open_: list[_Open] = []
+        for query in queries:
+            if open_ and time.perf_counter() - began > patience:
+                break
+            blank = Record(query.row, query.label, query.part, query.key)
+            one = _Open(query, blank, Deadline.after(self.task.timeout), time.perf_counter(), blank)
+            open_.append(one)
+            self._within(one, partial(self._begin, one, unsettled))
+            one.seconds = time.perf_counter() - one.began
+        asked = time.perf_counter()
+        decisions = None if unsettled is None else unsettled.settle()
+        share = (time.perf_counter() - asked) / len(open_)
+        for one in open_:
+            again = time.perf_counter()
+            one.deadline = one.deadline.later(again - one.began - one.seconds - share)
+            if one.answer is not None:
+                self._within(one, partial(self._end, one, decisions))
+            one.seconds += share + time.perf_counter() - again
+        return [replace(one.record, seconds=round(one.seconds, 6)) for one in open_]
+
+    def _within(self, one: _Open, step: Callable[[], Record]) -> None:
+        """Take a step towards a record; what it fails with is the record."""
+        try:
+            one.record = step()
+        except MemoryError:
+            one.answer, why = None, f"it wanted more than {self.task.memory_mb} MB"
+            one.record = replace(one.blank, failure="memory", why=why)
+        except MaceError as error:
+            one.answer, one.record = None, replace(one.blank, failure="error", why=str(error))
+
+    def _begin(self, one: _Open, unsettled: Unsettled | None) -> Record:
+        """The record of a query, but for its certificate where an answer was found."""
+        query = one.query
+        if query.by is not None:
+            return query.by(self.explainer, query, self.task, one.blank, one.deadline)
+        if query.core:
+            return core_of(self.explainer, query, self.task, one.blank, one.deadline)
+        explainer = self._variant(query)
+        explainer.unsettled = unsettled
+        one.answer = self._explain(explainer, query, one.deadline)
+        one.place = len(unsettled or ()) - 1
+        return self._recorded(one.answer, one.blank)
+
+    def _end(self, one: _Open, decisions: Sequence[Label | MaceError] | None) -> Record:
+        """The record with its certificate, once the model has confirmed the answer."""
+        assert one.answer is not None
+        if decisions is not None:
+            said = decisions[one.place]
+            if isinstance(said, MaceError):
+                raise said
+            one.record = replace(one.record, decision=for_json(said))
+        return self._certify(one.answer, one.record, one.deadline)
+
+    def _explain(self, explainer: Explainer, query: Query, deadline: Deadline) -> Answer:
         task = self.task
         checked = task.certificates is not None and task.check and query.part == MAIN
-        answer = self._variant(query).explain(
+        return explainer.explain(
             query.values,
             goal=None if query.any_goal else task.goal,
             gap=task.gap if query.gap is None else query.gap,
@@ -100,8 +164,12 @@ class Worker:
             timeout=deadline.share(SEARCHING) if checked else deadline,
             memory_mb=task.memory_mb,
         )
+
+    @staticmethod
+    def _recorded(answer: Answer, blank: Record) -> Record:
+        """What an answer says, its certificate aside."""
         nearest = answer.counterfactuals[0] if answer.counterfactuals else None
-        record = replace(
+        return replace(
             blank,
             status=answer.status,
             why=answer.why,
@@ -115,7 +183,6 @@ class Worker:
             oracle=answer.oracle,
             notes=list(answer.notes),
         )
-        return self._certify(answer, record, deadline)
 
     def _certify(self, answer: Answer, record: Record, deadline: Deadline) -> Record:
         """Write and check the certificate of the main question; for the others say that there is a proof."""

@@ -10,8 +10,10 @@ is known, and the model confirms it before the answer is returned: all such poin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
+from mace.errors import MaceError
 from mace.explain.judge import Judge
 from mace.problem.question import Question
 from mace.space.axes import Point
@@ -59,12 +61,23 @@ class Asking:
             self._confirmed.add(point)
         return self._said[point]
 
-    def settle(self, question: Question, points: Iterable[Point]) -> None:
-        """Ask about the points of an answer that were not asked about; raises ModelError, RowError."""
+    def settle(self, question: Question, points: Iterable[Point], later: Unsettled | None = None) -> None:
+        """Ask about the points of an answer that were not asked about, or let `later`; raises ModelError, RowError."""
         points = list(dict.fromkeys(points))
+        if later is not None:
+            later.add(self, question, points)
+            return
+        open_ = self.open(points)
+        self.hear(question, points, dict(zip(open_, self.judge.decide_all(question, open_), strict=True)))
+
+    def open(self, points: Iterable[Point]) -> list[Point]:
+        """The points that the model was not asked about."""
         known = self._decisions.keys() | (self._confirmed - self._expected.keys())
-        open_ = [point for point in points if point not in known]
-        self._decisions |= zip(open_, self.judge.decide_all(question, open_), strict=True)
+        return [point for point in dict.fromkeys(points) if point not in known]
+
+    def hear(self, question: Question, points: Iterable[Point], said_of: Mapping[Point, Label]) -> None:
+        """Take in what the model decides on open points of an answer; raises ModelError where that contradicts it."""
+        self._decisions |= said_of
         for point in points:
             if point not in self._decisions:
                 continue
@@ -77,5 +90,51 @@ class Asking:
                 raise self.judge.contradiction(question, point, said)
 
     def decided(self, point: Point) -> Label:
-        """The model's decision on a point that `settle`, or `decision`, asked about."""
-        return self._decisions[point]
+        """The model's decision on a point that `settle`, or `decision`, asked about; or is to be asked about."""
+        return self._decisions[point] if point in self._decisions else self._expected[point]
+
+
+class Unsettled:
+    """Answers whose points the deployed model is asked about together: nobody may see one before `settle` has.
+
+    A call of `predict` takes far longer than each of its rows.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Asking, Question, list[Point]]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, asking: Asking, question: Question, points: list[Point]) -> None:
+        """Ask about these points, all different, of an answer later: what no rounding changes is known."""
+        self._waiting.append((asking, question, points))
+
+    def settle(self) -> list[Label | MaceError]:
+        """Ask about the points of all answers: in their order the decision on the first point, or why there is none."""
+        said: dict[int, dict[Point, Label]] = {}
+        for judge in {id(asking.judge): asking.judge for asking, _, _ in self._waiting}.values():
+            places = [k for k, (asking, _, _) in enumerate(self._waiting) if asking.judge is judge]
+            asked = [(k, point) for k in places for point in self._waiting[k][0].open(self._waiting[k][2])]
+            with suppress(MaceError):  # then each answer is asked about alone, to know which one it is
+                found = judge.decide_each([(self._waiting[k][1], point) for k, point in asked])
+                said |= {k: {} for k in places}
+                for (k, point), label in zip(asked, found, strict=True):
+                    said[k][point] = label
+        settled = [self._settled(*one, said.get(k)) for k, one in enumerate(self._waiting)]
+        self._waiting = []
+        return settled
+
+    @staticmethod
+    def _settled(
+        asking: Asking, question: Question, points: list[Point], said: dict[Point, Label] | None
+    ) -> Label | MaceError:
+        """The decision on the first point; or the error, where the model does not confirm the answer."""
+        try:
+            if said is None:
+                asking.settle(question, points)
+            else:
+                asking.hear(question, points, said)
+        except MaceError as error:
+            return error
+        return asking.decided(points[0])

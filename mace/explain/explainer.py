@@ -29,7 +29,7 @@ from mace.base.views import view
 from mace.errors import MaceError, ModelError
 from mace.explain.answer import Answer
 from mace.explain.asked import AskedRow
-from mace.explain.asking import Asking
+from mace.explain.asking import Asking, Unsettled
 from mace.explain.assemble import answer_of
 from mace.explain.beside import Beside
 from mace.explain.frames import answers_of, is_frame
@@ -119,6 +119,7 @@ class Explainer:
         self.distance = next(one.of for one in self.priorities if not isinstance(one.of, Shortfall))
         self._frame = background
         self._over: dict[int, Explainer] = {}
+        self.unsettled: Unsettled | None = None  # where the next answer waits to be confirmed together with others
 
     def __repr__(self) -> str:
         by = ", ".join(priority.name for priority in self.priorities)
@@ -230,6 +231,7 @@ class Explainer:
         Raises a MaceError as `mace.explain`; of a frame it names the row, and those that are not in the space are found
         before the first one is answered.
         """
+        later, self.unsettled = self.unsettled, None
         self._check_several(count, together, diversity)
         allowed = memory_asked(memory_mb)
         room = None if allowed is None else allowed * 2**20
@@ -257,7 +259,7 @@ class Explainer:
                 if bracket.point is None or bracket.point == question.start:
                     break
                 asked = asked.away(exclusion(asked, bracket.point, diversity))
-            asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)])
+            asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)], later)
             made = answer_of(question, asking.decided(question.start), found, count, self.judge, self.assumed)
             again = partial(self._missed, row, goal=question.goal.wanted, gap=gap, rgap=rgap, oracle=oracle,
                             most_changes=most_changes, timeout=deadline.seconds, memory_mb=memory_mb)  # fmt: skip

@@ -87,15 +87,21 @@ class Judge:
 
     def decide_all(self, question: Question, points: Sequence[Point]) -> list[Label]:
         """The decisions for several points, which no rounding may change: asked in one call where that is the same."""
-        if len(points) < 2 or isinstance(self.table, Formula) or not self._alike(question, points):
-            return [self.decide(question, point) for point in points]
-        return [plain(said) for said in self.says(self._rows(question, points))]
+        return self.decide_each([(question, point) for point in points])
 
-    def _alike(self, question: Question, points: Sequence[Point]) -> bool:
-        """Whether a frame of several points has the types that the frame of each would have."""
-        if self.pipeline is None:
-            return True
-        return not any(value is None for point in points for value in question.values(point).values())
+    def decide_each(self, asked: Sequence[tuple[Question, Point]]) -> list[Label]:
+        """The same for points of several questions about this model."""
+        if len(asked) < 2 or isinstance(self.table, Formula) or not all(self._plain(*one) for one in asked):
+            return [self.decide(question, point) for question, point in asked]
+        if self.pipeline is not None:
+            rows = self.pipeline.frame([question.values(point) for question, point in asked])
+        else:
+            rows = self.framed(np.array([question.row(point) for question, point in asked]))
+        return [plain(said) for said in self.says(rows)]
+
+    def _plain(self, question: Question, point: Point) -> bool:
+        """Whether a frame of several such points has the types that the frame of this one has."""
+        return self.pipeline is None or all(value is not None for value in question.values(point).values())
 
     def has(self, question: Question, said: Label) -> bool:
         """Whether a decision, or a predicted number, is what a question wants."""

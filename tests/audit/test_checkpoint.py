@@ -28,7 +28,7 @@ from tests.audit import faults, run_slowly
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 
 ROOT = Path(__file__).parent.parent.parent
-WINDOW = 4  # two processes, and one query more for each that waits beside it
+WINDOW = 20  # two processes with a few queries each, a fourth of what is left at most, and as many that wait
 
 
 def answered(path: Path) -> list[str]:

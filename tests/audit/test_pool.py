@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -66,12 +67,12 @@ def test_a_worker_that_is_killed_while_idle_is_replaced():
     runner = LocalRunner(task_of(faults.forest(frame, faults.fair(frame)), frame), 1)
     try:
         values = frame[faults.fair(frame) == 0].iloc[0].to_dict()
-        runner.submit(Query("a", 0, "0", values))
+        runner.submit([Query("a", 0, "0", values)])
         first = runner.finished()[0]
         (pid,) = runner._pool._pool_manager.worker_manager.workers
         os.kill(pid, signal.SIGKILL)
         time.sleep(0.5)
-        runner.submit(Query("b", 0, "0", values))
+        runner.submit([Query("b", 0, "0", values)])
         assert runner.finished()[0].exact_distance == first.exact_distance
     finally:
         runner.close()
@@ -134,3 +135,41 @@ def test_rows_that_the_space_does_not_take_are_records_and_no_answer_starts_from
     assert [record.outcome for record in asked] == ["optimal", "error", "error"]
     with pytest.raises(RowError, match="row 3, column `a`"):
         mace.audit(tree, space, good, goal=True, background=frame, n_jobs=1)
+
+
+def asked_rows():
+    """A worker, and queries about rows that its model refuses."""
+    frame = faults.people()
+    model = faults.forest(frame, faults.fair(frame))
+    worker = Worker(task_of(model, frame, background=frame))
+    rejected = frame[model.predict(faults.space().encode(frame)) == 0].head(4)
+    return worker, [Query(str(k), k, str(k), row) for k, row in enumerate(rejected.to_dict("records"))]
+
+
+def test_answers_that_are_confirmed_together_are_those_that_are_confirmed_alone():
+    worker, queries = asked_rows()
+    alone = [replace(worker.answer(query), seconds=0.0) for query in queries]
+    assert {record.outcome for record in alone} == {"optimal"}
+    said = worker.explainer.judge.deployed
+    sizes = []
+    worker.explainer.judge.__dict__["deployed"] = replace(
+        said, predict=lambda rows: sizes.append(len(rows)) or said.predict(rows)
+    )
+    assert [replace(record, seconds=0.0) for record in worker.answers(queries)] == alone
+    assert sizes == [2 * len(queries)], "the row and its counterfactual, of all queries in one call"
+
+
+def test_of_answers_that_are_confirmed_together_only_the_one_that_the_model_contradicts_fails():
+    worker, queries = asked_rows()
+    alone = [replace(worker.answer(query), seconds=0.0) for query in queries]
+    said = worker.explainer.judge.deployed
+    lied = worker.explainer.space.encode(pd.DataFrame([queries[1].values])).to_numpy()
+
+    def lies(rows):
+        return said.predict(rows) ^ (rows.to_numpy() == lied).all(axis=1)
+
+    worker.explainer.judge.__dict__["deployed"] = replace(said, predict=lies)
+    records = worker.answers(queries)
+    assert records[1].failure == "error"
+    assert "contradicts the numbers" in records[1].why
+    assert [replace(r, seconds=0.0) for r in records[:1] + records[2:]] == alone[:1] + alone[2:]

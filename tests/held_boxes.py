@@ -104,6 +104,10 @@ BOXES = (
     boxed("splines", piped(("preprocessing.SplineTransformer", {"n_knots": 4}), ("linear_model.Ridge", {})), 0, NUMBER),
     boxed("PCA-forest", piped(SCALER, ("decomposition.PCA", {"n_components": 3}), FOREST), 3, DECIDE),
     boxed("PCA-whiten", piped(SCALER, ("decomposition.PCA", {"n_components": 3, "whiten": True}), LOGISTIC), 2, LIKELY),
+    boxed("hard-votes-2", joined("ensemble.VotingClassifier", LOGISTIC, FOREST, BOOSTING, LOGISTIC), 2, DECIDE),
+    boxed(
+        "hard-votes-3", joined("ensemble.VotingClassifier", LOGISTIC, FOREST, BOOSTING, weights=[2, 1, 1]), 3, DECIDE
+    ),
     boxed("votes", joined("ensemble.VotingClassifier", LOGISTIC, FOREST, BOOSTING, voting="soft"), 2, LIKELY),
     boxed("stacking", joined("ensemble.StackingClassifier", LOGISTIC, FOREST, BOOSTING, cv=2), 2, LIKELY),
     boxed(

@@ -3,10 +3,10 @@
 In:  a fitted wrapper, and how its members are bounded, whatever they are.
 Out: `Enclosed`.
 Promise: members of other classes than the whole are an UnreadableError.
-How the library decides (sklearn/ensemble, sklearn/multiclass.py, checked in 1.9): soft votes by the first of the
-largest weighted means of probabilities; stacking by its final estimator, which is given what the members say, and with
-`passthrough` the columns behind that; OneVsRest by the first of the largest scores, or probabilities where a member has
-no scores; bagging by mean probabilities.
+How the library decides (sklearn/ensemble, sklearn/multiclass.py, checked in 1.9): hard votes by the first class of the
+largest sums of weights; soft votes by the first of the largest weighted means of probabilities; stacking by its final
+estimator, which is given what the members say, and with `passthrough` the columns behind that; OneVsRest by the first
+of the largest scores, or probabilities where a member has no scores; bagging by mean probabilities.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bounds, Floats, joined
-from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, same_classes, second
+from mace.compilers.enclosures.bounds import Bounds, Floats, Range, joined
+from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, possible, same_classes, second
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import UnreadableError
 from mace.tables.table import class_decision
@@ -27,13 +27,33 @@ Reading: TypeAlias = Callable[[Any], Enclosed]
 
 
 def voting(model: Any, read: Reading) -> Enclosed:
-    """VotingClassifier with voting="soft"."""
-    if model.voting != "soft":
-        raise UnreadableError(f"{name_of(model)} with voting={model.voting!r} is not bounded over boxes")
+    """VotingClassifier."""
     members = [read(member) for member in fitted(model, "estimators_")]
     given = model._weights_not_none
     weights = numbers(model, "weights", [1.0] * len(members) if given is None else given, (len(members),))
+    if model.voting == "hard":
+        return _counted(model, members, weights)
     return _mean(model, members, [list(range(columns_of(model)))] * len(members), weights / weights.sum())
+
+
+def _counted(model: Any, members: list[Enclosed], weights: Floats) -> Enclosed:
+    """Votes for classes: between those of the members that certainly decide so, and of those that may."""
+    classes = labels_of(model)
+    if same_classes(members, name_of(model)) != tuple(range(len(classes))):
+        raise UnreadableError(f"{name_of(model)}: its members know other classes than it")
+    # Of as many votes the first class decides: it is ahead by less than any vote.
+    ahead = -np.arange(len(classes)) / (2.0 * len(classes)) if (weights == weights.round()).all() else 0.0
+
+    def votes(x: Bounds) -> Bounds:
+        low = high = np.zeros((len(x.error), len(classes))) + ahead
+        for member, weight in zip(members, weights.tolist(), strict=True):
+            may = possible(member, x.said).classes
+            low = low + weight * (may & (may.sum(axis=1) == 1)[:, None])
+            high = high + weight * may
+        return Bounds(Range(low, high).rounded(), np.zeros_like(low))
+
+    name = f"{name_of(model)} of {len(members)} models"
+    return Enclosed(name, columns_of(model), classes, votes, largest(len(classes)), width=width_of(members))
 
 
 def bagging(model: Any, read: Reading) -> Enclosed:

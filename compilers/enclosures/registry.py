@@ -36,7 +36,9 @@ ENCLOSED: dict[str, tuple[Callable[[Any], Enclosed], str]] = {
     "sklearn.svm.NuSVR": (kernels.machine, "kernels rbf, poly, sigmoid"),
     "sklearn.neighbors.KNeighborsClassifier": (neighbours.neighbours, "uniform weights; Minkowski with p of 1 or 2"),
     "sklearn.neighbors.KNeighborsRegressor": (neighbours.neighbours, "uniform weights; Minkowski with p of 1 or 2"),
-    "sklearn.ensemble.VotingClassifier": (lambda model: members.voting(model, enclosed), "soft votes of any of these"),
+    "sklearn.ensemble.VotingClassifier": (
+        lambda model: members.voting(model, enclosed), "soft and hard votes of any of these",
+    ),
     "sklearn.ensemble.BaggingClassifier": (lambda model: members.bagging(model, enclosed), "members of any of these"),
     "sklearn.ensemble.BaggingRegressor": (lambda model: members.bagging(model, enclosed), "members of any of these"),
     "sklearn.ensemble.StackingClassifier": (

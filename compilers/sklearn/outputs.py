@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mace.base.escape import short
+from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Floats, Layer, Network
@@ -23,7 +24,7 @@ from mace.tables.table import Floats, Layer, Network
 class OneOutput:
     """One output of a MultiOutputClassifier or MultiOutputRegressor: goals are then about it alone.
 
-    model:  fitted; asks one model for each output.
+    model:  fitted; asks one model for each output; or a Pipeline that ends in such a model.
     output: its place, from 0.
     """
 
@@ -37,15 +38,21 @@ class OneOutput:
 
     @property
     def asked(self) -> Any:
-        """The model that is asked for the output; raises ModelError where there is none."""
-        members = fitted(self.model, "estimators_")
+        """The model that is asked for the output, behind the steps before; raises ModelError where there is none."""
+        before = list(self.model.steps[:-1]) if is_a(self.model, "sklearn.pipeline.Pipeline") else []
+        last = self.model.steps[-1][1] if before else self.model
+        members = fitted(last, "estimators_")
         place = self.output
         if isinstance(place, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(members):
             raise ModelError(
-                f"{name_of(self.model)} has {len(members)} outputs, and no output {short(place)}",
+                f"{name_of(last)} has {len(members)} outputs, and no output {short(place)}",
                 hint=f"Outputs are counted from 0 to {len(members) - 1}.",
             )
-        return members[int(place)]
+        if not before:
+            return members[int(place)]
+        from sklearn.pipeline import Pipeline
+
+        return Pipeline([*before, ("output", members[int(place)])])
 
     def predict(self, X: Any) -> Any:
         """The output for each row, shape (rows,)."""

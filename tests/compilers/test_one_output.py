@@ -36,3 +36,13 @@ def test_one_of_several_numbers_behind_a_scaler() -> None:
     )
     answer = mace.explain(mace.OneOutput(whole, 0), SPACE, {"a": 0, "b": 3}, goal="y >= 2.5")
     assert answer.status == "optimal" and answer.counterfactuals[0].values == {"a": 3, "b": 3}
+
+
+def test_one_output_behind_the_steps_of_a_pipeline() -> None:
+    from sklearn.pipeline import make_pipeline
+
+    tree = sklearn("tree.DecisionTreeClassifier", max_depth=2, random_state=0)
+    last = sklearn("multioutput.MultiOutputClassifier", estimator=tree)
+    whole = make_pipeline(sklearn("preprocessing.StandardScaler"), last).fit(ROWS, (ROWS > 2).astype(int))
+    answer = mace.explain(mace.OneOutput(whole, 1), SPACE, {"a": 0, "b": 0}, goal=1)
+    assert answer.status == "optimal" and answer.counterfactuals[0].values == {"a": 0, "b": 3}

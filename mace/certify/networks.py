@@ -23,7 +23,6 @@ import numpy as np
 from mace.base.exact import above
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split, Tighten
 from mace.problem.question import Question
-from mace.solve.networks.exact import Exact
 from mace.solve.networks.kernels import NOWHERE, derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
 from mace.solve.networks.multipliers import Rough, Tight
@@ -104,7 +103,7 @@ class Elaboration:
         self.frame = Frame(Witnesses(question))
         self.claim, self.numbers = claim, self.frame.numbers
         self.theta = 0.0 if claim is None else 1.0  # what the distance counts
-        self.exact = Exact(question, self.numbers)
+        self.exact = self.frame.exact
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
         self.reach = -1.0 if claim is None else float(claim) * (1 + 1e-12)
         self.shape = (2, *self.numbers.net.B[1:].shape)

@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import exact
+from mace.base.kept import Recent
 from mace.problem.distance import Charge, Norm
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
-from mace.solve.networks.model import Array, Numbers
+from mace.solve.networks.model import Array, Numbers, numbers
 from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
@@ -149,9 +150,10 @@ class Exact:
 
     def cut(self, box: Box, q: Fraction) -> Box | None:
         """The box cut to the ball as FORMAT.md says; None if an axis keeps nothing."""
-        if self._last_cut is None or self._last_cut[:2] != (box, q):  # one leaf is cut several times in a row
-            self._last_cut = (box, q, self._cut(box, q))
-        return self._last_cut[2]
+        last = self._last_cut
+        if last is None or last[:2] != (box, q):  # one leaf is cut several times in a row
+            last = self._last_cut = (box, q, self._cut(box, q))
+        return last[2]
 
     def _cut(self, box: Box, q: Fraction) -> Box | None:
         least: list[int] = []
@@ -266,6 +268,27 @@ class Exact:
                 best, least = above, below
         assert least
         return best, least
+
+
+class Prepared(NamedTuple):
+    """Both sides of a question: in doubles and exact."""
+
+    numbers: Numbers
+    exact: Exact
+
+
+_LAST: Recent[Prepared] = Recent(1)
+
+
+def prepared(question: Question) -> Prepared:
+    """Both sides of a question, whatever is excluded from it: made once for its search and for its certificate."""
+
+    def make() -> Prepared:
+        made = numbers(question)
+        return Prepared(made, Exact(question, made))
+
+    key = (question.model, question.axes, question.columns, question.goal.decision, question.distance)
+    return _LAST.get(key, make)
 
 
 class Passed(NamedTuple):

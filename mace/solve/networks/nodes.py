@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.base.exact import exact, nearest
+from mace.base.exact import exact, float_to_rank, nearest, rank_to_float
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
-from mace.solve.networks.exact import box_of
+from mace.solve.networks.exact import box_of, prepared
 from mace.solve.networks.kernels import INFINITY
-from mace.solve.networks.model import Array, Hull, Numbers, Units, narrowed, numbers
+from mace.solve.networks.model import Array, Hull, Units, narrowed
 from mace.solve.networks.multipliers import Tight
 from mace.solve.networks.relax import Relaxed
 from mace.solve.witnesses import Witnesses
@@ -58,7 +58,14 @@ class Frame:
 
     def __init__(self, witnesses: Witnesses) -> None:
         self.witnesses = witnesses
-        self.numbers: Numbers = numbers(witnesses.question)
+        self.numbers, self.exact = prepared(witnesses.question)
+        # Of axes of doubles, what turns a change into a value, nearly.
+        self._doubles = [
+            (nearest(axis.start_value), nearest(axis.scale))
+            if isinstance(axis, GridAxis) and axis.grid.kind == "float64"
+            else None
+            for axis in witnesses.question.axes
+        ]
         self._root: Node | None = None
         self._changes: dict[tuple[int, int], float] = {}
 
@@ -104,6 +111,11 @@ class Frame:
             self._changes[j, index] = change
         return self._changes[j, index]
 
+    def near_change(self, j: int, index: int) -> float:
+        """`change`, for what only looks for points: of doubles, but for their rounding."""
+        double = self._doubles[j]
+        return self.change(j, index) if double is None else (rank_to_float(index) - double[0]) / double[1]
+
     def rounded(self, x: Array, outward: bool) -> Point:
         """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
         n, indices = self.numbers, []
@@ -115,6 +127,11 @@ class Frame:
             change = float(x[first])
             if change == 0.0:
                 indices.append(axis.start)
+                continue
+            if (double := self._doubles[j]) is not None:
+                # Which of two neighbouring doubles it is shows in no distance.
+                index = float_to_rank(double[0] + change * double[1]) + (outward and (1 if change > 0 else -1))
+                indices.append(min(max(index, axis.lower), axis.upper))
                 continue
             value = axis.start_value + exact(change) * axis.scale
             low = axis.grid.floor(value)

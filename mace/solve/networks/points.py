@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.problem.distance import Norm
-from mace.solve.networks.exact import Exact
 from mace.solve.networks.kernels import INFINITY, OPTIMAL, STUCK, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
@@ -52,7 +51,6 @@ class Points(Frame):
         assert isinstance(question.distance, Norm)
         super().__init__(witnesses)
         self.radius, self.strict, self.gap = radius, strict, gap
-        self.exact = Exact(question, self.numbers)
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
         ends = (2, *self.numbers.net.B[1:].shape)
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
@@ -177,7 +175,8 @@ class Points(Frame):
             point = self.rounded(x, outward)
             self.offer(point)
             self.polish(point)
-        self.shorten()
+        if (self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any():
+            self.shorten()
 
     def shorten(self) -> None:
         """Undo the changes of the best point one by one, the costliest first, as long as it keeps the goal."""
@@ -248,7 +247,7 @@ class Points(Frame):
                 x[first[j] + point[j]] = 1.0
                 sides.append((j, 1 << point[j]))
                 continue
-            x[first[j]] = self.change(j, point[j])
+            x[first[j]] = self.near_change(j, point[j])
             if kind[j] != FLOATS:
                 sides.append((j, (point[j], point[j])))
             elif jump[j] > 0.0:

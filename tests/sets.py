@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from mace.solve.sidesteps import beside
 from mace.space.axes import Point
 from tests.reference import points, random_question
 
+SOFT: list[Any] = ["F=0.05", "FV=0.02", "F=0.1+FV=0.04", "F+FV=0.03", "FV+F=0.05", "F=0.02+0.2"]
 SPECS: list[Any] = ["F", "FV", "F+FV", "points", "0.2", "0.45", "F+0.3", "FV+0.25"]
 NETWORK_GAP = Fraction(1, 10**9)
 
@@ -43,6 +45,27 @@ def apart(question: Question, spec: str, one: Point, other: Point) -> bool:
         if part[0].isdigit() and question.distance_between(one, other) < Fraction(part):
             return False
     return one != other
+
+
+def worth(question: Question, spec: str, one: Point, other: Point) -> Fraction:
+    """What the differences of two points are worth, by the definitions and nothing else."""
+    total, start = Fraction(0), [axis.start for axis in question.axes]
+    for part in spec.split("+"):
+        kind, _, each = part.partition("=")
+        for s, a, b in zip(start, one, other, strict=True) if each else ():
+            total += Fraction(each) * (len({a} - {s} ^ {b} - {s}) if kind == "FV" else (a != s) != (b != s))
+    return total
+
+
+def least_soft(question: Question, spec: str, count: int, good: Sequence[Point]) -> Fraction | None:
+    """The least sum of a set less what its differences are worth, by trying every one; None if there is none."""
+    sums = []
+    for chosen in combinations(good, count):
+        pairs = list(combinations(chosen, 2))
+        if all(apart(question, spec, *pair) for pair in pairs):
+            off = sum(worth(question, spec, *pair) for pair in pairs)
+            sums.append(sum(map(question.distance_of, chosen)) - off)
+    return min(sums, default=None)
 
 
 def least(question: Question, spec: str, count: int, good: Sequence[Point]) -> Fraction | None:
@@ -77,6 +100,31 @@ def found_by_provers(question: Question, diversity: Diversity, count: int) -> To
         return Nearest(said, asked, gap)
 
     return Choosing(question, diversity, count, nearest, Limits(Deadline.after(600))).run()
+
+
+def soft_agrees(seed: int, most: int = 14) -> Status | None:
+    """One random question where differences are worth something, asked both ways; None if it is too large."""
+    rng = np.random.default_rng(seed)
+    question = random_question(seed)
+    count, spec = int(rng.integers(2, 4)), str(rng.choice(SOFT))
+    allowed = [point for point in points(question) if question.obeys(point)]
+    good = [point for point in allowed if question.has_goal(point)]
+    if len(good) > most or any(question.has_goal(point) is None for point in allowed):
+        return None
+    truth = least_soft(question, spec, count, good)
+    made = found_by_provers(question, diversity_of(spec), count)
+    label = (seed, spec, count, made.status, made.why, made.lower, made.upper, truth)
+    if truth is None:
+        assert made.status == "infeasible" and made.certificate().check().accepted, label
+        return made.status
+    room = NETWORK_GAP * count
+    assert made.status == "optimal" and made.upper is not None, label
+    assert truth - room <= made.lower <= truth <= made.upper <= truth + room, label
+    off = sum(worth(question, spec, *pair) for pair in combinations(made.points, 2))
+    assert sum(map(question.distance_of, made.points)) - off == made.upper, label
+    assert all(apart(question, spec, *pair) for pair in combinations(made.points, 2)), label
+    assert len(made.points) == count and all(point in good for point in made.points), label
+    return made.status
 
 
 def agrees(seed: int, kind: str | None = None) -> Agreed | None:

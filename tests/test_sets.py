@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
-from mace.errors import MaceError
+from mace.errors import CertificateError, MaceError
 from mace.problem.diversity import Diversity, diversity_of
 from mace.problem.exclusions import AvoidBox
 from mace.solve.regions import apart_beyond, around
@@ -27,12 +27,23 @@ from tests.checkers import accepted_by_all
 from tests.levels import compared, plain, random_rows
 from tests.marks import slow_unless
 from tests.reference import points, random_question
-from tests.sets import NETWORK_GAP, agrees, least
+from tests.sets import NETWORK_GAP, agrees, least, soft_agrees
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_set_is_the_best_of_all(seed: int) -> None:
     agrees(seed)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_where_differences_are_worth_something_no_set_is_better(seed: int) -> None:
+    soft_agrees(seed)
+
+
+@pytest.mark.slow
+def test_where_differences_are_worth_something_no_set_of_many_questions_is_better() -> None:
+    said = [soft_agrees(seed, most=30) for seed in range(16, 300)]
+    assert said.count("optimal") > 80 and said.count("infeasible") > 80
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -184,7 +195,28 @@ def test_what_cannot_be_asked_is_refused() -> None:
             mace.explain(model, space, start, count=2, together=True, diversity=wrong)
     with pytest.raises(MaceError, match="at most 50"):
         mace.explain(model, space, start, count=51, together=True, diversity="F")
+    for wrong in ("F=0", {"G": 1}, {"F": -1}, "F=x"):
+        with pytest.raises(MaceError, match="worth"):
+            diversity_of(wrong)
+    assert (
+        diversity_of(["FV", {"F": 0.5}])
+        == diversity_of("FV+F=0.5")
+        == Diversity(values=True, by_features=Fraction(1, 2))
+    )
     assert diversity_of(["F", 0.5]) == diversity_of("F+0.5") == Diversity(features=True, apart=Fraction(1, 2))
+
+
+def test_what_differences_are_worth_is_taken_off_the_sum() -> None:
+    model, space = small()
+    start = {"a": 0, "b": 0, "c": 0}
+    hard = mace.explain(model, space, start, count=2, together=True, diversity="F")
+    soft = mace.explain(model, space, start, count=2, together=True, diversity={"F": 0.5})
+    # c is changed in one of the two anyway, and nothing else can differ.
+    assert soft.status == "optimal" and soft.exact_distance == hard.exact_distance - Fraction(1, 2)
+    assert soft.exact_lower_bound == soft.exact_distance and soft.distance_name == "rewarded summed l1"
+    assert "0.5 for each feature that just one of two answers changes" in " ".join(soft.notes)
+    with pytest.raises(CertificateError, match="no distance"):
+        _ = soft.certificate
 
 
 def test_a_program_has_sets_without_a_certificate() -> None:

@@ -279,7 +279,8 @@ class Several:
         str,
         typer.Option(
             "--diversity",
-            help="features, points, or the least distance between two answers; with --together also F, FV, F+FV.",
+            help="features, points, or the least distance between two answers; "
+            "with --together also F, FV, F+FV, F=0.01.",
         ),
     ] = "features"
 

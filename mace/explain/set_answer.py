@@ -1,7 +1,8 @@
 """An answer of several counterfactuals that are found together.
 
 In:  a question, the conditions on every two answers, how many, and how single answers are looked for.
-Out: an `Answer` whose distance and bounds are of the sum; where there is no set, the conditions that clash.
+Out: an `Answer` whose distance and bounds are of the sum, less what differences are worth; where there is no set, the
+     conditions that clash.
 """
 
 from __future__ import annotations
@@ -53,7 +54,11 @@ def set_answer(
     done.points = points
     asking.settle(question, [question.start, *points])
     notes += dict.fromkeys(said for said in (said_of_rows(question.distance), *(one.note for one in asked)) if said)
-    if any(fact.proof is not None for fact in done.facts) and (reason := certifiable(question)) is not None:
+    if diversity.soft and done.status != "infeasible":
+        notes.append(
+            f"taken off the sum: {diversity.rewards}; no certificate: what differences are worth is no distance"
+        )
+    elif any(fact.proof is not None for fact in done.facts) and (reason := certifiable(question)) is not None:
         notes.append(f"no certificate: {reason}")
     notes += doubts(question, points, done.refused, asking.judge) + missing.notes(question)
     start = question.values(question.start)
@@ -64,7 +69,7 @@ def set_answer(
         exact_distance=done.upper,
         start=start,
         goal=question.goal.text,
-        distance_name=f"summed {question.distance.name}",
+        distance_name=f"{'rewarded ' if diversity.soft else ''}summed {question.distance.name}",
         oracle=asked[-1].oracle if asked else "none",
         why=done.why,
         seconds=0.0,
@@ -86,7 +91,7 @@ def _shown(question: Question, done: Together, point: Point) -> Counterfactual:
 
 def _clash(done: Together, nearest: Callable[[Question, Sequence[Point], Fraction], Nearest], limits: Limits) -> str:
     """Find the conditions that clash, by leaving out one after the other; says which they are."""
-    question, kept = done.question, done.diversity
+    question, kept = done.question, done.diversity.hard
     names = [*kept.named, *(["most_changes"] if question.most_changes is not None else [])]
     core, minimal = [], True
     for name in names:

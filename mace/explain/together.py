@@ -41,6 +41,8 @@ from mace.solve.regions import (
     fixed,
     held,
     may_meet,
+    most_worth,
+    single,
 )
 from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
 from mace.tables.table import Network
@@ -80,11 +82,13 @@ class Together:
 
     def certificate(self) -> Certificate:
         """The proof of the bound on the sum, or that there is no set; raises CertificateError."""
+        if self.status != "infeasible" and self.diversity.soft:
+            raise CertificateError("this answer has no certificate: what differences are worth is no distance")
         if self.status != "infeasible" and not self.lower:
             raise CertificateError("this answer has no certificate: nothing was proved of the sum")
         claim = None if self.status == "infeasible" else self.lower
         boxes = [region.box for region in self.regions]
-        asked = Asked(self.count, self.diversity, claim)
+        asked = Asked(self.count, self.diversity.hard, claim)
         return set_certificate(self.question, asked, self.points, boxes, self.facts, self.refused)
 
     def lower_of(self, point: Point) -> Fraction:
@@ -122,6 +126,10 @@ class Choosing:
         self.gap = Gap()
         self.boxes: dict[Box, int] = {}  # by number
         self.met: dict[tuple[int, int], bool] = {}  # of two numbers, the first one not larger
+        self.worth: dict[tuple[Box, Box], Fraction] = {}
+        self.everywhere = tuple(full(axis) for axis in question.axes)
+        pairs = count * (count - 1) // 2
+        self.found.lower -= pairs * self.most_worth(self.everywhere, self.everywhere)
         self.held: dict[Box, Held] = {}
         self.fit: dict[tuple[Point, Point], bool] = {}
 
@@ -131,6 +139,15 @@ class Choosing:
             if box not in self.held:
                 self.held[box] = held(self.question.axes, box)
         return may_meet(self.question, self.diversity, one, other, (self.held[one], self.held[other]))
+
+    def most_worth(self, one: Box, other: Box) -> Fraction:
+        """What the differences of points of two boxes are worth at most."""
+        if not self.diversity.soft:
+            return Fraction(0)
+        if (one, other) not in self.worth:
+            worth = most_worth(self.question, self.diversity, one, other)
+            self.worth[one, other] = self.worth[other, one] = worth
+        return self.worth[one, other]
 
     def fits(self, one: Point, other: Point) -> bool:
         """Whether two points may stand in one set."""
@@ -152,8 +169,7 @@ class Choosing:
                     found.lower = found.lower if found.upper is None else found.upper
                     found.status = "infeasible" if found.upper is None else "optimal"
                     return found
-                bounds = [self.lower_of(k) for k in chosen]
-                found.lower = max(found.lower, sum(bounds, Fraction(0)))
+                found.lower = max(found.lower, self.least_of(chosen))
                 if found.upper is not None and self.gap.met(found.lower, found.upper):
                     found.status = "optimal"
                     return found
@@ -168,6 +184,15 @@ class Choosing:
         lower = self.found.rest if k == len(self.found.regions) else self.found.regions[k].lower
         assert lower is not None
         return lower
+
+    def box(self, k: int) -> Box:
+        """The box of a region; of the rest everything."""
+        return self.everywhere if k == len(self.found.regions) else self.found.regions[k].box
+
+    def least_of(self, chosen: Sequence[int]) -> Fraction:
+        """The least sum of points of some regions, less what their differences are worth at most."""
+        off = (self.most_worth(self.box(j), self.box(k)) for n, j in enumerate(chosen) for k in chosen[:n])
+        return sum((self.lower_of(k) for k in chosen), Fraction(0)) - sum(off, Fraction(0))
 
     def greedily(self) -> None:
         """Where answers must be far apart: a first set, each point the nearest outside a box around those before it.
@@ -208,7 +233,9 @@ class Choosing:
             goes = [mask | 1 << len(numbers) for mask in goes] + [(2 << len(numbers)) - 1]
             numbers.append(len(found.regions))
         bounds = [self.lower_of(k) for k in numbers]
-        chosen = cheapest(bounds, goes, self.count, found.upper, self.limits.deadline)
+        worth = [[self.most_worth(self.box(j), self.box(k)) for k in numbers] for j in numbers]
+        off = worth if self.diversity.soft else None
+        chosen = cheapest(bounds, goes, self.count, found.upper, self.limits.deadline, off)
         return None if chosen is None else [numbers[n] for n in chosen]
 
     def expand(self, chosen: Sequence[int]) -> None:
@@ -223,7 +250,7 @@ class Choosing:
             for other in chosen[:place]:
                 one, two = found.regions[other].point, found.regions[k].point
                 assert one is not None and two is not None
-                if not self.fits(one, two):
+                if not self.fits(one, two) or self.diversity.by_values and self.shared(other, k):
                     return self.separate(other, k)
         found.why = found.why or "the bounds of single answers are not close enough"
         return None
@@ -263,13 +290,20 @@ class Choosing:
         if said.point is None:
             found.why = said.why or "no further answer was found"
 
+    def shared(self, one: int, other: int) -> list[int]:
+        """The axes to which the nearest points of two regions make the same change, where not all of both do."""
+        first, second = self.found.regions[one], self.found.regions[other]
+        assert first.point is not None and second.point is not None
+        same = [j for j in self.question.changed(first.point) if first.point[j] == second.point[j]]
+        return [j for j in same if not single((first.box[j], second.box[j]))]
+
     def separate(self, one: int, other: int) -> None:
         """Two regions whose nearest points clash: cut a part off each such that no points of the parts go together."""
         found, question = self.found, self.question
         first, second = found.regions[one], found.regions[other]
         assert first.point is not None and second.point is not None
-        shared = [j for j in question.changed(first.point) if first.point[j] == second.point[j]]
-        if self.diversity.values and shared:
+        shared = self.shared(one, other)
+        if shared and (self.diversity.values or self.diversity.by_values and one != other):
             j = dearest(question, shared, first.point)
             parts = (
                 fixed(question, first.box, j, first.point[j]),
@@ -311,10 +345,15 @@ class Choosing:
         found, question = self.found, self.question
         distances = [question.distance_of(point) for point in found.known]
         goes = [sum(1 << k for k, other in enumerate(found.known) if self.fits(one, other)) for one in found.known]
-        chosen = cheapest(distances, goes, self.count, found.upper, self.limits.deadline)
+        off = None
+        if self.diversity.soft:
+            off = [[self.diversity.worth(question, one, other) for other in found.known] for one in found.known]
+        chosen = cheapest(distances, goes, self.count, found.upper, self.limits.deadline, off)
         if chosen is not None:
             found.points = [found.known[k] for k in chosen]
             found.upper = sum((distances[k] for k in chosen), Fraction(0))
+            if off is not None:
+                found.upper -= sum((off[k][j] for n, k in enumerate(chosen) for j in chosen[:n]), Fraction(0))
 
 
 # --- boxes as questions ----------------------------------------------------------------------------------------------

@@ -91,6 +91,29 @@ def may_meet(
     return farthest is None or farthest >= diversity.apart
 
 
+def most_worth(question: Question, diversity: Diversity, one: Box, other: Box) -> Fraction:
+    """What the differences of a point of one box and of a point of another are worth at most; exact for two points."""
+    total = Fraction(0)
+    for axis, a, b in zip(question.axes, one, other, strict=True):
+        stays, moves = (holds(a, axis.start), holds(b, axis.start)), (_moved(axis, a), _moved(axis, b))
+        may = [moved is not False for moved in moves]
+        worth = Fraction(0)
+        if stays[0] and may[1] or stays[1] and may[0]:
+            worth = diversity.by_features + diversity.by_values
+        if all(may) and (a != b or not single((_without(axis, a),))):
+            worth = max(worth, 2 * diversity.by_values)
+        total += worth
+    return total
+
+
+def _without(axis: Axis, side: Side) -> Side:
+    """A side without the start where that is at its end; as it is where the start is not in it, or well inside."""
+    if isinstance(side, int):
+        return side & ~(1 << axis.start)
+    low, high = side
+    return (low + (low == axis.start), high) if low == axis.start else (low, high - (high == axis.start))
+
+
 def farthest_apart(question: Question, one: Box, other: Box) -> Fraction | None:
     """The largest distance between a point of one box and a point of another; None where nothing bounds it."""
     if not isinstance(question.distance, Norm):
@@ -136,15 +159,16 @@ def _moved(axis: Axis, side: Side) -> bool | None:
 def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
     """Boxes that are worth a bound of their own, once a point was found; the first one holds it.
 
+    Where differences are worth something: as where sets of changed features must differ.
     Where values must differ: all points with the point's value on the axis whose next value costs the most. Where sets
     of changed features must: all points that change the same ones, one box for each way that grids can go, if these
     are not too many. Where distance alone counts: a box with no two such points.
     """
     changed = question.changed(point)
-    if diversity.values and changed:
+    if diversity.values and changed and not diversity.soft:
         wide = tuple(full(axis) for axis in question.axes)
         return [fixed(question, wide, j, point[j]) for j in [dearest(question, changed, point)]]
-    if diversity.features or diversity.values:
+    if diversity.features or diversity.values or diversity.soft:
         sides = [list(_sides(axis, index)) for axis, index in zip(question.axes, point, strict=True)]
         ways = 1
         for choice in sides:
@@ -235,19 +259,28 @@ def _shrunk(axis: Axis, side: Side, index: int, parts: int) -> Side:
 
 
 def cheapest(
-    bounds: Sequence[Fraction], goes: Sequence[int], count: int, below: Fraction | None, deadline: Deadline
+    bounds: Sequence[Fraction],
+    goes: Sequence[int],
+    count: int,
+    below: Fraction | None,
+    deadline: Deadline,
+    worth: Sequence[Sequence[Fraction]] | None = None,
 ) -> list[int] | None:
     """`count` numbers of bounds, in order, with the least sum; None if no sum that is allowed is less than `below`.
 
-    goes: for every number a mask of those that it goes with; itself among them where it may be taken more than once.
+    goes:  for every number a mask of those that it goes with; itself among them where it may be taken more than once.
+    worth: what is taken off the sum for every two that are taken.
     Raises TimeOverError.
     """
-    common = lcm(*(bound.denominator for bound in bounds), 1 if below is None else below.denominator)
+    numbers = [*bounds, *([] if below is None else [below]), *(w for row in worth or () for w in row)]
+    common = lcm(*(number.denominator for number in numbers))
     order = sorted(range(len(bounds)), key=lambda k: bounds[k])
     cost = [int(bounds[k] * common) for k in order]
     place = {k: n for n, k in enumerate(order)}
     mask = [sum(1 << place[j] for j in range(len(bounds)) if goes[k] >> j & 1) for k in order]
     limit = None if below is None else int(below * common)
+    off = None if worth is None else [[int(worth[k][j] * common) for j in order] for k in order]
+    most = max((max(row) for row in off), default=0) if off else 0
     best: list[int] | None = None
     steps = 0
 
@@ -255,16 +288,19 @@ def cheapest(
         nonlocal best, limit, steps
         need = count - len(chosen)
         if not need:
-            best, limit = chosen, total
+            if limit is None or total < limit:
+                best, limit = chosen, total
             return
+        spare = most * (need * (need - 1) // 2 + need * len(chosen))
         while left:
             n = (left & -left).bit_length() - 1
-            if limit is not None and total + need * cost[n] >= limit:
+            if limit is not None and total + need * cost[n] - spare >= limit:
                 return
             steps += 1
             if steps % _LOOK == 0:
                 deadline.look("choosing a set")
-            extend([*chosen, n], left & mask[n], total + cost[n])
+            gain = 0 if off is None else sum(off[n][m] for m in chosen)
+            extend([*chosen, n], left & mask[n], total + cost[n] - gain)
             left &= left - 1  # from here on without it: a set is chosen in order, once
 
     extend([], (1 << len(order)) - 1, 0)

@@ -53,10 +53,8 @@ def explain(
                 optimum (networks over floats to 1e-9), solvers to 1e-6 or 1e-3 of the distance.
     count:      how many answers; later ones differ by `diversity`: "features" (leave a feature as it is that an earlier
                 answer changed), "points" (any other point), or a number: the least distance between any two.
-    together:   the answers as one set with the least sum of distances, of which any two differ: "F" (other features
-                change), "FV" (what both change takes other values), "points", a least distance, "F+FV", ["F", 0.1].
-                Soft, with a price: {"F": 0.01} takes .01 off the sum for each feature that just one of two changes,
-                {"FV": 0.01} for each changed value that just one takes; as texts "F=0.01", "FV+F=0.01".
+    together:   the answers as one set with the least sum of distances, any two of which differ: "F" (other features
+                change), "FV" (other values), "points", a least distance, ["F", 0.1]; {"F": 0.01} takes it off the sum.
     most_changes: at most this many features may change.
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5"; "search": the model is only

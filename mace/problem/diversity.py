@@ -110,7 +110,8 @@ def diversity_of(spec: object) -> Diversity:
         if isinstance(name, str) and "=" in name:
             name = dict([[text.strip() for text in name.split("=", 1)]])
         if isinstance(name, Mapping):
-            made = made._replace(**{_soft(kind): _worth(worth) for kind, worth in name.items()})
+            for kind, worth in name.items():
+                made = _soft(made, kind, worth)
         elif name in ("F", "features"):
             made = made._replace(features=True)
         elif name in ("FV", "values"):
@@ -120,12 +121,13 @@ def diversity_of(spec: object) -> Diversity:
     return made
 
 
-def _soft(kind: object) -> str:
-    """The field of a kind of difference that is worth something."""
-    field = {"F": "by_features", "features": "by_features", "FV": "by_values", "values": "by_values"}.get(str(kind))
-    if field is None:
-        raise MaceError(f'worth something are features ("F") or values ("FV") that differ, not {short(kind)}')
-    return field
+def _soft(made: Diversity, kind: object, worth: object) -> Diversity:
+    """The same where differences of a kind are worth something."""
+    if kind in ("F", "features"):
+        return made._replace(by_features=_worth(worth))
+    if kind in ("FV", "values"):
+        return made._replace(by_values=_worth(worth))
+    raise MaceError(f'worth something are features ("F") or values ("FV") that differ, not {short(kind)}')
 
 
 def _worth(number: object) -> Fraction:

@@ -272,14 +272,7 @@ def cheapest(
     worth: what is taken off the sum for every two that are taken.
     Raises TimeOverError.
     """
-    numbers = [*bounds, *([] if below is None else [below]), *(w for row in worth or () for w in row)]
-    common = lcm(*(number.denominator for number in numbers))
-    order = sorted(range(len(bounds)), key=lambda k: bounds[k])
-    cost = [int(bounds[k] * common) for k in order]
-    place = {k: n for n, k in enumerate(order)}
-    mask = [sum(1 << place[j] for j in range(len(bounds)) if goes[k] >> j & 1) for k in order]
-    limit = None if below is None else int(below * common)
-    off = None if worth is None else [[int(worth[k][j] * common) for j in order] for k in order]
+    order, cost, mask, limit, off = _whole(bounds, goes, below, worth)
     most = max((max(row) for row in off), default=0) if off else 0
     best: list[int] | None = None
     steps = 0
@@ -305,3 +298,30 @@ def cheapest(
 
     extend([], (1 << len(order)) - 1, 0)
     return None if best is None else [order[n] for n in best]
+
+
+class _Whole(NamedTuple):
+    """A choice in whole numbers, the cheapest first: which number each was, and what `cheapest` is given."""
+
+    order: list[int]
+    cost: list[int]
+    mask: list[int]
+    limit: int | None
+    off: list[list[int]] | None
+
+
+def _whole(
+    bounds: Sequence[Fraction], goes: Sequence[int], below: Fraction | None, worth: Sequence[Sequence[Fraction]] | None
+) -> _Whole:
+    """A choice in whole numbers, in units of which all that is given are multiples."""
+    numbers = [*bounds, *([] if below is None else [below]), *(w for row in worth or () for w in row)]
+    common = lcm(*(number.denominator for number in numbers))
+    order = sorted(range(len(bounds)), key=lambda k: bounds[k])
+    place = {k: n for n, k in enumerate(order)}
+    return _Whole(
+        order,
+        [int(bounds[k] * common) for k in order],
+        [sum(1 << place[j] for j in range(len(bounds)) if goes[k] >> j & 1) for k in order],
+        None if below is None else int(below * common),
+        None if worth is None else [[int(worth[k][j] * common) for j in order] for k in order],
+    )

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from mace.errors import MaceError
 from mace.explain.judge import Judge
+from mace.problem.goals import Classes
 from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.tables.decide import class_of
@@ -45,14 +46,23 @@ class Asking:
     def confirms(self, question: Question, point: Point) -> bool:
         """Whether the model has the goal at a point; raises ModelError where its numbers contradict it."""
         if point not in self._said:
-            known = None
-            goal = question.goal
-            if goal.wanted is not None and not goal.enclosed and not isinstance(question.model, Formula):
-                known = question.has_goal(point)
+            known = self._known(question, point)
             if known is None:
                 return self.ask(question, point)
             self._said[point] = known
         return self._said[point]
+
+    def _known(self, question: Question, point: Point) -> bool | None:
+        """Whether a point has the goal, where no rounding changes it; None where the model is to be asked."""
+        goal, table = question.goal, self.judge.table
+        if goal.wanted is None or isinstance(question.model, Formula) or isinstance(table, Formula):
+            return None
+        if not goal.enclosed:
+            return question.has_goal(point)
+        if not isinstance(goal.wanted, Classes):
+            return None
+        index = class_of(table, question.row(point))
+        return None if index is None else table.classes[index] in goal.labels
 
     def ask(self, question: Question, point: Point) -> bool:
         """The same, asked of the model at once, about the row alone."""

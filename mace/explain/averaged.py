@@ -12,22 +12,24 @@ the goal encloses the same as before; farther away no answer claims anything.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
-from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
-from mace.problem.goals import Classes, Probability
-from mace.problem.question import Question
+from mace.problem.goal_cover import cover
+from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, whole_of
+from mace.problem.goals import Classes, Probability, Wanted
+from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
+from mace.solve.ensembles.mean_search import MeanOracle, owners
 from mace.solve.ensembles.reached import sums_within
 from mace.solve.networks.model import column_bounds, columns_of
 from mace.solve.protocol import Gap, Limits, Oracle
@@ -35,7 +37,7 @@ from mace.space.axes import GridAxis, Point
 from mace.tables.decide import mean_at
 from mace.tables.margins import network_error
 from mace.tables.means import probability
-from mace.tables.table import Ensemble, Floats, Link, Network
+from mace.tables.table import Ensemble, Floats, Network, Table
 
 MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
@@ -89,14 +91,83 @@ class Asks(NamedTuple):
     limits: Limits
 
 
+MOST_COVERING = 200
+"""Pieces of a goal in a certificate whose proof is there already."""
+
+
+class Members(NamedTuple):
+    """The prover of a mean of trees, of which its own proof says no more than that the members' scores are too low."""
+
+    oracle: MeanOracle
+    table: Ensemble
+
+    def named(self, bracket: Bracket, question: Question) -> tuple[Question, str]:
+        """The question with comparisons of scores that the proof refutes; without such, the bracket loses its proof,
+        and the second says why."""
+        if bracket.proof is None:
+            return question, ""
+        assert self.table.link is not None
+        claim = None if bracket.status == "infeasible" else bracket.lower
+        corners = self.oracle.corners(bracket.proof, claim)
+        pieces, whole = None, whole_of(self.table)
+        if corners is not None:
+            whole = _within(whole, *corners.ball)
+            pieces = cover(self.table.link, self.oracle.conditions, corners.refuted, whole, MOST_COVERING)
+        if pieces is not None:
+            try:
+                decision, wide = covered(self.table, self.oracle.conditions, pieces, question.goal.text, whole)
+            except NowhereError:  # no members' scores that are so near have the goal
+                decision, wide = nowhere(self.table)
+            return replace(question, goal=replace(question.goal, decision=decision), model=wide), ""
+        bracket.proof = None
+        return question, f"no certificate: it would tell the goal by more than {MOST_COVERING} pieces"
+
+
+def by_members(question: Question, table: Table) -> Members | None:
+    """The prover of a question about a mean of trees; None for any other."""
+    wanted = question.goal.wanted
+    if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or not _two(wanted):
+        return None
+    assert isinstance(wanted, (Classes, Probability))
+    return Members(MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes)), table)
+
+
+def _two(wanted: Wanted | None) -> bool:
+    """Whether a goal is about the probability of one of two classes."""
+    return isinstance(wanted, Probability) or isinstance(wanted, Classes) and len(wanted.labels) == 1
+
+
+def nearer(question: Question, table: Ensemble | Network, asks: Asks, best: Point, deadline: Deadline) -> Point:
+    """A point with the goal, pulled back towards the start."""
+    wanted = question.goal.wanted
+    assert isinstance(wanted, (Classes, Probability))
+    conditions = conditions_of(wanted, table.classes)
+    anything = question.aimed(Goal(question.goal.text, question.goal.labels, ((),), enclosed=True), table)
+    found = pull_back(anything, best, lambda point: _surely(table, conditions, question.row(point)), deadline)
+    return found if asks.confirm(found) else best
+
+
+def _surely(table: Ensemble | Network, conditions: Sequence[Condition], row: Floats) -> bool:
+    """Whether a row has the goal, beyond rounding error, by what was read of the model."""
+    mean = mean_at(table, row)
+    return all(one.sign * (mean.low if one.sign > 0 else mean.high) > one.bound for one in conditions)
+
+
+def _within(whole: Piece, low: Floats, high: Floats) -> Piece:
+    """The scores between sums, for whose rounding there is room."""
+    far = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
+    return whole.within(low - far, high + far)
+
+
 def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Point | None) -> Refined:
     """See the module's docstring.
 
     table: the model's own, of which the question's has more scores.
     """
     wanted = question.goal.wanted
-    if not isinstance(wanted, Probability) and not (isinstance(wanted, Classes) and len(wanted.labels) == 1):
+    if not _two(wanted):
         return Refined(question, best, Fraction(0), 1)
+    assert isinstance(wanted, (Classes, Probability))
     conditions = conditions_of(wanted, table.classes)
     search = _Pieces(question, table, conditions, asks, best)
     search.run()
@@ -128,9 +199,7 @@ class _Pieces:
         self.conditions = tuple(one._replace(bound=one.bound + inner) for one in conditions)
         self.limits = replace(asks.limits, deadline=asks.limits.deadline.share(TIME))
         if best is not None:
-            self.best = pull_back(question, best, self._surely, self.limits.deadline)
-            if not asks.confirm(self.best):
-                self.best = best
+            self.best = nearer(question, table, asks, best, self.limits.deadline)
         self.ball = whole_of(table)
         self.ball = self._ball()
         self.open: list[tuple[Fraction, int, Piece]] = [(Fraction(0), 0, self.ball)]
@@ -195,8 +264,7 @@ class _Pieces:
             except TimeOverError:  # what is known of a larger ball, or of all points, holds as well
                 return whole
             low, high = low[: self.table.outputs], high[: self.table.outputs]
-        far = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
-        return whole.within(low - far, high + far)
+        return _within(whole, low, high)
 
     def _inside(self, piece: Piece) -> Piece | None:
         """The part of a piece that lies in the ball; None for an empty one."""
@@ -226,11 +294,6 @@ class _Pieces:
         finally:
             oracle.close()
 
-    def _surely(self, point: Point) -> bool:
-        """Whether a point has the goal, beyond rounding error, by what was read of the model."""
-        mean = mean_at(self.table, self.question.row(point))
-        return all(one.sign * (mean.low if one.sign > 0 else mean.high) > one.bound for one in self.wanted)
-
     def _taken(self, point: Point) -> bool:
         """Whether the nearest point of a piece has the goal; then it may be the best one."""
         mean = mean_at(self.table, self.question.row(point))
@@ -253,19 +316,12 @@ class _Pieces:
         scores = self.table.scores(self.question.row(point))
         at = tuple(np.clip(scores, piece.low, piece.high).tolist())
         gaps = [
-            max(_over(part, condition, piece, at, k) for condition in self.conditions)
+            max(over(part, condition, piece, at, k) for condition in self.conditions)
             if piece.low[k] < at[k] < piece.high[k] else 0.0
             for k, part in enumerate(self.link.parts)
         ]  # fmt: skip
         worst = int(np.argmax(gaps))
         return piece.split(worst, at[worst], at) if gaps[worst] > _TIGHT else ()
-
-
-def _over(part: Link, condition: Condition, piece: Piece, at: tuple[float, ...], k: int) -> float:
-    """How far a member's line lies above what it says at a place."""
-    line = line_above(part, condition.sign, piece, k)
-    said = condition.sign * float(probability(part, np.array([at[k]]))[0])
-    return line.slope * at[k] + line.constant - said
 
 
 def _reached(question: Question, table: Network) -> tuple[Floats, Floats]:

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from mace.base.exact import farthest_holding
-from mace.errors import GoalError, NowhereError
+from mace.errors import GoalError
 from mace.explain.answer import Answer
 from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
@@ -128,10 +128,7 @@ class Around:
         self.axes = tuple(replace(axis, start=index) for axis, index in zip(question.axes, point, strict=True))
         self.questions = []
         for other in opposites(question.goal.wanted, table.classes):
-            try:
-                goal, moved = lower(other, table)
-            except NowhereError:
-                continue  # nothing to be refuted: no number of this model lies there
+            goal, moved = lower(other, table)
             self.questions.append(
                 replace(question, axes=self.axes, goal=goal, model=moved, rules=(), avoid=(), most_changes=None)
             )

@@ -17,7 +17,7 @@ from mace.base.exact import as_written
 from mace.certify.recheck import read
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
-from mace.explain.averaged import Asks, Refined, refined
+from mace.explain.averaged import Asks, Refined, by_members, nearer, refined
 from mace.explain.beside import Beside, Nearest, Told
 from mace.explain.judge import Judge
 from mace.explain.level import Level
@@ -145,7 +145,13 @@ class Search:
         best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
         table = question.model if question.goal.wanted is None else self.judge.table
         pieces: Refined | None = None
-        if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
+        members = by_members(question, table) if oracle.name == "ensembles" else None
+        if members is not None:
+            oracle.close()
+            oracle = members.oracle
+            if best is not None:
+                best = nearer(question, members.table, Asks(confirm, self.oracle, gap, limits), best, limits.deadline)
+        elif oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
             pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)
             question, best = pieces.question, pieces.best
@@ -169,6 +175,9 @@ class Search:
             bring_in(bracket, *nearest.near, gap)
         if pieces is not None and pieces.raises(bracket, gap):
             note = pieces.note
+        if members is not None:
+            answered, without = members.named(bracket, answered)
+            note = without or note
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 
     def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:

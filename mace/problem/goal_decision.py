@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from mace.errors import GoalError
-from mace.problem.goal_means import conditions_of, covered, is_mean
+from mace.errors import GoalError, NowhereError
+from mace.problem.goal_means import conditions_of, covered, is_mean, nowhere
 from mace.problem.goal_scores import (
     exactly_between,
     exponential_between,
@@ -32,8 +32,20 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
     """The goal as comparisons of float scores, and the table that they speak of.
 
     The table is the given one; for a margin over several runners-up, with the runners-up moved by it as more scores.
-    Raises GoalError for a goal that this model cannot have, or that no comparison of its scores expresses.
+    A goal within what a model can say, but that no input has (a calibration that never gives it), is a comparison that
+    no score meets. Raises GoalError for a goal that is not about this model, that every input has, or that no
+    comparison of its scores expresses.
     """
+    try:
+        return _lower(goal, table)
+    except NowhereError:
+        assert not isinstance(table, Formula)
+        decision, same = nowhere(table)
+        labels = goal.labels if isinstance(goal, Classes) else frozenset()
+        return Goal(str(goal), labels, decision, wanted=goal, enclosed=True), same
+
+
+def _lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
     text = str(goal)
     if isinstance(table, Formula):
         if not isinstance(goal, Classes):

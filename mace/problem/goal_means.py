@@ -20,15 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, first_float
+from mace.base.kept import Kept, Recent
 from mace.errors import GoalError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
 from mace.problem.goals import Classes, Probability
 from mace.tables.margins import compare_slack
-from mace.tables.means import doubt, ends
+from mace.tables.means import doubt, ends, probability
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Network, Table
 
-_FARTHEST = 1e300
-_FEW, _MANY = 513, 16385  # places at which a part is looked at
+FARTHEST = 1e300
+_FEW, MANY = 513, 16385  # places at which a part is looked at
 _BENT = 0.0963  # no second derivative of 1 / (1 + exp(-s)) is larger
 _UNIT = float(UNIT_ROUNDOFF)
 
@@ -132,8 +133,23 @@ def covered(
     return Covered(decision, wide)
 
 
+def nowhere(table: Ensemble | Network) -> Covered:
+    """A score that no row has, in the place of a goal that no row has."""
+    if is_mean(table):
+        any_: Decision = ((),)
+        table = replace(table, decisions=(any_, any_), link=None)
+    return Covered(((Compare(0, None, FARTHEST),),), table)
+
+
 def whole_of(table: Ensemble | Network) -> Piece:
     """All scores that a table can have; without end for a network, which is not asked for its inputs."""
+    return _WHOLES.get(table, None, lambda: _whole_of(table))
+
+
+_WHOLES: Kept[Piece] = Kept(1)
+
+
+def _whole_of(table: Ensemble | Network) -> Piece:
     assert table.link is not None
     count = table.outputs
     low, high = np.full(count, -math.inf), np.full(count, math.inf)
@@ -150,17 +166,17 @@ def whole_of(table: Ensemble | Network) -> Piece:
 
 def _middle(part: Link, low: float, high: float) -> float:
     """Where a part crosses 1/2, or the end that is nearest to it."""
-    rising = _rising(part)
+    rising = is_rising(part)
     turn = _turn(part, Condition(1.0 if rising else -1.0, 0.5 if rising else -0.5))
     return min(max(turn, low), high) if math.isfinite(turn) else min(max(0.0, low), high)
 
 
-def _rising(part: Link) -> bool:
-    said = _most(part, 1.0, np.array([-_FARTHEST, _FARTHEST]))
+def is_rising(part: Link) -> bool:
+    said = most_of(part, 1.0, np.array([-FARTHEST, FARTHEST]))
     return bool(said[1] >= said[0])
 
 
-def _most(part: Link, sign: float, scores: Floats) -> Floats:
+def most_of(part: Link, sign: float, scores: Floats) -> Floats:
     """The most that sign * part may be as the library rounds it, but for `doubt`; monotone as the part is."""
     said = ends(part, scores)
     return said.high if sign > 0 else -said.low
@@ -169,12 +185,12 @@ def _most(part: Link, sign: float, scores: Floats) -> Floats:
 def _turn(part: Link, condition: Condition) -> float:
     """The least score of a part that meets a condition by itself, or, of a falling one, the largest; infinite where all
     or none do."""
-    up = _rising(part) == (condition.sign > 0)
+    up = is_rising(part) == (condition.sign > 0)
 
     def holds(score: float) -> bool:
-        return bool(_most(part, condition.sign, np.array([score]))[0] >= condition.bound)
+        return bool(most_of(part, condition.sign, np.array([score]))[0] >= condition.bound)
 
-    inner, outer = (_FARTHEST, -_FARTHEST) if up else (-_FARTHEST, _FARTHEST)
+    inner, outer = (FARTHEST, -FARTHEST) if up else (-FARTHEST, FARTHEST)
     if not holds(inner) or holds(outer):
         return -outer if not holds(inner) else outer * math.inf
     if up:
@@ -188,13 +204,15 @@ def _first(link: Link, condition: Condition, whole: Piece) -> list[Piece]:
     wider = condition._replace(bound=condition.bound - 2 * doubt(link))
     for part in link.parts:
         turn, k = _turn(part, wider), part.score
-        turn += (-1 if _rising(part) == (condition.sign > 0) else 1) * 1e-12 * abs(turn) if math.isfinite(turn) else 0.0
+        turn += (
+            (-1 if is_rising(part) == (condition.sign > 0) else 1) * 1e-12 * abs(turn) if math.isfinite(turn) else 0.0
+        )
         below, above = whole.split(k, turn, whole.at)
-        found.append(above if _rising(part) == (condition.sign > 0) else below)
+        found.append(above if is_rising(part) == (condition.sign > 0) else below)
     return found
 
 
-class _Half(NamedTuple):
+class Half(NamedTuple):
     """A half-space: weights @ scores + constant >= 0, the magnitudes of the weights adding up to 1."""
 
     weights: Floats
@@ -203,57 +221,78 @@ class _Half(NamedTuple):
 
 def _of_piece(
     link: Link, conditions: Sequence[Condition], piece: Piece, whole: Piece
-) -> tuple[list[Compare], list[_Half]] | None:
+) -> tuple[list[Compare], list[Half]] | None:
     """The box's own comparisons, and its half-spaces; None where nothing in it meets the conditions."""
     part = []
     for k, (low, high) in enumerate(zip(piece.low, piece.high, strict=True)):
         part += [Compare(k, None, low)] if low > whole.low[k] else []
         part += [Compare(None, k, -high)] if high < whole.high[k] else []
-    halves = []
+    halves = half_spaces(link, conditions, piece)
+    return None if halves is None else (part, halves)
+
+
+def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> list[Half] | None:
+    """What of a piece meets the conditions lies in these; None where nothing does."""
+    halves, low, high = [], np.array(piece.low), np.array(piece.high)
     for sign, bound in conditions:
         lines = [line_above(one, sign, piece, k) for k, one in enumerate(link.parts)]
         slopes = np.array([line.slope for line in lines])
-        over = sum(line.constant for line in lines) - len(lines) * (bound - doubt(link))
+        above = sum(line.constant for line in lines) - len(lines) * (bound - doubt(link))
         size = float(np.abs(slopes).sum())
         if size * max([1.0, *(abs(end) for end in (*piece.low, *piece.high) if math.isfinite(end))]) < 1e-9:
-            if over < -1e-6:
+            if above < -1e-6:
                 return None
             continue
         weights = slopes / size
         ends = [max(abs(a), abs(b)) for a, b, w in zip(piece.low, piece.high, weights, strict=True) if w]
-        constant = over / size
+        constant = above / size
         constant += 32 * _UNIT * (abs(constant) + sum(ends))
-        halves.append(_Half(weights, constant))
-    return part, halves
+        used = weights != 0
+        least, most = (
+            float((weights[used] * np.where((weights[used] > 0) == top, high[used], low[used])).sum()) + constant
+            for top in (False, True)
+        )
+        if most < -1e-9 * (1 + abs(constant)):
+            return None
+        if least < 0:  # else it says nothing of the piece, and lines that are nearly flat have huge constants
+            halves.append(Half(weights, constant))
+    return halves
+
+
+def over(part: Link, condition: Condition, piece: Piece, at: Sequence[float], k: int) -> float:
+    """How far a member's line lies above what it says at a place."""
+    line = line_above(part, condition.sign, piece, k)
+    said = condition.sign * float(probability(part, np.array([at[k]]))[0])
+    return line.slope * at[k] + line.constant - said
 
 
 def line_above(part: Link, sign: float, piece: Piece, k: int) -> Line:
     """A line that no value of sign * part exceeds in a piece, the lowest one at the piece's place."""
     low, high, at = piece.low[k], piece.high[k], piece.at[k]
+    return _LINES.get((part, sign, low, high, at), lambda: _line_above(part, sign, low, high, at))
+
+
+_LINES: Recent[Line] = Recent(4096)  # pieces share most of their ends
+
+
+def _line_above(part: Link, sign: float, low: float, high: float, at: float) -> Line:
     if not (math.isfinite(low) and math.isfinite(high)):
-        far = [low if math.isfinite(low) else -_FARTHEST, high if math.isfinite(high) else _FARTHEST]
-        return Line(0.0, float(_most(part, sign, np.array(far)).max()))  # it is monotone
-    few = _places(part, low, high, at, _FEW)
-    values = _most(part, sign, few)
+        far = [low if math.isfinite(low) else -FARTHEST, high if math.isfinite(high) else FARTHEST]
+        return Line(0.0, float(most_of(part, sign, np.array(far)).max()))  # it is monotone
+    few, bend = places_of(part, low, high, at, _FEW), bend_of(part)
+    values = most_of(part, sign, few)
     slope = _slope(few, values, min(max(at, low), high))
-    return Line(slope, _constant(part, sign, slope, low, high, at))
-
-
-def _constant(part: Link, sign: float, slope: float, low: float, high: float, at: float) -> float:
-    """The least constant of a line with this slope, rounded up."""
-    bend = _bend(part)
-    x = _places(part, low, high, at, _FEW if bend is not None else _MANY)
-    y = _most(part, sign, x)
     if bend is not None:
-        found = (y - slope * x).max() + (float(np.diff(x).max(initial=0.0)) ** 2) * bend / 8
+        constant = (values - slope * few).max() + (float(np.diff(few).max(initial=0.0)) ** 2) * bend / 8
     else:  # between two places a monotone function is no larger than at one of them
-        lines = slope * x
-        found = np.maximum(y[1:], y[:-1]) - np.minimum(lines[1:], lines[:-1])
-        found = found.max(initial=float(y[0] - lines[0]))
-    return float(found) + 1e-13 + 16 * _UNIT * abs(slope) * max(abs(low), abs(high))
+        many = places_of(part, low, high, at, MANY)
+        most, lines = most_of(part, sign, many), slope * many
+        found = np.maximum(most[1:], most[:-1]) - np.minimum(lines[1:], lines[:-1])
+        constant = found.max(initial=float(most[0] - lines[0]))
+    return Line(slope, float(constant) + 1e-13 + 16 * _UNIT * abs(slope) * max(abs(low), abs(high)))
 
 
-def _bend(part: Link) -> float | None:
+def bend_of(part: Link) -> float | None:
     """No second derivative is larger between the places that are looked at; None where that is not known."""
     inner = part.inside
     if part.kind == "steps" and inner is None:
@@ -265,7 +304,7 @@ def _bend(part: Link) -> float | None:
     return None
 
 
-def _places(part: Link, low: float, high: float, at: float, count: int) -> Floats:
+def places_of(part: Link, low: float, high: float, at: float, count: int) -> Floats:
     """Places between two scores: both, those of knots, and many between; rising."""
     own = [np.linspace(low, high, count), np.array([at])]
     if part.kind == "steps":

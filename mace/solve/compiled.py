@@ -53,6 +53,7 @@ SOURCES = (
     "ensembles/cuts.py",
     "ensembles/greedy.py",
     "ensembles/inherited.py",
+    "ensembles/means.py",
     "ensembles/pruning.py",
     "ensembles/search.py",
     "ensembles/walk.py",

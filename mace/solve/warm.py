@@ -10,6 +10,7 @@ How: a question so small that a child could answer it, asked of the prover of th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import assert_never
 
@@ -19,11 +20,11 @@ from mace.base.deadline import NEVER, now
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
-from mace.solve.protocol import Found, Gap, Limits
+from mace.solve.protocol import Found, Gap, Limits, Replay
 from mace.solve.witnesses import Witnesses
 from mace.space.feature import Feature
 from mace.space.space import Space
-from mace.tables.table import Ensemble, Formula, Layer, Network, Table, Tree, decision_for
+from mace.tables.table import Ensemble, Formula, Layer, Link, Network, Table, Tree, decision_for
 
 LARGE, HUGE = 1000, 20_000  # leaves
 
@@ -36,6 +37,8 @@ def warm(table: Table) -> float:
             if table.leaves > HUGE:
                 _compile()
             trees()
+            if table.link is not None and table.link.kind == "mean":
+                members()
             if table.leaves >= LARGE:
                 relaxation()
         case Network():
@@ -62,6 +65,19 @@ def trees() -> None:
     found = solved(question)
     # Again without that point, so that a box has to be split where no tree does.
     EnsembleOracle(question.away(AvoidPoint(found.point))).ask(None, Limits(), best=found.point)
+
+
+@cache
+def members() -> None:
+    """What a search for a mean of trees needs beside."""
+    from mace.problem.goal_means import Condition
+    from mace.solve.ensembles.mean_search import MeanOracle
+
+    question = about_members()
+    prover = MeanOracle(question, (Condition(1.0, 0.5),))
+    found = prover.ask(None, Limits(), replay=Replay(lambda _: True))
+    assert isinstance(found, Found) and found.proof is not None
+    prover.corners(found.proof, found.lower)
 
 
 @cache
@@ -109,6 +125,18 @@ def _question(model: Ensemble | Network) -> Question:
     )
     axes = space.axes({"a": 0.0, "b": 0, "c": "u"})
     return Question(space, axes, model, Goal("1", frozenset([1]), decision_for(model, {1})), norm("l1", 3))
+
+
+def about_members() -> Question:
+    """A question about the mean of what two trees of two tests say."""
+    question = about_trees()
+    model = question.model
+    assert isinstance(model, Ensemble)
+    trees = tuple(replace(tree, value=np.roll(np.pad(tree.value, ((0, 0), (0, 1))), k, axis=1))
+                  for k, tree in enumerate(model.trees))  # fmt: skip
+    link = Link("mean", parts=tuple(Link("logistic", score=k) for k in range(2)))
+    mean = replace(model, trees=trees, start=np.zeros(2), rule="value", link=link)
+    return replace(question, model=mean)
 
 
 def about_trees() -> Question:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -66,25 +67,38 @@ def mean_at(table: Ensemble | Network, row: Floats) -> Mean:
     """The probability of class 1 at a row, of a model that says the mean of several."""
     assert table.link is not None
     if isinstance(table, Ensemble):
-        found, size, moved = leaves.one(table, row), None, None
+        found = leaves.one(table, row)
+        slacks = _SLACKS.get(table, None, lambda: _slacks(table, None))
     else:
-        size = tuple(map(abs, row.tolist()))
-        found, moved = table.scores(row), moved_by_cast(table, size)
-    divide = table.divide if isinstance(table, Ensemble) else 1
-    # What stands here was rounded as well, by no more than the library's own sums.
-    slacks = [2 * max(compare_slack(table, Compare(k, None), size, moved)) / divide for k in range(table.outputs)]
+        found, slacks = table.scores(row), _slacks(table, tuple(map(abs, row.tolist())))
     error = np.array([above(slack) for slack in slacks]) + 4 * np.spacing(np.abs(found))
     low, high = around(table.link, found[None, :], error)
     return Mean(float(low[0]), float(high[0]))
+
+
+def _slacks(table: Ensemble | Network, size: tuple[float, ...] | None) -> list[Fraction]:
+    """How far a library's scores may lie from ours; size: of the inputs of a network."""
+    divide = table.divide if isinstance(table, Ensemble) else 1
+    moved = None if size is None else moved_by_cast(table, size)
+    # What stands here was rounded as well, by no more than the library's own sums.
+    return [2 * max(compare_slack(table, Compare(k, None), size, moved)) / divide for k in range(table.outputs)]
+
+
+_SLACKS: Kept[list[Fraction]] = Kept(1)
 
 
 class _Reading:
     """What is known of a row's scores: their exact values, and how far the library's may lie from them."""
 
     def __init__(self, table: Ensemble | Network, row: Floats) -> None:
-        self.table, self.scores = table, exact_scores(table, row)
+        self.table, self._row = table, row
         self._size = tuple(map(abs, row.tolist())) if isinstance(table, Network) else ()
         self._slacks: dict[Compare, Slack] = {}
+
+    @cached_property
+    def scores(self) -> tuple[Fraction, ...]:
+        """The exact scores."""
+        return exact_scores(self.table, self._row)
 
     def conjunction(self, part: Sequence[Compare]) -> bool | None:
         """Whether all comparisons hold; None if rounding decides."""

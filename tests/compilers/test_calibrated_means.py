@@ -23,10 +23,12 @@ import mace
 from mace.compilers import read
 from mace.errors import GoalError, ModelError
 from mace.explain.averaged import MOST_TOGETHER, Refined
+from mace.problem.goal_cover import Refuted, cover
 from mace.problem.goal_decision import lower
-from mace.problem.goal_means import Piece, conditions_of, covered, line_above, whole_of
+from mace.problem.goal_means import Condition, Piece, conditions_of, covered, half_spaces, line_above, whole_of
 from mace.problem.goals import Between, Classes, Margin, Probability
 from mace.problem.proof import Leaf
+from mace.solve import compiled
 from mace.solve.driver import Bracket
 from mace.solve.protocol import Gap
 from mace.tables import leaves
@@ -46,7 +48,14 @@ MEMBERS = (
 SPACE = mace.Space(
     [mace.Feature(name, "integer", lower=0, upper=top) for name, top in zip("abc", (11, 8, 4), strict=True)]
 )
+WIDE = Piece((-3.0, -3.0), (3.0, 3.0), (0.0, 0.0))
 WHOLE = pd.DataFrame(list(itertools.product(range(12), range(9), range(5))), columns=list("abc"))
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes longer than all of these questions."""
+    monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
 
 
 def sample() -> tuple[pd.DataFrame, Any]:
@@ -203,6 +212,51 @@ def test_the_nearest_of_all_points_is_found_and_proved(base: Any, method: str) -
         assert answer.exact_distance == min(itertools.compress(away, reached))
         if answer.question is not None and len(answer.question.goal.decision) <= MOST_TOGETHER:
             assert answer.exact_distance == 0 or answer.certificate.check().accepted
+
+
+def test_a_mean_between_two_numbers_is_the_nearest_of_all_points_and_certified() -> None:
+    model = fitted(MEMBERS[1], "isotonic")
+    p = model.predict_proba(WHOLE)[:, 1]
+    for low, high in ((0.4, 0.5), (0.66, 0.68)):
+        row = WHOLE[(p < low) | (p > high)].iloc[7]
+        away = np.abs((WHOLE - row).to_numpy() / (11, 8, 4)).sum(axis=1)[(p >= low) & (p <= high)].min() / 3
+        answer = mace.explain(model, SPACE, row, goal=f"{low} <= p(good) <= {high}", distance="l1")
+        assert answer.status == "optimal" and answer.distance == pytest.approx(away, abs=1e-12)
+        assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_a_probability_that_no_calibration_gives_is_infeasible_and_proved(ensemble: bool) -> None:
+    forest = RandomForestClassifier(4, max_depth=2, random_state=0)
+    by_chance = np.random.default_rng(0).permutation(Y)
+    model = CalibratedClassifierCV(forest, method="isotonic", cv=3, ensemble=ensemble).fit(X, by_chance)
+    assert model.predict_proba(WHOLE)[:, 1].max() < 0.9999
+    answer = mace.explain(model, SPACE, X.iloc[0], goal="p(good) >= 0.9999")
+    assert answer.status == "infeasible"
+    assert answer.certificate.check().accepted
+
+
+def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition() -> None:
+    parts = (
+        Link("logistic", 2.0, 0.3),
+        Link("steps", score=1, knots=((-1.0, 0.1), (0.0, 0.2), (0.01, 0.7), (2.0, 0.9))),
+    )
+    link, one = Link("mean", parts=parts), Condition(1.0, 0.6)
+    scores = np.random.default_rng(0).uniform(-3, 3, (4000, 2))
+    said = sum(probability(part, scores[:, k]) for k, part in enumerate(parts)) / 2
+    corners = scores[said < 0.599][:60]
+    pieces = cover(link, [one], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 60)
+    assert pieces is not None and cover(link, [one], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 3) is None
+    held = np.zeros(len(scores), dtype=np.bool_)
+    for piece in pieces:
+        inside = ((scores >= piece.low) & (scores <= piece.high)).all(axis=1)
+        outside = (corners < piece.low).any(axis=1)
+        for half in half_spaces(link, [one], piece) or []:
+            inside &= scores @ half.weights + half.constant >= 0
+            outside |= corners @ half.weights + half.constant < 0
+        held |= inside
+        assert outside.all()
+    assert held[said >= 0.6].all()
 
 
 def test_a_probability_that_every_input_has_is_no_goal() -> None:

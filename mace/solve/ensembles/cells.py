@@ -344,7 +344,7 @@ def _aim(model: Ensemble, decision: Decision, trees: Trees) -> Aimed:
     for c, (compare, (plus, minus)) in enumerate(zip(compares, sides, strict=True)):
         gain[c, leaves] = _scaled_up(plus, minus, exponent)
         need[c] = _need(model, compare, exponent)
-    _spread(trees, gain)
+    spread(trees, gain)
     aim = Aim(
         need,
         np.array([compares.index(compare) for part in decision for compare in part], np.int64),
@@ -400,7 +400,7 @@ def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:
     )
 
 
-def _spread(trees: Trees, gain: Array) -> None:
+def spread(trees: Trees, gain: Array) -> None:
     """Give every inner node the largest gain below it, from the deepest row upwards."""
     for row in reversed(trees.rows):
         gain[:, row] = np.maximum(gain[:, trees.children[row, 0]], gain[:, trees.children[row, 1]])

@@ -166,11 +166,7 @@ class Plain:
                 budget = min(budget, walks - int(count[kernel.WORK]))
             began = time.perf_counter()
             limit = self.limit
-            ended = kernel.run(
-                self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
-                self.scratch, self.stack, limit, self.grounded.width, self.enough(limit), most,
-                budget,
-            )  # fmt: skip
+            ended = self.step(limit, most, budget)
             # Where the search pauses changes nothing in what it does; only how soon it notices the deadline.
             quick = time.perf_counter() - began < SECONDS_BETWEEN_LOOKS
             budget = min(2 * budget, LARGEST_BUDGET) if quick else max(budget // 2, 1)
@@ -188,6 +184,19 @@ class Plain:
                 return True
             elif ended == kernel.GAP:
                 return False
+
+    def step(self, limit: int, most: int, budget: int) -> int:
+        """Search boxes until something is to be decided here; returns what."""
+        return self.kernel.run(
+            self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
+            self.scratch, self.stack, limit, self.grounded.width, self.enough(limit), most, budget,
+        )  # fmt: skip
+
+    def counts(self, point: Point) -> bool | None:
+        """Whether an allowed point has the goal; see `Witnesses.counts`."""
+        if not self.grounded.aim.fuzzy and not self.question.has_goal(point):
+            raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
+        return self.witnesses.counts(point)
 
     def enough(self, limit: int) -> int:
         """The smallest open key that meets the gap."""
@@ -238,9 +247,7 @@ class Plain:
             return
         distance = self.question.distance_of(point)
         if not self.bound.excludes(distance):
-            if not self.grounded.aim.fuzzy and not self.question.has_goal(point):
-                raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
-            counts = self.witnesses.counts(point)
+            counts = self.counts(point)
             if counts is False:  # it is excluded now
                 self._forbidden(node, point)
                 return

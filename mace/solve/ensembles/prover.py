@@ -82,7 +82,7 @@ class EnsembleOracle(Witnessing):
     def _ask(self, radius: Fraction | None, limits: Limits, *, strict: bool, best: Point | None, gap: Gap) -> Reply:
         deadline = limits.deadline
         if self._grounded is None:
-            self._grounded = ground(self.question, deadline)
+            self._grounded = self._ground(deadline)
         bound = Bound() if radius is None else Bound(radius, inclusive=not strict)
         point = self._first(self._grounded, best, bound, deadline)
         room = min(limits.memory or _MEMORY, _MEMORY)
@@ -93,8 +93,8 @@ class EnsembleOracle(Witnessing):
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
                 ball = Bound(largest / part, inclusive=True)
-                search = Plain(self.witnesses, self._grounded, ball, None, gap, deadline, room)
-                reply = _searched(search)
+                search = self._plain(ball, None, gap, deadline, room)
+                reply = self._searched(search)
                 self._keep(search)
                 if isinstance(reply, Refuted):
                     assert ball.distance is not None
@@ -105,10 +105,23 @@ class EnsembleOracle(Witnessing):
                     if search.why:
                         return _better(reply, refuted, proved)
                     break
-        search = Plain(self.witnesses, self._grounded, bound, point, gap, deadline, room)
-        reply = _searched(search)
+        search = self._plain(bound, point, gap, deadline, room)
+        reply = self._searched(search)
         self._keep(search)
         return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply
+
+    def _ground(self, deadline: Deadline) -> Grounded:
+        """The arrays of the question."""
+        return ground(self.question, deadline)
+
+    def _plain(self, bound: Bound, point: Point | None, gap: Gap, deadline: Deadline, room: int) -> Plain:
+        """A search that has not begun."""
+        assert self._grounded is not None
+        return Plain(self.witnesses, self._grounded, bound, point, gap, deadline, room)
+
+    def _searched(self, search: Plain) -> Reply:
+        """What a search says at its end."""
+        return _searched(search)
 
     def _keep(self, search: Plain) -> None:
         self._grounded = search.grounded

@@ -15,7 +15,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.problem.question import Question
-from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.cells import Forest, ground
 from mace.solve.ensembles.plain import Bound
 from mace.tables.table import Ensemble, Floats
 
@@ -40,10 +40,15 @@ def sums_within(question: Question, radius: Fraction, deadline: Deadline) -> Sum
     walk.measure(axes, box)
     limit = Bound(radius, inclusive=True).scaled(grounded.scale)
     forest = walk.shrink(axes, grounded.forest, box, limit, walk.new_stack(grounded.depth))
+    return sums_of(model, grounded.forest, forest)
+
+
+def sums_of(model: Ensemble, whole: Forest, forest: Forest) -> Sums:
+    """The sums of what is left of a forest."""
     leaves = np.flatnonzero(forest.test[:, 0] < 0)
     # The trees follow one another, and each keeps a leaf at least.
     begins = np.searchsorted(leaves, forest.roots)
-    values = grounded.forest.value[forest.leaf[leaves]]
+    values = whole.value[forest.leaf[leaves]]
     low = model.start + np.minimum.reduceat(values, begins, axis=0).sum(axis=0)
     high = model.start + np.maximum.reduceat(values, begins, axis=0).sum(axis=0)
     return Sums(low / model.divide, high / model.divide)

@@ -1,0 +1,214 @@
+"""The prover for means of what members say: best-first branch and bound over threshold cells, as for one ensemble.
+
+In:  a Question about an Ensemble whose link is a mean, each tree of one member, under a Norm, and the conditions on the
+     mean (`mace.problem.goal_means`).
+Out: as `mace.solve.ensembles.prover`; and of the boxes of its proof that close by trees the scores that they reach at
+     most (`corners`), from which the goal is written as comparisons for a certificate.
+Promise: as there. A point that what was read of the model certainly denies is no witness, and nobody is asked about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.base.kept import Kept
+from mace.problem.goal_cover import Refuted
+from mace.problem.goal_means import Condition, whole_of
+from mace.problem.goal_rises import Rise, rise_of
+from mace.problem.proof import Proof
+from mace.problem.question import Goal, Question
+from mace.solve.ensembles.cells import Grounded, ground, spread
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.plain import Bound, Plain
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.reached import Sums, sums_of
+from mace.solve.protocol import Gap, Reply
+from mace.space.axes import Point
+from mace.tables.decide import mean_at
+from mace.tables.table import Compare, Ensemble
+
+
+def owners(table: Ensemble) -> Array | None:
+    """The member that each tree belongs to, shape (trees,); None where a tree adds to several."""
+    return _OWNERS.get(table, None, lambda: _owners(table))
+
+
+def _owners(table: Ensemble) -> Array | None:
+    adds = np.array([tree.value.any(axis=0) for tree in table.trees])
+    return None if (adds.sum(axis=1) > 1).any() else np.asarray(adds.argmax(axis=1).astype(np.int64))
+
+
+_OWNERS: Kept[Array | None] = Kept(1)
+
+
+class _Aimed(NamedTuple):
+    """What every question about these conditions has: a gain for each leaf in the forest, and the unit of these."""
+
+    gain: Array
+    unit: float
+
+
+_AIMED: Kept[_Aimed] = Kept(4)
+
+
+class Corners(NamedTuple):
+    """What boxes reach, and the least and the largest score of each member within the distance that is claimed."""
+
+    refuted: Refuted
+    ball: Sums
+
+
+class MeanOracle(EnsembleOracle):
+    """Answers one question about a mean."""
+
+    def __init__(self, question: Question, conditions: Sequence[Condition]) -> None:
+        super().__init__(plainly(question, len(conditions)))
+        table = question.model
+        assert isinstance(table, Ensemble)
+        whole = whole_of(table)
+        self.conditions = tuple(conditions)
+        self.rises = [rise_of(table, one, whole) for one in conditions]
+        self._searches: list[tuple[Reply, MeanPlain]] = []
+
+    def _ground(self, deadline: Deadline) -> Grounded:
+        found = ground(self.question, deadline)
+        return replace(found, forest=found.forest._replace(gain=self._aimed(found).gain))
+
+    def _aimed(self, grounded: Grounded) -> _Aimed:
+        table = self.question.model
+        assert isinstance(table, Ensemble)
+        owner = owners(table)
+        assert owner is not None
+        return _AIMED.get(table, self.conditions, lambda: _aimed_at(grounded, owner, self.rises))
+
+    def _plain(self, bound: Bound, point: Point | None, gap: Gap, deadline: Deadline, room: int) -> Plain:
+        assert self._grounded is not None
+        aimed = self._aimed(self._grounded)
+        return MeanPlain(self, self.rises, aimed.unit, self._grounded, bound, point, gap, deadline, room)
+
+    def _searched(self, search: Plain) -> Reply:
+        finished = search.search()
+        reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
+        assert isinstance(search, MeanPlain)
+        self._searches.append((reply, search))
+        return reply
+
+    def corners(self, proof: Proof, claim: Fraction | None) -> Corners | None:
+        """What the boxes of a proof that trees close reach at most, nearer than what is claimed (None: anywhere)."""
+        search = next((search for reply, search in self._searches if reply.proof is proof), None)
+        return None if search is None else search.corners(claim)
+
+    def _first(self, _: Grounded, best: Point | None, bound: Bound, __: Deadline) -> Point | None:
+        if best is None or not self.question.obeys(best) or bound.excludes(self.question.distance_of(best)):
+            return None
+        return best
+
+
+def plainly(question: Question, conditions: int) -> Question:
+    """The question with comparisons in the place of conditions, of which nothing is used but their number."""
+    table = question.model
+    assert isinstance(table, Ensemble)
+    part = tuple(Compare(0, None, float(n)) for n in range(conditions))
+    return question.aimed(Goal(question.goal.text, question.goal.labels, (part,), enclosed=True), table)
+
+
+def _aimed_at(grounded: Grounded, owner: Array, rises: Sequence[Rise]) -> _Aimed:
+    forest = grounded.forest
+    leaves = np.flatnonzero(forest.test[:, 0] < 0)
+    tree = np.searchsorted(forest.roots, leaves, side="right") - 1
+    value = forest.value[leaves, owner[tree]]
+    largest = float(np.abs(value).max(initial=1e-300))
+    exponent = 58 - int(np.frexp(largest * (len(forest.roots) + 1))[1])
+    gain = np.zeros((len(rises), len(forest.test)), np.int64)
+    for c, rise in enumerate(rises):
+        gain[c, leaves] = np.ceil(np.ldexp(value * rise.turn[owner[tree]], exponent)).astype(np.int64)
+    spread(grounded.tests.trees, gain)
+    return _Aimed(gain, 2.0**-exponent)
+
+
+class MeanPlain(Plain):
+    """One search."""
+
+    def __init__(
+        self,
+        oracle: MeanOracle,
+        rises: Sequence[Rise],
+        unit: float,
+        grounded: Grounded,
+        bound: Bound,
+        point: Point | None,
+        gap: Gap,
+        deadline: Deadline,
+        room: int,
+    ) -> None:
+        from mace.solve.ensembles import means
+
+        table = oracle.question.model
+        assert isinstance(table, Ensemble)
+        self.oracle, self.table, self.compiled = oracle, table, means
+        owner = owners(table)
+        assert owner is not None
+        at, places, left, right, start, far = (
+            np.array([getattr(rise, name) for rise in rises])
+            for name in ("at", "places", "left", "right", "start", "far")
+        )
+        need, part = np.array([rise.need for rise in rises]), np.arange(len(rises))
+        self.means = means.Means(owner, at, places, left, right, start, far, need, rises[0].divide, unit, part)
+        self.rises = rises
+        super().__init__(oracle.witnesses, grounded, bound, point, gap, deadline, room)
+        self.room_of = means.new_room(self.means, len(self.forest.up))
+
+    def step(self, limit: int, most: int, budget: int) -> int:
+        """See `Plain`."""
+        return self.compiled.run(
+            self.grounded.ground, self.forest, self.grounded.forest, self.means, self.book, self.box, self.scratch,
+            self.room_of, self.stack, limit, self.grounded.width, self.enough(limit), most, budget,
+        )  # fmt: skip
+
+    def counts(self, point: Point) -> bool | None:
+        """See `Plain`."""
+        return None if self._denied(point) else self.witnesses.counts(point)
+
+    def _denied(self, point: Point) -> bool:
+        """Whether what was read of the model certainly denies the goal."""
+        mean = mean_at(self.table, self.question.row(point))
+        conditions = self.oracle.conditions
+        return not all(one.sign * (mean.high if one.sign > 0 else mean.low) >= one.bound for one in conditions)
+
+    def doubtful(self) -> Fraction | None:
+        """See `Plain`. A cell whose points are all denied is closed by its trees."""
+        kernel, book = self.kernel, self.book
+        used = slice(0, int(book.count[kernel.NODES]))
+        for node in np.flatnonzero(book.state[used] == kernel.DOUBTFUL).tolist():
+            if self._denied(self._load(node)):
+                book.state[node] = kernel.TREES
+        return super().doubtful()
+
+    def corners(self, claim: Fraction | None) -> Corners:
+        """What the boxes that trees close reach at most, nearer than what is claimed (None: anywhere)."""
+        kernel, book = self.kernel, self.book
+        limit = Bound(claim, inclusive=True).scaled(self.grounded.scale)
+        used = slice(0, int(book.count[kernel.NODES]))
+        nodes = np.flatnonzero((book.state[used] == kernel.TREES) & (book.key[used] < limit))
+        reached = self.compiled.corners(
+            self.grounded.ground, self.forest, self.means, book, nodes, self.box, limit, self.stack
+        )
+        low, high = (np.full((len(nodes), self.table.outputs), end) for end in (-np.inf, np.inf))
+        for c, rise in enumerate(self.rises):
+            turned = (reached[:, c] * self.means.unit + rise.start + rise.far) / rise.divide
+            high = np.where(rise.turn > 0, np.minimum(high, turned), high)
+            low = np.where(rise.turn < 0, np.maximum(low, -turned), low)
+        return Corners(Refuted(low, high), self._ball(limit))
+
+    def _ball(self, limit: int) -> Sums:
+        axes = self.grounded.ground
+        self.box.low[:], self.box.high[:] = axes.low, axes.high
+        self.walk.measure(axes, self.box)
+        forest = self.walk.shrink(axes, self.grounded.forest, self.box, limit, self.stack)
+        return sums_of(self.table, self.grounded.forest, forest)

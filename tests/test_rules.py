@@ -8,14 +8,18 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import mace
 from mace import rules
 from mace.certify.writer import certifiable, certificate
 from mace.errors import ProgramError, SpaceError
 from mace.problem.programs import rule_of
+from mace.problem.proof import Phase, Split
 from mace.solve.choice import choose
 from mace.solve.driver import bracket_optimum
+from mace.solve.networks.branch import Branching
+from mace.solve.networks.nodes import Node
 from mace.solve.protocol import Gap, Limits
 from mace.solve.smt.oracle import SmtOracle
 from mace.space.feature import Feature
@@ -206,3 +210,22 @@ def test_explain_takes_rules_about_the_row():
         model, space, frame.iloc[2], goal=1, rules=[rules.rises_only_if("a", "b >= start_b + 3")], most_changes=1
     )
     assert alone.status == "infeasible"
+
+
+def test_a_linear_model_is_divided_where_a_rule_of_two_numbers_changes_its_mind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bounds = {"gain": (0, 99999), "loss": (0, 4356), "hours": (1, 99), "age": (17, 90)}
+    space = Space([Feature(name, "integer", *ends) for name, ends in bounds.items()], rules=["gain == 0 or loss == 0"])
+    model = LogisticRegression().fit([[0] * 4, [1] * 4], [0, 1])
+    model.coef_, model.intercept_ = np.array([[0.00032, 0.00065, 0.029, 0.0233]]), np.array([-3.8492])
+    divided, candidates = [0], Branching.candidates
+
+    def counted(branching: Branching, node: Node) -> list[Split | Phase]:
+        divided[0] += 1
+        return candidates(branching, node)
+
+    monkeypatch.setattr(Branching, "candidates", counted)
+    answer = mace.explain(model, space, {"gain": 0, "loss": 2042, "hours": 40, "age": 43}, goal=1)
+    assert (answer.status, answer.oracle) == ("optimal", "networks")
+    assert divided[0] < 40

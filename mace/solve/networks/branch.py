@@ -13,7 +13,7 @@ import numpy as np
 from mace.base.exact import exact
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Split
-from mace.solve.conditions import border, ends
+from mace.solve.conditions import Closed, border, close_or_cut, ends
 from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import FLOATS
@@ -38,6 +38,8 @@ class Branching:
     def candidates(self, node: Node) -> list[Split | Phase]:
         """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
         assert node.point is not None and node.scores is not None and node.loss is not None
+        if (split := self.ruled(node)) is not None:
+            return [split]
         found: list[tuple[float, Split | Phase]] = []
         if node.scores.size:
             flat = node.scores.ravel()
@@ -79,6 +81,22 @@ class Branching:
         last = self.narrow(node)
         return [last] if last is not None else []
 
+    def ruled(self, node: Node) -> Split | None:
+        """A split where a rule that the relaxed point breaks changes its mind; None where it breaks none.
+
+        A rule says more of a box than what the relaxation loses at a unit, a level or an integer.
+        """
+        assert node.point is not None
+        question = self.frame.question
+        if not question.rules:
+            return None
+        point = self.frame.rounded(node.point, outward=False)
+        excluded = any(question.excluded(avoid, point) for avoid in question.avoid)
+        if excluded or all(rule.holds(question.axes, point) for rule in question.rules):
+            return None
+        found = close_or_cut(question, node.box, point, edges=True)
+        return None if isinstance(found, Closed) else Split(*found)
+
     def narrow(self, node: Node) -> Split | Phase | None:
         """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
         assert node.point is not None
@@ -103,14 +121,6 @@ class Branching:
                         return Split(*border(box, node.box))
                     case AvoidNear():
                         return middle(node.box, max(wide, key=lambda j: self.width(node.box, j)))
-        for rule in question.rules:
-            if not rule.holds(question.axes, point):
-                reads = [j for j in rule.reads.values() if j in wide]
-                for j in reads:
-                    if holds(node.box[j], question.axes[j].start):
-                        return isolate(node.box[j], j, question.axes[j].start)
-                if reads:
-                    return middle(node.box, max(reads, key=lambda j: self.width(node.box, j)))
         low, high, _ = node.units
         undecided = (low < 0) & (high > 0) & self.frame.numbers.net.relu[:, None] & (np.abs(high) < INFINITY)
         if undecided.any():

@@ -77,7 +77,7 @@ def main() -> None:
         beside = answered(explainer, row, options.proposer, options.seconds)
         pairs = list(zip(AFTER, alone.uppers, beside.uppers, strict=True))
         nearer = [n + (b < a) for n, (_, a, b) in zip(nearer, pairs, strict=True)]
-        worse += (beside.answer.distance or np.inf) > (alone.answer.distance or np.inf)
+        worse += (beside.answer.exact_distance or np.inf) > (alone.answer.exact_distance or np.inf)
         changed += beside.answer.status != alone.answer.status
         spent = [spent[0] + alone.seconds, spent[1] + beside.seconds]
         uppers = "  ".join(f"{at:g} s {a:.6f} -> {b:.6f}" for at, a, b in pairs)

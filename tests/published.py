@@ -7,7 +7,7 @@
 Of each file that is read: rows, half of them on, just below and just above its thresholds; how many of them are left to
 rounding or to a tie; what each judge (`tests/published_judges.py`) says: rows it scores the same, and otherwise; and
 one question with its certificate, checked. Files are not part of this project: fetch what you like to try.
-Ends with 1 where a table and a judge disagree, a certificate is refused, or anything but a message comes of a file.
+Ends with 1 where a table says what no judge says, a certificate is refused, or anything but a message comes of a file.
 """
 
 from __future__ import annotations
@@ -47,37 +47,38 @@ from tests.compilers.pipelines import adversarial_rows, random_rows
 from tests.published_judges import JUDGES, NOTHING, Judge, JudgeError, installed
 
 SOURCES = (
-    # repository, folder, what wrote the files, licence
-    ("jpmml/jpmml", "pmml-rattle, pmml-knime, pmml-rapidminer: src/test/resources/pmml", "R, KNIME, RapidMiner", "BSD"),
-    ("jpmml/jpmml-evaluator", "pmml-evaluator/src/test/resources/pmml", "by hand, from the standard", "AGPL 3"),
+    # repository, folder, what wrote the files by their own headers, licence of the repository
+    ("jpmml/jpmml", "pmml-*/src/test/resources/pmml", "R (Rattle), KNIME, RapidMiner", "BSD 3"),
+    ("jpmml/jpmml-evaluator", "pmml-evaluator/src/test/resources/pmml", "R, SPSS, by hand", "AGPL 3"),
     ("autodeployai/pmml4s", "src/test/resources/models", "the standard's own examples, SAS", "Apache 2"),
-    ("iamDecode/sklearn-pmml-model", "models", "R (r2pmml, pmml), sklearn2pmml", "BSD 2"),
-    ("AmadeusITGroup/cPMML", "benchmark/data/model", "sklearn2pmml, R", "MIT"),
-    ("kiegroup/drools", "kie-pmml-trusty, kie-dmn: src/main/resources", "by hand, R, SPSS, Spark", "Apache 2"),
-    ("rstonkus/pmml4net", "test models", "R, SPSS, by hand", "LGPL"),
-    ("robne1982/R_gbm_pmml_to_dotnet", "", "R (gbm by r2pmml)", "not said"),
-    ("hpccsystems-solutions-lab/pmml-ecl-ml", "", "ECL-ML", "not said"),
+    ("iamDecode/sklearn-pmml-model", "models", "R (r2pmml, Rattle), SoftwareAG, sklearn2pmml", "BSD 2"),
+    ("AmadeusITGroup/cPMML", "benchmark/data/model", "sklearn2pmml, R (Rattle), KNIME", "MIT"),
+    ("kiegroup/drools", "kie-pmml-trusty, kie-dmn", "by hand, KNIME, sklearn2pmml, SPSS, Nyoka", "Apache 2"),
+    ("rstonkus/pmml4net", "src/pmml4net.tests", "SPSS, KNIME, SIPINA, by hand", "LGPL 2"),
+    ("robne1982/R_gbm_pmml_to_dotnet", "", "R (r2pmml)", "none said"),
+    ("hpccsystems-solutions-lab/pmml-ecl-ml", "src/main/java/test", "KNIME, R (Rattle), by hand", "none said"),
     ("selvinsource/spark-pmml-exporter-validator", "src/main/resources/exported_pmml_models", "Spark", "AGPL 3"),
-    ("Big-Life-Lab/pmml", "", "R (bllFlow)", "not said"),
-    ("FlinkML/flink-jpmml", "src/test/resources", "R", "AGPL 3"),
-    ("mathworks/pmml", "", "MATLAB", "MathWorks"),
-    (
-        "catboost/catboost",
-        "catboost/pytest/data, dotnet, jvm-packages, node-package",
-        "CatBoost 0.x to 1.x",
-        "Apache 2",
-    ),
-    ("BectorVoom/catboost_rs", "crates/cb-oracle/fixtures", "CatBoost, one file a loss and a tree shape", "not said"),
-    ("kiwicom/catboost-cxx", "perftest, unittest/testdata", "CatBoost", "MIT"),
+    ("Big-Life-Lab/pmml", "", "R (pmml), of transformations alone", "none said"),
+    ("FlinkML/flink-jpmml", "src/test/resources", "KNIME, R, Spark: clusters", "AGPL 3"),
+    ("mathworks/pmml", "", "a scorecard by hand", "MathWorks"),
+    ("alexmir1/catboost-cpu-evaluation-optimization", "catboost: a copy of catboost/catboost", "CatBoost", "Apache 2"),
+    ("BectorVoom/catboost_rs", "crates/cb-oracle/fixtures", "CatBoost, by loss and shape of trees", "none said"),
+    ("kiwicom/catboost-cxx", "perftest, unittest/testdata", "CatBoost of 2019", "MIT"),
     ("mirecl/catboost-cgo", "example", "CatBoost", "MIT"),
-    ("ridewithgps/catboost-inference", "test/fixtures", "CatBoost", "not said"),
-    ("leosmerling/catboost_inference", "", "CatBoost", "not said"),
+    ("ridewithgps/catboost-inference", "test/fixtures", "CatBoost", "none said"),
+    ("zhaochenxiao90/catboost-go", "", "CatBoost", "none said"),
+    ("leosmerling/catboost_inference", "", "CatBoost", "none said"),
 )
 WIDE = (-100.0, 100.0)
 """The range of a number that no test of its model bounds."""
 MOST_FEATURES, LARGEST = 400, 700_000  # columns; bytes of a file of CatBoost
+UNLIKE = "unlike the other judge, which says the same"
 UNITS = 2.0**-48
 """How far programs round a norm from each other, relative to the number that enters it."""
+
+
+class NotTriedError(MaceError):
+    """Nothing of the file's format stands in the way, but this program does not try it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,7 @@ def range_of(ends: Sequence[float]) -> tuple[float, float]:
 def of_catboost(path: Path) -> Opened:
     """A model of CatBoost, from its own file or its JSON; raises MaceError."""
     if path.stat().st_size > LARGEST:
-        raise MaceError(f"{path.stat().st_size} bytes are more than are tried here")
+        raise NotTriedError(f"{path.stat().st_size} bytes are more than are tried here")
     library: Any = importlib.import_module("catboost")
     own = library.CatBoost()
     try:
@@ -185,10 +186,10 @@ def of_catboost(path: Path) -> Opened:
     model = load_model(path) if path.suffix == ".json" else own
     table: Any = read_model(own) if model is own else read_content(model.content)
     if own.get_cat_feature_indices():
-        raise MaceError("columns of categories are not tried here: their levels are not in a file")
+        raise NotTriedError("columns of categories are not tried here: their levels are not in a file")
     names = [str(name) for name in own.feature_names_]
     if len(names) > MOST_FEATURES:
-        raise MaceError(f"{len(names)} columns are more than are tried here")
+        raise NotTriedError(f"{len(names)} columns are more than are tried here")
     cuts: list[list[float]] = [[] for _ in names]
     for tree in table.trees:
         for column, threshold in zip(tree.column.tolist(), tree.threshold.tolist(), strict=True):
@@ -218,10 +219,12 @@ def tried(opened: Opened, rows: int, seconds: float) -> Line:
     said = [said_of(opened.table, one) for one in seen]
     line.rows, line.doubt = len(given), sum(one is None for one in said)
     frame = pd.DataFrame(given, columns=list(opened.space.names))
+    told = {name: judge(frame) for name, judge in opened.judges.items()}
+    alike = [any(agrees(own, found[k]) for found in told.values()) for k, own in enumerate(said)]
     for name, judge in opened.judges.items():
         counts, shown = Counter[str](), ""
         near = [judge(other) for other in nearly(frame, opened)]
-        for row, own, others, *some in zip(given, said, judge(frame), *near, strict=True):
+        for row, own, others, shared, *some in zip(given, said, told[name], alike, *near, strict=True):
             if others is NOTHING and own == NO_PREDICTION:
                 counts["the same"] += 1
             elif others is NOTHING:
@@ -232,11 +235,13 @@ def tried(opened: Opened, rows: int, seconds: float) -> Line:
                 counts["the same"] += 1
             elif any(one is not NOTHING and agrees(own, one) for one in some):
                 counts["the same but for rounding"] += 1
+            elif shared:
+                counts[UNLIKE] += 1
             else:
                 counts["OTHERWISE"] += 1
                 shown = shown or f", as of {row}: {own!r}, {others!r}"
         line.wrong += counts["OTHERWISE"]
-        line.same += counts["the same"] > 0 and not counts["OTHERWISE"]
+        line.same += counts["the same"] > 0 and not counts["OTHERWISE"] and not counts[UNLIKE]
         line.judged[name] = ", ".join(f"{count} {what}" for what, count in counts.items()) + shown
     line.judged |= {name: f"does not take it ({why})" for name, why in opened.refusing.items()}
     line.answer = asked(opened, given, said, seconds)
@@ -341,9 +346,10 @@ def main() -> int:
                 line = tried(opened, given.rows, given.seconds)
         except MaceError as error:
             text = str(error).splitlines()[0]
-            counts[f"{kind}: refused"] += 1
+            how = "not tried" if isinstance(error, NotTriedError) else "refused"
+            counts[f"{kind}: {how}"] += 1
             why[f"{kind}: {text.partition('(')[0].partition(' in line')[0][:70]}"] += 1
-            print(f"| {shown} | refused: {text[:200]} |", flush=True)
+            print(f"| {shown} | {how}: {text[:200]} |", flush=True)
             continue
         except Exception as error:  # noqa: BLE001  That is what is looked for.
             wrong += 1
@@ -358,7 +364,7 @@ def main() -> int:
         told = "; ".join(f"{name}: {what}" for name, what in (line.judged or {}).items())
         print(f"| {shown} | {line.rows} rows, {line.doubt} in doubt | {told} | {line.answer} |", flush=True)
     print("\n".join(f"{count:5} {what}" for what, count in sorted(counts.items())))
-    print("refused, by message:\n" + "\n".join(f"{count:5} {what}" for what, count in why.most_common()))
+    print("refused or not tried, by message:\n" + "\n".join(f"{count:5} {what}" for what, count in why.most_common()))
     print(f"{wrong} files where something is wrong")
     return 1 if wrong else 0
 

@@ -107,14 +107,16 @@ def test_missing_answers_are_said_with_whether_there_is_one(explainer):
         "lsvt",
         "MD-PSO",
         [record("bounded", 4, FOUND)],
-        [record("optimal", 5)],
+        [record("bounded", 4)],
         [record("infeasible", 0)],
     )
     assert lines == [("lsvt", "MD-PSO", "7", "1 of 5", "it found no more", "no, proved: there is none inside its box")]
     lines = table_2._missing(
-        "lsvt", "GS", [record("unknown", 0, "time limit (300 s)")], [record("optimal", 5)], [record("optimal", 0)]
+        "lsvt", "GS", [record("unknown", 0, "time limit (300 s)")], [record("optimal", 5)], [record("optimal", 5)]
     )
     assert lines == [("lsvt", "GS", "7", "5 of 5", "time limit (300 s)", "yes, proved: the nearest is known")]
+    (line,) = table_2._missing("lsvt", "GS", [record("unknown", 0)], [record("bounded", 2)], [record("unknown", 0)])
+    assert line[-2:] == ("it found nothing", "yes: one is known")
     assert table_2._missing("lsvt", "GS", [record("bounded", 5)], [record("optimal", 5)], [record("optimal", 0)]) == []
 
 

@@ -148,7 +148,12 @@ def run(work: Work) -> Reproduced:
         asked = shuffled.iloc[[record.row for record in ours]]
         for method, records in found.items():
             figures += _measured(name, method, records, asked, made, ours)
-            lacking += _missing(name, method, records, ours, box)
+            anybody = (
+                found["MD-PSO"]
+                if method == "MD-PSO"
+                else [max(one, key=_count) for one in zip(*found.values(), strict=True)]
+            )
+            lacking += _missing(name, method, records, anybody, box if method == "MD-PSO" else ours)
         notes += made.notes
     if find_spec("dice_ml") is None:
         notes.append("DiCE's two methods are the library's own: they are run where `dice-ml` is installed.")
@@ -204,6 +209,11 @@ def _ratios(records: list[Record], ours: list[Record]) -> tuple[list[float], lis
     return every, first
 
 
+def _count(record: Record) -> int:
+    """How many answers a method gave."""
+    return len(points(record))
+
+
 def _why(record: Record, given: int) -> str:
     """Why a method gave fewer answers than it was asked for."""
     if record.failure:
@@ -212,19 +222,22 @@ def _why(record: Record, given: int) -> str:
 
 
 def _missing(
-    data: str, method: str, records: list[Record], ours: list[Record], box: list[Record]
+    data: str, method: str, records: list[Record], anybody: list[Record], proved: list[Record]
 ) -> list[tuple[str, ...]]:
-    """The points at which a method gave fewer answers than it was asked for, and whether there is one."""
+    """The points at which a method gave fewer answers than it was asked for, and whether there is one.
+
+    anybody: of each point the most answers that were found where the method may look.    proved: what is proved there.
+    """
     found: list[tuple[str, ...]] = []
-    for record, best, inside in zip(records, ours, box, strict=True):
+    for record, best, where in zip(records, anybody, proved, strict=True):
         given = len(points(record))
         if given < ANSWERS:
-            where = inside if method == "MD-PSO" else best
+            status = "bounded" if where.status == "unknown" and _count(best) else where.status
             said = {
                 "optimal": "yes, proved: the nearest is known",
                 "bounded": "yes: one is known",
                 "infeasible": "no, proved: there is none",
-            }.get(where.status, "not known")
+            }.get(status, "not known")
             scope = " inside its box" if method == "MD-PSO" else ""
             found.append((data, method, record.label, f"{ANSWERS - given} of {ANSWERS}", _why(record, given),
                           f"{said}{scope}"))  # fmt: skip

@@ -9,8 +9,10 @@ is often the last one with a little more: a search that knows it need not look a
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from typing import TypeAlias
 
 from mace.base.exact import nearest
 from mace.problem.distance import Norm
@@ -20,7 +22,12 @@ from mace.space.axes import Axis, Box, GridAxis, Point, holds
 
 MOST_STEPS = 512  # points that are looked at, the nearest first
 MOST_ASKED = 32  # of them, about how many the model is asked
+MOST_ALIKE = (
+    3  # of them, how many take the same back of what the same known point changes, after which none has the goal
+)
 ROUNDING = 1e-9  # of a distance, in floats
+
+_Back: TypeAlias = tuple[Point, tuple[int, ...]]  # a known point, and the axes on which a step led back to the start
 
 
 def beside(
@@ -34,27 +41,31 @@ def beside(
     given, seen = set(known), set[Point]()
     boxes = [avoid.box for avoid in question.avoid if isinstance(avoid, AvoidBox)]
     far, asked, hopeless = _Far(question), 0, nearest(least) * (1 - ROUNDING)
-    waiting: list[tuple[float, Point]] = []
+    waiting: list[tuple[float, Point, _Back]] = []
+    in_vain: Counter[_Back] = Counter()
 
-    def put(point: Point) -> None:
+    def put(point: Point, back: _Back) -> None:
         if point not in seen:
             seen.add(point)
-            heapq.heappush(waiting, (far(point), point))
+            heapq.heappush(waiting, (far(point), point, back))
 
-    for point in given:
-        put(tuple(_into(axis, index) for axis, index in zip(question.axes, point, strict=True)))
+    for point in sorted(given):
+        allowed = tuple(_into(axis, index) for axis, index in zip(question.axes, point, strict=True))
+        put(allowed, (allowed, ()))
     for _ in range(MOST_STEPS):
         if not waiting or asked == MOST_ASKED:
             return None
-        distance, point = heapq.heappop(waiting)
+        distance, point, back = heapq.heappop(waiting)
         around = next((box for box in boxes if all(map(holds, box, point))), None)
         if around is not None:
-            for other in _out_of(question, around, point):
-                put(other)
-        elif distance >= hopeless and question.obeys(point):
+            for j, other in _out_of(question, around, point):
+                nearer = far(other) < distance
+                put(other, (back[0], tuple(sorted({*back[1], j}))) if nearer else back)
+        elif distance >= hopeless and in_vain[back] < MOST_ALIKE and question.obeys(point):
             if point in given or accepts(point):
                 return point
             asked += 1
+            in_vain[back] += bool(back[1])
     return None
 
 
@@ -87,8 +98,8 @@ def _into(axis: Axis, index: int) -> int:
     return min(axis.levels(), key=lambda level: (abs(level - index), level))
 
 
-def _out_of(question: Question, box: Box, point: Point) -> Iterator[Point]:
-    """The points next to a box, each along one axis from a point in it."""
+def _out_of(question: Question, box: Box, point: Point) -> Iterator[tuple[int, Point]]:
+    """The points next to a box, each along one axis, which is said, from a point in it."""
     for j, (axis, side) in enumerate(zip(question.axes, box, strict=True)):
         if isinstance(side, tuple):
             indices = [index for index in (side[0] - 1, side[1] + 1) if axis.allows(index)]
@@ -96,4 +107,4 @@ def _out_of(question: Question, box: Box, point: Point) -> Iterator[Point]:
             assert not isinstance(axis, GridAxis)
             indices = [level for level in axis.levels() if not holds(side, level)]
         for index in indices:
-            yield (*point[:j], index, *point[j + 1 :])
+            yield j, (*point[:j], index, *point[j + 1 :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mace.present.drawing import BLUE, GREY, ORANGE, PALE, RED, Display
+from mace.present.drawing import BLUE, GREEN, GREY, ORANGE, PALE, RED, Display
 from mace.reproduce.entry import Entry
 from mace.reproduce.recourse.printed import NORMS, SOURCE
 from mace.reproduce.recourse.setting import MODEL_NAMES, SETTING, WORDS, Setting, others, proved, records, settings
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TITLE = "Distances of the counterfactuals by method"
 GAP = "1e-3"
-COLOURS = (PALE, ORANGE, GREY, RED)
+COLOURS = (PALE, ORANGE, GREY, RED, GREEN)  # of as many methods as a model has
 
 
 class Panel(Display):
@@ -51,8 +51,8 @@ class Panel(Display):
         ax.set_xticks([n * (len(methods) + 1) + (len(methods) - 1) / 2 for n in range(len(norms))], norms)
         ax.set_ylabel("distance")
         ax.set_yscale("symlog", linthresh=1e-4)
-        ax.set_ylim(bottom=0)
-        ax.legend(fontsize=7, frameon=False)
+        ax.set_ylim(0, 1.3)  # no distance is above 1
+        ax.legend(fontsize=7, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 def run(work: Work) -> Reproduced:

@@ -116,20 +116,27 @@ def test_leaves_inherited_across_a_cut_are_as_good_as_those_walked_to(seed: int)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_sweep_gives_the_sums_of_every_cell_of_an_axis(seed: int) -> None:
+def test_a_sweep_gives_the_sums_of_every_cell_of_an_axis_below_a_limit(seed: int) -> None:
     _, made = grounded(seed)
+    every, forest = made.ground, made.forest
     box = whole(made)
-    total = np.zeros((len(made.aim.need), len(made.ground.at) + made.ground.order.shape[1] + 4), np.int64)
+    total = np.zeros((len(made.aim.need), len(every.at) + every.order.shape[1] + 4), np.int64)
     rows = np.zeros((made.depth + 4, 3), np.int64)
     for axis in range(len(made.axes)):
-        cells = greedy.sweep(made.ground, made.forest, made.aim, 0, box.near, axis, rows, total)
-        for cell in range(cells):
-            if greedy.allowed(made.ground, axis, cell):
+        count = int(every.high[axis]) + 1 if every.grid[axis] else every.order.shape[1]
+        cells = [cell for cell in range(count) if greedy.allowed(every, axis, cell)]
+        costs = {cell: int(sum(greedy.cost(every, axis, cell))) for cell in cells}
+        for limit in (NO_LIMIT, *sorted(set(costs.values()))[1::3]):
+            swept = greedy.sweep(every, forest, made.aim, 0, box.near, axis, limit, rows, total)
+            for cell in cells:
+                if not swept.first <= cell < swept.end:
+                    assert costs[cell] >= limit
+                    continue
                 point = box.near.copy()
                 point[axis] = cell
-                leaves = [walk.leaf_of(made.ground, made.forest, root, point) for root in made.forest.roots.tolist()]
+                leaves = [walk.leaf_of(every, forest, root, point) for root in forest.roots.tolist()]
                 for place in range(made.aim.begin[1]):
-                    assert total[place, cell] == made.forest.gain[made.aim.part_of[place], leaves].sum()
+                    assert total[place, cell] == forest.gain[made.aim.part_of[place], leaves].sum()
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -76,8 +76,8 @@ class Forest(NamedTuple):
     up:    (N,) the parent, -1 for a root.
     roots: (T,)
     gain:  (C, N) the largest scaled gain of a leaf below the node.
-    value: (N, K) what a leaf adds to the float scores; empty in a shrunk forest.
-    leaf:  (N,) the node's number in the whole forest.
+    value: (M, K) what a leaf adds to the float scores, for the M nodes of the whole forest, by its number there.
+    leaf:  (N,) the node's number in the whole forest, which this one may be a part of (`shrink`).
     """
 
     test: Array

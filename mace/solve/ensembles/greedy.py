@@ -2,6 +2,7 @@
 
 In:  the arrays of `ensembles_cells`.    Out: cells of a point that has the goal, or none.
 Promise: nothing but a good guess; the caller checks the point by the model's own sums.
+Once a point is known, only what nearer ones may reach of the trees is walked: what is found beyond is not taken.
 How: with all other features held, the score is a step function of one feature; one walk per tree, branching on that
 feature only, gives the whole function.
 """
@@ -14,11 +15,12 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.solve.compiled import lean
-from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
+from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.walk import has_goal, leaf_of
+from mace.solve.ensembles.walk import ball, has_goal, leaf_of
 
 STUCK, GOING, REACHED = 0, 1, 2
+NO_LIMIT = 2**62
 ROUNDS = 8  # steps of a climb between two looks at the clock
 POWERS = (1.0, 0.6, 0.2, None)  # of the cost against the gain; None: pull back from the given point
 
@@ -31,6 +33,13 @@ class Room(NamedTuple):
     leaves: Array
 
 
+class Window(NamedTuple):
+    """Some cells of an axis, or levels: from `first` to before `end`."""
+
+    first: Any
+    end: Any
+
+
 class Cost(NamedTuple):
     """What a cell adds to the sum, and its part of the largest change."""
 
@@ -39,16 +48,62 @@ class Cost(NamedTuple):
 
 
 @lean
+def cost(ground: Ground, axis: int, cell: int) -> Cost:
+    """The scaled cost of a cell or level."""
+    if not ground.grid[axis]:
+        return Cost(ground.level_part[axis, cell], ground.level_top[axis, cell])
+    if cell == ground.start[axis]:
+        return Cost(np.int64(0), np.int64(0))
+    g = ground.base[axis] + (cell - 1 if cell > ground.start[axis] else cell)
+    return Cost(ground.part[g], ground.top[g])
+
+
+@lean
+def window(ground: Ground, axis: int, limit: int) -> Window:
+    """The cells of a grid axis that may cost less than a limit, or all levels."""
+    if not ground.grid[axis]:
+        return Window(np.int64(0), np.int64(ground.order.shape[1]))
+    first, last, start = ground.low[axis], ground.high[axis], ground.start[axis]
+    if ground.turn[axis] == NO_TURN:  # else "missing", the last one, may be cheaper than those before it
+        # Costs grow with the distance from the start.
+        near, far = min(max(start, first - 1), last), last
+        while near < far:
+            middle = (near + far + 1) >> 1
+            one = cost(ground, axis, middle)
+            if one.part + one.top < limit:
+                near = middle
+            else:
+                far = middle - 1
+        last = near
+        far, near = first, max(min(start, last + 1), first)
+        while far < near:
+            middle = (far + near) >> 1
+            one = cost(ground, axis, middle)
+            if one.part + one.top < limit:
+                near = middle
+            else:
+                far = middle + 1
+        first = near
+    return Window(first, last + 1)
+
+
+@lean
 def sweep(
-    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, rows: Array, total: Array
-) -> int:
-    """Scaled sums of each comparison of a part for every cell or level of one axis; returns how many there are."""
-    stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
-    cells = stop - ground.base[axis] + 1 if ground.grid[axis] else ground.order.shape[1]
+    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, axis: int, limit: int, rows: Array, total: Array
+) -> Window:
+    """Scaled sums of each comparison of a part for every level of an axis, or its cells below a limit: which these are.
+
+    At the point's own cell, where that is none of them, the sums are 0.
+    Long because a walk with a stack stands inside the loop over trees, which no call may slow down.
+    """
+    cells = window(ground, axis, limit)
     first, last = aim.begin[part], aim.begin[part + 1]
-    total[: last - first, : cells + 1] = 0
+    total[: last - first, cells.first : cells.end + 1] = 0
+    low_end, high_end = ground.low[axis], ground.high[axis]
+    if ground.grid[axis]:
+        low_end, high_end = cells.first, cells.end - 1
     for t in range(len(forest.roots)):
-        rows[0, 0], rows[0, 1], rows[0, 2] = forest.roots[t], ground.low[axis], ground.high[axis]
+        rows[0, 0], rows[0, 1], rows[0, 2] = forest.roots[t], low_end, high_end
         waiting = 1
         while waiting > 0:
             waiting -= 1
@@ -85,14 +140,16 @@ def sweep(
                     total[i - first, low] += gain
                     total[i - first, high + 1] -= gain
                 else:
-                    for level in range(cells):
+                    for level in range(cells.end):
                         if (low >> level) & 1:
                             total[i - first, level] += gain
     if ground.grid[axis]:
         for i in range(last - first):
-            for cell in range(1, cells):
+            for cell in range(cells.first + 1, cells.end):
                 total[i, cell] += total[i, cell - 1]
-    return int(cells)
+    if not cells.first <= point[axis] < cells.end:
+        total[: last - first, point[axis]] = 0
+    return cells
 
 
 @lean
@@ -101,17 +158,6 @@ def allowed(ground: Ground, axis: int, cell: int) -> bool:
     if ground.grid[axis]:
         return bool(ground.low[axis] <= cell <= ground.high[axis])
     return bool((ground.low[axis] >> cell) & 1)
-
-
-@lean
-def cost(ground: Ground, axis: int, cell: int) -> Cost:
-    """The scaled cost of a cell or level."""
-    if not ground.grid[axis]:
-        return Cost(ground.level_part[axis, cell], ground.level_top[axis, cell])
-    if cell == ground.start[axis]:
-        return Cost(np.int64(0), np.int64(0))
-    g = ground.base[axis] + (cell - 1 if cell > ground.start[axis] else cell)
-    return Cost(ground.part[g], ground.top[g])
 
 
 @lean
@@ -130,7 +176,7 @@ def cost_of(ground: Ground, point: Array) -> Any:
 def accepted(ground: Ground, forest: Forest, aim: Aim, point: Array, leaves: Array) -> bool:
     """Whether the model's own sums have the goal at a point of cells."""
     for t in range(len(leaves)):
-        leaves[t] = leaf_of(ground, forest, forest.roots[t], point)
+        leaves[t] = forest.leaf[leaf_of(ground, forest, forest.roots[t], point)]
     return has_goal(aim, forest.value, leaves)
 
 
@@ -145,18 +191,19 @@ def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
 
 @lean
 def pull_back(
-    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, rows: Array, total: Array, leaves: Array
-) -> bool:
+    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, limit: int, rows: Array, total: Array,
+    leaves: Array,
+) -> bool:  # fmt: skip
     """Move one feature after the other, once, to its cheapest cell that keeps the goal; whether any moved."""
     moved = False
     for axis in range(len(point)):
         before = point[axis]
         if before == ground.start[axis]:
             continue
-        cells = sweep(ground, forest, aim, part, point, axis, rows, total)
+        cells = sweep(ground, forest, aim, part, point, axis, limit, rows, total)
         best = cost_of(ground, point)
         chosen = before
-        for cell in range(cells):
+        for cell in range(cells.first, cells.end):
             if not allowed(ground, axis, cell):
                 continue
             if missing(aim, part, total, cell) > 0.0:
@@ -172,8 +219,8 @@ def pull_back(
 
 @lean
 def climb(
-    ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, rows: Array, total: Array,
-    leaves: Array, point: Array, rounds: int,
+    ground: Ground, forest: Forest, aim: Aim, part: int, power: float, most_changes: int, limit: int, rows: Array,
+    total: Array, leaves: Array, point: Array, rounds: int,
 ) -> int:  # fmt: skip
     """Raise the sums at `point` towards one part of the goal, in so many steps at most: STUCK, GOING or REACHED."""
     axes = len(point)
@@ -190,9 +237,9 @@ def climb(
             before = point[axis]
             if most_changes >= 0 and changed >= most_changes and before == ground.start[axis]:
                 continue
-            cells = sweep(ground, forest, aim, part, point, axis, rows, total)
+            cells = sweep(ground, forest, aim, part, point, axis, limit, rows, total)
             lack = missing(aim, part, total, before)
-            for cell in range(cells):
+            for cell in range(cells.first, cells.end):
                 if cell == before or not allowed(ground, axis, cell):
                     continue
                 here = missing(aim, part, total, cell)
@@ -226,6 +273,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
     rows, total, leaves = room(grounded)
     best: Array | None = None
+    limit = NO_LIMIT
 
     def reach(part: int, power: float) -> Array | None:
         point = ground.start.copy()
@@ -234,7 +282,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
             if deadline.over:
                 return None
             left = min(ROUNDS, most - first)
-            ended = climb(ground, forest, aim, part, power, most_changes, rows, total, leaves, point, left)
+            ended = climb(ground, forest, aim, part, power, most_changes, limit, rows, total, leaves, point, left)
             if ended != GOING:
                 return point if ended == REACHED else None
         return None
@@ -244,16 +292,24 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
             point = given.copy() if power is None and len(given) else None if power is None else reach(part, power)
             if point is None:
                 continue
-            while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total, leaves):
+            while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
                 pass
             if best is None or cost_of(ground, point) < cost_of(ground, best):
+                # What is farther is of no interest, and in what is left of the forest all goes faster.
+                limit = int(cost_of(ground, point)) + grounded.width + 1
+                forest = ball(ground, forest, grounded.depth, limit)
                 best = point
     return best
 
 
-def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Deadline) -> Array | None:
-    """The cheapest point found by climbing from given cells and pulling back; None if that leads to none."""
-    ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
+def from_near(
+    grounded: Grounded, forest: Forest, limit: int, most_changes: int, given: Array, deadline: Deadline
+) -> Array | None:
+    """The cheapest point found by climbing from given cells and pulling back; None if that leads to none.
+
+    forest: what points at a scaled distance below the limit may reach of it; what is found beyond may lack the goal.
+    """
+    ground, aim = grounded.ground, grounded.aim
     rows, total, leaves = room(grounded)
     best: Array | None = None
     for part in range(len(aim.begin) - 1):
@@ -262,10 +318,10 @@ def from_near(grounded: Grounded, most_changes: int, given: Array, deadline: Dea
             ended = REACHED
         for _ in range(0, 6 * len(point) + 6, ROUNDS):
             if ended == GOING and not deadline.over:
-                ended = climb(ground, forest, aim, part, 1.0, most_changes, rows, total, leaves, point, ROUNDS)
+                ended = climb(ground, forest, aim, part, 1.0, most_changes, limit, rows, total, leaves, point, ROUNDS)
         if ended != REACHED:
             continue
-        while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total, leaves):
+        while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
             pass
         if best is None or cost_of(ground, point) < cost_of(ground, best):
             best = point

@@ -25,7 +25,7 @@ from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Node, Proof, Split
 from mace.problem.question import Question
 from mace.solve.conditions import Cut, close_or_cut
-from mace.solve.ensembles.cells import Grounded, moved, with_cut
+from mace.solve.ensembles.cells import Forest, Grounded, moved, with_cut
 from mace.solve.ensembles.cuts import Array
 from mace.solve.protocol import Found, Gap, Refuted, Reply, Unknown
 from mace.solve.witnesses import Witnesses
@@ -73,6 +73,7 @@ class Plain:
         gap: Gap,
         deadline: Deadline,
         room: int,
+        forest: Forest | None = None,
     ) -> None:
         from mace.solve.ensembles import search as ensembles_search
         from mace.solve.ensembles import walk as ensembles_walk
@@ -91,7 +92,8 @@ class Plain:
         axes = grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
         self.walk.measure(axes, self.box)
-        self.forest = self.walk.shrink(axes, grounded.forest, self.box, self.bound.scaled(grounded.scale), self.stack)
+        forest = forest or grounded.forest  # or what is known to hold all that the bound leaves of it
+        self.forest = self.walk.shrink(axes, forest, self.box, self.bound.scaled(grounded.scale), self.stack)
         self.scratch: Scratch = self._scratch()
         self.book.key[0] = int(self.box.total.sum())
 
@@ -197,6 +199,20 @@ class Plain:
         if not self.grounded.aim.fuzzy and not self.question.has_goal(point):
             raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
         return self.witnesses.counts(point)
+
+    def offer(self, cells: Array) -> None:
+        """Look for a nearer point with the goal around these cells."""
+        from mace.solve.ensembles.greedy import from_near
+
+        most = -1 if self.question.most_changes is None else self.question.most_changes
+        found = from_near(self.grounded, self.forest, self.limit, most, cells, self.deadline)
+        if found is None:
+            return
+        point = self.grounded.point(found)
+        near = self.question.obeys(point) and not self.bound.excludes(self.question.distance_of(point))
+        if near and self.question.has_goal(point) is not False and self.witnesses.counts(point):
+            self.point, self.bound = point, Bound(self.question.distance_of(point))
+            self.book.settled[:] = 0
 
     def enough(self, limit: int) -> int:
         """The smallest open key that meets the gap."""

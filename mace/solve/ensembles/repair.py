@@ -61,10 +61,10 @@ class Repairs:
         ended = REACHED if accepted(held, forest, aim, point, leaves) else GOING
         for _ in range(0, 6 * len(point) + 6, ROUNDS):
             if ended == GOING and not deadline.over:
-                ended = climb(held, forest, aim, part, power, self.most, rows, total, leaves, point, ROUNDS)
+                ended = climb(held, forest, aim, part, power, self.most, NO_LIMIT, rows, total, leaves, point, ROUNDS)
         if ended != REACHED:
             return None
-        while not deadline.over and pull_back(ground, forest, aim, part, point, rows, total, leaves):
+        while not deadline.over and pull_back(ground, forest, aim, part, point, NO_LIMIT, rows, total, leaves):
             pass
         cost = cost_of(ground, point)
         self._walk(point, cost)

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from mace.solve.ensembles.branching import Branching, Closing
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import from_near
-from mace.solve.ensembles.plain import Bound, Plain
+from mace.solve.ensembles.plain import Plain
 from mace.solve.protocol import Gap, Reply
 
 MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes too long with more
@@ -66,21 +65,15 @@ class Boxes:
 
     def offer(self, cells: Array) -> None:
         """Look for a nearer point with the goal around these cells."""
-        plain = self.plain
-        most = -1 if plain.question.most_changes is None else plain.question.most_changes
-        found = from_near(plain.grounded, most, cells, plain.deadline)
-        if found is None:
-            return
-        point = plain.grounded.point(found)
-        near = plain.question.obeys(point) and not plain.bound.excludes(plain.question.distance_of(point))
-        if near and plain.question.has_goal(point) is not False and plain.witnesses.counts(point):
-            plain.point, plain.bound = point, Bound(plain.question.distance_of(point))
+        self.plain.offer(cells)
 
     def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
         """Search a box by the plain search."""
         plain = self.plain
         grounded = plain.grounded.inside(low, high)
-        part = Plain(plain.witnesses, grounded, plain.bound, plain.point, Gap(), plain.deadline, plain.room)
+        part = Plain(
+            plain.witnesses, grounded, plain.bound, plain.point, Gap(), plain.deadline, plain.room, plain.forest
+        )
         part.tells = False  # its bounds are about the box
         finished = part.search(walks)
         plain.point, plain.bound = part.point, part.bound

@@ -280,10 +280,19 @@ def best_leaf(
     return found
 
 
+def ball(ground: Ground, forest: Forest, depth: int, limit: int) -> Forest:
+    """What allowed points at a scaled distance below a limit may reach of a forest; depth: of its deepest tree."""
+    box = new_box(len(ground.grid))
+    box.low[:], box.high[:] = ground.low, ground.high
+    measure(ground, box)
+    return shrink(ground, forest, box, limit, new_stack(depth))
+
+
 @compiled
 def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -> Forest:
     """The forest without what lies outside the box or at a cost >= limit, numbered along the walk.
 
+    forest: a whole one, or one that was shrunk to a larger limit.
     A test with one side left is skipped, so that a leaf's path may be shorter than in the whole forest. The nearest
     point of any box inside reaches the same leaf as in the whole forest, as long as it costs less than limit.
     Long for the same reason as `best_leaf`, whose walk it is, but that it writes down every node on the way.
@@ -291,7 +300,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
     size, compares = len(forest.up), len(forest.gain)
     test = np.empty((size, 4), np.int32)
     up = np.empty(size, np.int32)
-    origin = np.empty(size, np.int32)
+    origin = np.empty(size, np.int32)  # numbers in the forest that is given
     roots = np.empty(len(forest.roots), np.int32)
     rows, trail = stack.rows, stack.trail
     count = 0
@@ -349,7 +358,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
             new = count
             count += 1
             up[new] = parent
-            origin[new] = forest.leaf[node]
+            origin[new] = node
             test[new, 0], test[new, 1], test[new, 2], test[new, 3] = -1, -1, -1, -1
             if parent >= 0:
                 test[parent, side] = new
@@ -387,4 +396,6 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
                 gain[c, node] = forest.gain[c, origin[node]]
             else:
                 gain[c, node] = max(gain[c, test[node, 2]], gain[c, test[node, 3]])
-    return Forest(test[:count].copy(), up[:count].copy(), roots, gain, np.empty((0, 0)), origin[:count].copy())
+    for node in range(count):
+        origin[node] = forest.leaf[origin[node]]
+    return Forest(test[:count].copy(), up[:count].copy(), roots, gain, forest.value, origin[:count].copy())

@@ -2,8 +2,8 @@
 
 In:  points near relaxed ones.    Out: the best point with the goal, and its distance.
 Promise: the best point has the goal for certain, or the deployed model said so; it obeys the question.
-How: within a linear region of the network the nearest point is a linear program: floats, and numbers with fine steps,
-are moved there, and the point is rounded to its grid.
+How: within a linear region of the network the nearest point is a linear program: floats are moved there, and the point
+is rounded to its grid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from mace.space.axes import GridAxis, Point, Side
 SMALLEST_GAP = Fraction(1, 10**9)
 ROUNDS = 2000
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
-FINE = 50  # steps in a change of 1: a number with so many is moved like a float, and rounded
 
 
 class Region(NamedTuple):

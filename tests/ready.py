@@ -20,10 +20,11 @@ def trees() -> None:
 
 
 def relaxation() -> None:
-    """What a search among many trees needs beside; after `trees`."""
+    """What a search among many trees, and one for a mean of trees, needs beside; after `trees`."""
     from mace.solve import warm
 
     warm.relaxation()
+    warm.members()
 
 
 def proofs() -> None:

@@ -101,7 +101,7 @@ class Members(NamedTuple):
     oracle: MeanOracle
     table: Ensemble
 
-    def named(self, bracket: Bracket, question: Question) -> tuple[Question, str]:
+    def named(self, bracket: Bracket, question: Question, deadline: Deadline) -> tuple[Question, str]:
         """The question with comparisons of scores that the proof refutes; without such, the bracket loses its proof,
         and the second says why."""
         if bracket.proof is None:
@@ -112,7 +112,7 @@ class Members(NamedTuple):
         pieces, whole = None, whole_of(self.table)
         if corners is not None:
             whole = _within(whole, *corners.ball)
-            pieces = cover(self.table.link, self.oracle.conditions, corners.refuted, whole, MOST_COVERING)
+            pieces = cover(self.table.link, self.oracle.conditions, corners.refuted, whole, MOST_COVERING, deadline)
         if pieces is not None:
             try:
                 decision, wide = covered(self.table, self.oracle.conditions, pieces, question.goal.text, whole)
@@ -120,6 +120,8 @@ class Members(NamedTuple):
                 decision, wide = nowhere(self.table)
             return replace(question, goal=replace(question.goal, decision=decision), model=wide), ""
         bracket.proof = None
+        if deadline.over:
+            return question, f"no certificate: {deadline.why}, reached before it was written"
         return question, f"no certificate: it would tell the goal by more than {MOST_COVERING} pieces"
 
 

@@ -176,7 +176,7 @@ class Search:
         if pieces is not None and pieces.raises(bracket, gap):
             note = pieces.note
         if members is not None:
-            answered, without = members.named(bracket, answered)
+            answered, without = members.named(bracket, answered, limits.deadline)
             note = without or note
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 

@@ -2,7 +2,7 @@
 
 In:  a link that is a mean, conditions, boxes of scores that do not meet them (`Refuted`), and all scores that matter.
 Out: `cover`, pieces for `mace.problem.goal_means.covered`, of which each leaves out each of these boxes, by its own
-     ends or by its half-space; None where so many pieces do not suffice.
+     ends or by its half-space; None where so many pieces do not suffice, or the time is over.
 How: where the half-space of a piece holds the corner of a box that it should not, it is moved to touch the members'
 functions there; where that does not do, the piece is cut at the corner. Lines are no wider than pieces, so this ends.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.deadline import NEVER, Deadline
 from mace.problem.goal_means import Condition, Half, Piece, half_spaces, is_rising, most_of, over
 from mace.tables.table import Bools, Floats, Link
 
@@ -55,13 +56,15 @@ def _boxes(link: Link, conditions: Sequence[Condition], refuted: Refuted) -> _Bo
     return _Boxes(refuted.low, refuted.high, np.array(corners)[most, every], np.array(turns)[most, every])
 
 
-def cover(link: Link, conditions: Sequence[Condition], refuted: Refuted, whole: Piece, most: int) -> list[Piece] | None:
+def cover(
+    link: Link, conditions: Sequence[Condition], refuted: Refuted, whole: Piece, most: int, deadline: Deadline = NEVER
+) -> list[Piece] | None:
     """See the module's docstring; most: pieces."""
     done: list[Piece] = []
     todo = [(whole, _boxes(link, conditions, refuted))]
     # Invariant: the pieces hold together all of `whole` that meets the conditions.
     while todo:
-        if len(done) + len(todo) > most:
+        if len(done) + len(todo) > most or deadline.over:
             return None
         piece, boxes = todo.pop()
         boxes = boxes.some(~_outside(piece, whole, boxes))

@@ -42,7 +42,7 @@ class CompiledEncoded(CompiledPipeline):
         feature = self.space.features[column.feature]
         value = row[feature.name]
         if column.values is not None:
-            return column.values[feature.levels.index(value)]
+            return column.values[feature.levels.index(None if value != value else value)]  # NaN is missing, as None is
         return float("nan") if value is None else float(value)
 
     @cached_property

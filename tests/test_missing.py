@@ -24,6 +24,7 @@ from mace.space.axes import GridAxis, LevelAxis
 from mace.space.feature import Feature
 from mace.space.file import dumps, loads
 from mace.space.space import Space
+from tests.checkers import accepted_by_all
 from tests.marks import slow_unless
 
 WORDS: list[Any] = ["keep", "fill", "any"]
@@ -353,3 +354,25 @@ def test_a_model_that_takes_no_missing_value_says_so_of_a_row_and_loses_none() -
         mace.explain(model, space_of("any"), {"a": None, "b": 1, "c": 1})
     answer = mace.explain(model, space_of("any"), {"a": 1, "b": 1, "c": 1})
     assert "`a` may not become missing here: the model needs its value" in answer.notes
+
+
+@pytest.mark.parametrize("missing", ["keep", "fill"])
+@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
+def test_a_level_that_may_be_missing_has_no_place_in_the_certificate_of_a_row_that_has_it(
+    kind: Any, missing: Any
+) -> None:
+    space = Space([Feature("a", "integer", 0, 6), Feature("b", kind, levels=["x", "y", "z"], missing=missing)])
+    X = pd.DataFrame({"a": range(7), "b": ["x", "y", None, "x", "y", "z", None]})
+    model = DecisionTreeClassifier(max_depth=3).fit(space.encode(X), X.a > 3)
+    for b in ("y", None):
+        certificate = mace.explain(model, space, {"a": 1, "b": b}, goal=True).certificate
+        assert accepted_by_all([certificate]) > 0
+
+
+def test_in_a_frame_nan_is_a_missing_level_as_none_is() -> None:
+    space = Space(
+        [Feature("a", "integer", 0, 6, missing=True), Feature("b", "categorical", levels=["x"], missing=True)]
+    )
+    X = pd.DataFrame({"a": range(4), "b": ["x", np.nan, None, "x"]}, dtype=object)
+    model = DecisionTreeClassifier(max_depth=2).fit(space.encode(X), [0, 0, 1, 1])
+    assert mace.explain(model, space, {"a": 0, "b": "x"}, goal=1, background=X).status == "optimal"

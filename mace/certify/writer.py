@@ -154,7 +154,7 @@ def certifiable(question: Question) -> str | None:
         for step in column.chain:
             if step[0] not in ("add", "sub", "mul", "div"):
                 return f"the column `{column.name}` is computed by {step[0]!r}, which the checker does not know"
-        if any(math.isnan(value) for value in column.values or ()):
+        if any(math.isnan(value) for value in _of_levels(column, axis) or ()):
             return "a level is a missing value to the model"
     for rule in question.rules:
         try:
@@ -326,14 +326,23 @@ def _missing(axis: Axis, **more: bool) -> dict[str, Any]:
     return {} if axis.missing is None else {"missing": {"cost": text(axis.missing_cost), **more}}
 
 
+def _of_levels(column: Column, axis: Axis) -> tuple[float, ...] | None:
+    """What a column says of each level of its axis; None for numbers.
+
+    A question may have no place for "missing", the last level: where the row has a value, and may not lose it.
+    """
+    return column.values[: axis.count] if column.values is not None and isinstance(axis, LevelAxis) else column.values
+
+
 def _column(column: Column, axis: Axis) -> list[Any]:
     """The feature, a float for each level, and the operations on a number; where there are levels, they are applied.
 
     Where the number goes to float32 in one rounding, "float32" in the place of operations. Where it may be missing, a
     float for that.
     """
-    if column.values is not None:
-        return [column.feature, float_texts(column.values), []]
+    values = _of_levels(column, axis)
+    if values is not None:
+        return [column.feature, float_texts(values), []]
     chain: list[Any] | str = [
         [step[0], float_text(step[1])] for step in column.chain if isinstance(step[1], (int, float))
     ]

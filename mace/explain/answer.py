@@ -41,6 +41,8 @@ MEANING = {
     "unknown": "no counterfactual was found and none was ruled out",
 }
 
+WITHIN = "proved: nothing that is nearer by more than the gap reaches the goal"
+
 UNREAD = "nothing is proved: the model cannot be read"
 
 MEANING_OF_LEVELS = "proved, in this order: each objective is the least that those before it allow"
@@ -155,6 +157,8 @@ class Answer(Proved):
             return (MEANING_OF_BOXES if self.oracle == "search (boxes)" else MEANING_OF_SEARCH)[self.status]
         if self.together is None and self.status == "optimal" and len(self.levels) > 1:
             return MEANING_OF_MISSES if self.misses else MEANING_OF_LEVELS
+        if self.together is None and self.status == "optimal" and self.exact_distance != self.exact_lower_bound:
+            return WITHIN
         return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]
 
     @property

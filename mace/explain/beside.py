@@ -157,6 +157,9 @@ class Beside:
             task_of(question, self.judge, self.rows, self.max_calls, limits.deadline, by_scores=True),
             known=lambda: nearest.point,
         )
+        if not task.chart.free.any():  # what the prover says of the row alone is all there is to say
+            yield
+            return
         run = Run(
             self.proposer, task, self.random_state, Effort(deadline=limits.deadline, stopped=pace.ended),
             confirm=lambda point: asking.confirms(question, point),

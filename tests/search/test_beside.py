@@ -207,3 +207,11 @@ def test_the_bounds_that_are_told_only_close_in() -> None:
         (Fraction(1, 4), Fraction(3, 8), (4,)),
         (Fraction(1, 4), Fraction(1, 3), (5,)),
     ]
+
+
+@pytest.mark.parametrize("proposer", ["tabu", "swarm", "lns"])
+def test_where_nothing_may_change_the_prover_says_so_with_a_proposer_too(asked: Any, proposer: str) -> None:
+    X, model = asked
+    fixed = Space([Feature(name, "integer", 0, 20, change="fixed") for name in "abcd"])
+    row = X[model.predict(X) == 0].iloc[0]
+    assert mace.explain(model, fixed, row, goal=1, proposer=proposer).status == "infeasible"

@@ -25,10 +25,10 @@ from mace.problem.proof import Proof
 from mace.problem.question import Goal, Question
 from mace.solve.ensembles.cells import Grounded, ground, spread
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.plain import Bound, Plain
+from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.reached import Sums, sums_of
-from mace.solve.protocol import Gap, Reply
+from mace.solve.protocol import Reply
 from mace.space.axes import Point
 from mace.tables.decide import mean_at
 from mace.tables.table import Compare, Ensemble
@@ -87,10 +87,9 @@ class MeanOracle(EnsembleOracle):
         assert owner is not None
         return _AIMED.get(table, self.conditions, lambda: _aimed_at(grounded, owner, self.rises))
 
-    def _plain(self, bound: Bound, point: Point | None, gap: Gap, deadline: Deadline, room: int) -> Plain:
+    def _plain(self, terms: Terms) -> Plain:
         assert self._grounded is not None
-        aimed = self._aimed(self._grounded)
-        return MeanPlain(self, self.rises, aimed.unit, self._grounded, bound, point, gap, deadline, room)
+        return MeanPlain(self, self._grounded, self._aimed(self._grounded).unit, terms)
 
     def _searched(self, search: Plain) -> Reply:
         finished = search.search()
@@ -135,24 +134,13 @@ def _aimed_at(grounded: Grounded, owner: Array, rises: Sequence[Rise]) -> _Aimed
 class MeanPlain(Plain):
     """One search."""
 
-    def __init__(
-        self,
-        oracle: MeanOracle,
-        rises: Sequence[Rise],
-        unit: float,
-        grounded: Grounded,
-        bound: Bound,
-        point: Point | None,
-        gap: Gap,
-        deadline: Deadline,
-        room: int,
-    ) -> None:
+    def __init__(self, oracle: MeanOracle, grounded: Grounded, unit: float, terms: Terms) -> None:
         from mace.solve.ensembles import means
 
         table = oracle.question.model
         assert isinstance(table, Ensemble)
         self.oracle, self.table, self.compiled = oracle, table, means
-        owner = owners(table)
+        owner, rises = owners(table), oracle.rises
         assert owner is not None
         at, places, left, right, start, far = (
             np.array([getattr(rise, name) for rise in rises])
@@ -161,7 +149,7 @@ class MeanPlain(Plain):
         need, part = np.array([rise.need for rise in rises]), np.arange(len(rises))
         self.means = means.Means(owner, at, places, left, right, start, far, need, rises[0].divide, unit, part)
         self.rises = rises
-        super().__init__(oracle.witnesses, grounded, bound, point, gap, deadline, room)
+        super().__init__(oracle.witnesses, grounded, terms)
         self.room_of = means.new_room(self.means, len(self.forest.up))
 
     def step(self, limit: int, most: int, budget: int) -> int:

@@ -16,23 +16,15 @@ import numpy as np
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Forest, Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.inherited import best_again, leave, near_again, place_of
+from mace.solve.ensembles.inherited import best_again, leave, place_of
 from mace.solve.ensembles.search import (
-    A_WALK,
-    BUDGET,
-    CHANGES,
-    DONE,
     DOUBTED,
     DOUBTFUL,
     FULL,
-    GAP,
     GOAL,
-    HEAP,
+    GOES_ON,
     NODES,
-    PENDING,
-    POPPED,
     TREES,
-    WAITING,
     WITNESS,
     WORK,
     Book,
@@ -40,7 +32,7 @@ from mace.solve.ensembles.search import (
     choose,
     load,
     near_side,
-    pop,
+    next_box,
     push,
     split,
     undecided,
@@ -183,35 +175,10 @@ def run(
     end = count[WORK] + budget
     near, leaves = scratch.near, scratch.leaves
     while True:
-        if count[HEAP] == 0 or book.key[book.heap[0]] >= limit:
-            return DONE
-        if book.key[book.heap[0]] >= stop:
-            return GAP
-        if count[WORK] >= end:
-            return BUDGET
-        if count[NODES] + 2 > len(book.key):
-            return FULL
-        if count[WAITING] >= len(book.pending):
-            return PENDING
-        node = pop(book)
-        key = book.key[node]
-        if key + width >= limit and book.settled[node] == 0:
-            book.pending[count[WAITING]] = node
-            count[WAITING] += 1
-            continue
-        count[POPPED] += 1
-        load(ground, book, node, box)
-        changed = measure(ground, box)
-        if 0 <= most_changes < changed:
-            book.state[node] = CHANGES
-            continue
-        came, place = book.axis[node], place_of(scratch.kept, node)
-        if place >= 0:
-            count[WORK] += trees // A_WALK + near_again(ground, forest, box, scratch.kept, place, came, near)
-        else:
-            for t in range(trees):
-                near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
-            count[WORK] += trees
+        why, node = next_box(ground, forest, book, box, scratch, limit, width, stop, most_changes, end)
+        if why != GOES_ON:
+            return int(why)
+        key, came, place = book.key[node], book.axis[node], place_of(scratch.kept, node)
         # What the nearest point says, and what the box says at most.
         met = True
         for c in range(conditions):

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -61,28 +61,32 @@ class Bound:
         return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
 
 
+class Terms(NamedTuple):
+    """What a search starts from, and what it may spend.
+
+    bound, point: distances from which on nothing is of interest, and a known point with the goal, which is a bound too.
+    gap:          how far lower and upper bound may stay apart. deadline, room: the time, and bytes for its nodes.
+    """
+
+    bound: Bound
+    point: Point | None
+    gap: Gap
+    deadline: Deadline
+    room: int
+
+
 class Plain:
     """One search, with one bound to start from; the bound shrinks to the best point found."""
 
-    def __init__(
-        self,
-        witnesses: Witnesses,
-        grounded: Grounded,
-        bound: Bound,
-        point: Point | None,
-        gap: Gap,
-        deadline: Deadline,
-        room: int,
-        forest: Forest | None = None,
-    ) -> None:
+    def __init__(self, witnesses: Witnesses, grounded: Grounded, terms: Terms, forest: Forest | None = None) -> None:
         from mace.solve.ensembles import search as ensembles_search
         from mace.solve.ensembles import walk as ensembles_walk
 
         self.kernel, self.walk = ensembles_search, ensembles_walk
         self.witnesses, self.grounded = witnesses, grounded
         question = self.question
-        self.bound = bound if point is None else Bound(question.distance_of(point))
-        self.point, self.gap, self.deadline, self.room = point, gap, deadline, room
+        bound, self.point, self.gap, self.deadline, self.room = terms
+        self.bound = bound if self.point is None else Bound(question.distance_of(self.point))
         self.why, self.stalled = "", False
         self.tells = True  # whether its bounds are those of the question, which somebody may want to hear
         self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them

@@ -30,7 +30,7 @@ from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.costs import largest_delta
-from mace.solve.ensembles.plain import Bound, Plain
+from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
@@ -93,7 +93,7 @@ class EnsembleOracle(Witnessing):
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
                 ball = Bound(largest / part, inclusive=True)
-                search = self._plain(ball, None, gap, deadline, room)
+                search = self._plain(Terms(ball, None, gap, deadline, room))
                 reply = self._searched(search)
                 self._keep(search)
                 if isinstance(reply, Refuted):
@@ -105,7 +105,7 @@ class EnsembleOracle(Witnessing):
                     if search.why:
                         return _better(reply, refuted, proved)
                     break
-        search = self._plain(bound, point, gap, deadline, room)
+        search = self._plain(Terms(bound, point, gap, deadline, room))
         reply = self._searched(search)
         self._keep(search)
         return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply
@@ -114,10 +114,10 @@ class EnsembleOracle(Witnessing):
         """The arrays of the question."""
         return ground(self.question, deadline)
 
-    def _plain(self, bound: Bound, point: Point | None, gap: Gap, deadline: Deadline, room: int) -> Plain:
+    def _plain(self, terms: Terms) -> Plain:
         """A search that has not begun."""
         assert self._grounded is not None
-        return Plain(self.witnesses, self._grounded, bound, point, gap, deadline, room)
+        return Plain(self.witnesses, self._grounded, terms)
 
     def _searched(self, search: Plain) -> Reply:
         """What a search says at its end."""

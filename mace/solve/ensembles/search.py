@@ -29,7 +29,7 @@ from mace.solve.ensembles.inherited import (
 )
 from mace.solve.ensembles.walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, lost, measure
 
-DONE, GOAL, FULL, BUDGET, GAP, PENDING = 0, 1, 2, 3, 4, 5
+DONE, GOAL, FULL, BUDGET, GAP, PENDING, GOES_ON = 0, 1, 2, 3, 4, 5, 6
 OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6, 7
 NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
 NEAR_ENOUGH, DOUBTED = 1, 2
@@ -398,6 +398,50 @@ def walk_again(
 
 
 @lean
+def next_box(
+    ground: Ground, forest: Forest, book: Book, box: Box, scratch: Scratch, limit: int, width: int, stop: int,
+    most_changes: int, end: int,
+) -> tuple[int, int]:  # fmt: skip
+    """`GOES_ON` and the next node of interest, its box loaded, the leaves of its nearest point in `scratch.near`; or
+    why the search pauses, and no node. Boxes with too many changes are closed, those too near to the limit wait.
+
+    Arguments as in `run`; end: the work from which on it pauses.
+    """
+    count, trees = book.count, len(forest.roots)
+    while True:
+        if count[HEAP] == 0 or book.key[book.heap[0]] >= limit:
+            return DONE, -1
+        if book.key[book.heap[0]] >= stop:
+            return GAP, -1
+        if count[WORK] >= end:
+            return BUDGET, -1
+        if count[NODES] + 2 > len(book.key):
+            return FULL, -1
+        if count[WAITING] >= len(book.pending):
+            return PENDING, -1
+        node = pop(book)
+        if book.key[node] + width >= limit and book.settled[node] == 0:
+            book.pending[count[WAITING]] = node
+            count[WAITING] += 1
+            continue
+        count[POPPED] += 1
+        load(ground, book, node, box)
+        changed = measure(ground, box)
+        if 0 <= most_changes < changed:
+            book.state[node] = CHANGES
+            continue
+        place = place_of(scratch.kept, node)
+        if place >= 0:
+            again = near_again(ground, forest, box, scratch.kept, place, book.axis[node], scratch.near)
+            count[WORK] += trees // A_WALK + again
+        else:
+            for t in range(trees):
+                scratch.near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
+            count[WORK] += trees
+        return GOES_ON, node
+
+
+@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,
@@ -416,36 +460,10 @@ def run(
     end = count[WORK] + budget
     near, leaves = scratch.near, scratch.leaves
     while True:
-        if count[HEAP] == 0 or book.key[book.heap[0]] >= limit:
-            return DONE
-        if book.key[book.heap[0]] >= stop:
-            return GAP
-        if count[WORK] >= end:
-            return BUDGET
-        if count[NODES] + 2 > len(book.key):
-            return FULL
-        if count[WAITING] >= len(book.pending):
-            return PENDING
-        node = pop(book)
-        key = book.key[node]
-        if key + width >= limit and book.settled[node] == 0:
-            book.pending[count[WAITING]] = node
-            count[WAITING] += 1
-            continue
-        count[POPPED] += 1
-        load(ground, book, node, box)
-        changed = measure(ground, box)
-        if 0 <= most_changes < changed:
-            book.state[node] = CHANGES
-            continue
-        came = book.axis[node]
-        place = place_of(scratch.kept, node)
-        if place >= 0:
-            count[WORK] += trees // A_WALK + near_again(ground, forest, box, scratch.kept, place, came, near)
-        else:
-            for t in range(trees):
-                near[t] = leaf_of(ground, forest, forest.roots[t], box.near)
-            count[WORK] += trees
+        why, node = next_box(ground, forest, book, box, scratch, limit, width, stop, most_changes, end)
+        if why != GOES_ON:
+            return int(why)
+        key, came, place = book.key[node], book.axis[node], place_of(scratch.kept, node)
         if may_have_goal(forest, aim, near):
             for t in range(trees):
                 leaves[t] = forest.leaf[near[t]]

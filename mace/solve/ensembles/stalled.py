@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from mace.solve.ensembles.branching import Branching, Closing
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.plain import Plain
+from mace.solve.ensembles.plain import Plain, Terms
 from mace.solve.protocol import Gap, Reply
 
 MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes too long with more
@@ -71,9 +71,8 @@ class Boxes:
         """Search a box by the plain search."""
         plain = self.plain
         grounded = plain.grounded.inside(low, high)
-        part = Plain(
-            plain.witnesses, grounded, plain.bound, plain.point, Gap(), plain.deadline, plain.room, plain.forest
-        )
+        terms = Terms(plain.bound, plain.point, Gap(), plain.deadline, plain.room)
+        part = Plain(plain.witnesses, grounded, terms, plain.forest)
         part.tells = False  # its bounds are about the box
         finished = part.search(walks)
         plain.point, plain.bound = part.point, part.bound

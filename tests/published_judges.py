@@ -80,7 +80,8 @@ def pmml4s(path: Path) -> Judge:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, float) and np.isnan(value):
+    """A value as all judges say it; an empty text is how PMML4S says that there is none."""
+    if value is None or isinstance(value, str) and not value or isinstance(value, float) and np.isnan(value):
         return NOTHING
     if isinstance(value, np.generic):
         return value.item()

@@ -195,12 +195,8 @@ class Frame:
         steep = np.repeat(np.abs(self.slopes) @ size + np.abs(self.rates) @ goal, np.diff(self.items.begin))
         reach = np.abs(self.effects) @ size + np.abs(self.scores) @ goal
         reach = reach + steep * np.maximum(np.abs(low), np.abs(high)) + paid
-        mass = (
-            np.maximum.reduceat(np.where(has, reach, 0.0), self.items.begin[:-1]).sum()
-            + goal @ np.abs(self.need)
-            + once
-        )
-        mass += once
+        mass = np.maximum.reduceat(np.where(has, reach, 0.0), self.items.begin[:-1]).sum()
+        mass += goal @ np.abs(self.need) + once
         if self.trees is not None:
             there, one = self.reached(has), self.trees
             cost = np.bincount(one.leaf_of, by.prices[one.row_of], len(one.tree)) - goal @ one.gain

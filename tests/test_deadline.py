@@ -64,6 +64,28 @@ def test_nobody_else_reads_a_clock_to_decide_when_to_stop() -> None:
     assert readers == {"base/deadline.py"}
 
 
+def test_an_alarm_stands_while_the_clock_stands_and_an_outer_one_waits_for_the_inner_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, wound = Hand(), list[float]()
+    monkeypatch.setattr(deadline, "time", Time(clock))
+    monkeypatch.setattr(deadline._Standing, "away", 0.0)
+    monkeypatch.setattr(deadline.signal, "setitimer", lambda _, seconds: wound.append(seconds))
+    with deadline.alarm(20.0):
+        clock.now += 5.0
+        with deadline.standing():
+            clock.now += 1000.0
+        clock.now += 1.0
+        with deadline.alarm(2.0):
+            clock.now += 1.5
+        with deadline.alarm(None):
+            pass
+    assert wound == [20.0, 0.0, 15.0, 2.0, 0.0, 12.5, 0.0]
+    with deadline.standing():
+        pass
+    assert len(wound) == 7, "the clock of somebody else's alarm is left alone"
+
+
 def stump() -> tuple[DecisionTreeClassifier, mace.Space, dict[str, int]]:
     frame = pd.DataFrame({"age": range(20, 60), "owns": [0, 1] * 20})
     space = mace.Space.from_frame(frame)

@@ -13,17 +13,13 @@ import gzip
 import hashlib
 import json
 import re
-import signal
-import threading
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline, alarm
 from mace.base.files import write_whole
 from mace.certify import elaboration
 from mace.certify.models import model_part
@@ -119,7 +115,7 @@ class Writer:
         data = json.loads(self._written(short))
         data["statement"]["model"] = self._parsed
         try:
-            with _alarm(deadline.left()):
+            with alarm(deadline.left(), _ring):
                 verdict = check(data)
         except _TooLongError:
             return "unchecked", late
@@ -170,21 +166,5 @@ class _TooLongError(Exception):
     pass
 
 
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    """Raise _TooLongError in the block after so many seconds, where the system and the thread allow it."""
-    here = threading.current_thread() is threading.main_thread()
-    if seconds is None or not hasattr(signal, "setitimer") or not here:
-        yield
-        return
-
-    def ring(*_: object) -> None:
-        raise _TooLongError
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))  # 0 would be no alarm at all
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+def _ring(*_: object) -> None:
+    raise _TooLongError

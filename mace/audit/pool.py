@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
 from mace.audit.worker import Worker
+from mace.base.deadline import alarm
 from mace.errors import MaceError, ModelError
 
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
 PATIENCE = 1.0  # seconds after which no further query of several is begun
+_RINGS = hasattr(signal, "setitimer")  # whether a process can be told to end by itself, see `alarm`
 REBUILDS = 3  # how often in a row a pool whose idle processes were killed is built anew
 
 
@@ -146,8 +148,10 @@ def schedule(pool: ProcessPool, queries: Sequence[Query], task: Task) -> Future[
     limit = task.seconds
     if limit is not None and len(queries) > 1:
         limit += PATIENCE
+    # Pebble's own limit, for systems without alarms, runs on while the clock of the query stands.
+    outside = None if _RINGS else limit
     try:
-        future: Future[list[Record]] = pool.schedule(answers, args=(queries,), timeout=limit)
+        future: Future[list[Record]] = pool.schedule(answers, args=(queries, limit), timeout=outside)
     except RuntimeError as error:  # so Pebble says that the pool is broken
         raise BrokenProcessPool(str(error)) from error
     return future
@@ -178,16 +182,23 @@ def _record_of(future: Future[list[Record]], query: Query, task: Task) -> Record
     except BrokenProcessPool:
         raise
     except TimeoutError:
-        limit = task.seconds or 0.0
-        return replace(blank, failure="timeout", why=f"stopped after {limit:g} s", seconds=limit)
+        return _stopped(blank, task)
     except ProcessExpired as error:
         code = int(error.exitcode or 0)
+        if _RINGS and code == -signal.SIGALRM:
+            return _stopped(blank, task)
         ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return replace(blank, failure="crashed", why=f"its process died ({ending})")
     except MemoryError:
         return replace(blank, failure="memory", why=f"it wanted more than {task.memory_mb} MB")
     except Exception as error:  # noqa: BLE001  # a fault in one query must not end the audit; it is recorded by name
         return replace(blank, failure="error", why=f"internal error: {type(error).__name__}: {error}")
+
+
+def _stopped(blank: Record, task: Task) -> Record:
+    """The record of a query that outlived its time."""
+    limit = task.seconds or 0.0
+    return replace(blank, failure="timeout", why=f"stopped after {limit:g} s", seconds=limit)
 
 
 # --- in the worker process -------------------------------------------------------------------------------------------
@@ -205,10 +216,14 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _limit(memory)
 
 
-def answers(queries: Sequence[Query]) -> list[Record]:
-    """The records of the first queries, as many as are begun before others would wait too long."""
+def answers(queries: Sequence[Query], seconds: float | None) -> list[Record]:
+    """The records of the first queries, as many as are begun before others would wait too long.
+
+    seconds: after so many of the queries' own clock, which stands while code is compiled, the process ends.
+    """
     assert _worker is not None
-    return _worker.answers(queries, PATIENCE)
+    with alarm(seconds):
+        return _worker.answers(queries, PATIENCE)
 
 
 def _limit(memory: int | None) -> None:

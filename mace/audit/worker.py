@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +20,7 @@ from mace.audit.cores import core_of
 from mace.audit.record import MAIN, Proof, Record
 from mace.audit.rows import taken
 from mace.audit.task import Query, Task
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError, RowError
@@ -97,26 +96,26 @@ class Worker:
 
         patience: seconds after which no further one is begun: fewer records are then returned, of the first ones.
         """
-        began = time.perf_counter()
+        began = now()
         unsettled = Unsettled() if len(queries) > 1 else None
         open_: list[_Open] = []
         for query in queries:
-            if open_ and time.perf_counter() - began > patience:
+            if open_ and now() - began > patience:
                 break
             blank = Record(query.row, query.label, query.part, query.key)
-            one = _Open(query, blank, Deadline.after(self.task.timeout), time.perf_counter(), blank)
+            one = _Open(query, blank, Deadline.after(self.task.timeout), now(), blank)
             open_.append(one)
             self._within(one, partial(self._begin, one, unsettled))
-            one.seconds = time.perf_counter() - one.began
-        asked = time.perf_counter()
+            one.seconds = now() - one.began
+        asked = now()
         decisions = None if unsettled is None else unsettled.settle()
-        share = (time.perf_counter() - asked) / len(open_)
+        share = (now() - asked) / len(open_)
         for one in open_:
-            again = time.perf_counter()
+            again = now()
             one.deadline = one.deadline.later(again - one.began - one.seconds - share)
             if one.answer is not None:
                 self._within(one, partial(self._end, one, decisions))
-            one.seconds += share + time.perf_counter() - again
+            one.seconds += share + now() - again
         return [replace(one.record, seconds=round(one.seconds, 6)) for one in open_]
 
     def _within(self, one: _Open, step: Callable[[], Record]) -> None:

@@ -51,11 +51,52 @@ def standing() -> Iterator[None]:
         yield
         return
     _Standing.since = time.monotonic()
+    _wind()
     try:
         yield
     finally:
         _Standing.away += time.monotonic() - _Standing.since
         _Standing.since = None
+        _wind()
+
+
+class _Alarm:
+    """When the one alarm of this process is to ring, on the clock of every deadline."""
+
+    end = math.inf
+
+
+def rings() -> bool:
+    """Whether `alarm` rings here: where the system has such a clock, in the main thread."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+def _wind() -> None:
+    """Set the system's own clock; it is left alone where no alarm of ours is on it."""
+    if _Alarm.end < math.inf:
+        signal.setitimer(signal.ITIMER_REAL, 0.0 if stands() else max(_Alarm.end - now(), 0.001))  # 0: never
+
+
+@contextmanager
+def alarm(seconds: float | None, ring: Callable[..., None] | signal.Handlers = signal.SIG_DFL) -> Iterator[None]:
+    """Within it `ring` is called after so many seconds of the clock of every deadline; by itself it ends the process.
+
+    For what looks at no deadline. In another one the inner one rings first: the outer one waits for its end.
+    Where `rings` is false, and where seconds is None, nothing ever rings.
+    """
+    if seconds is None or not rings():
+        yield
+        return
+    outer, before = _Alarm.end, signal.signal(signal.SIGALRM, ring)
+    _Alarm.end = now() + seconds
+    _wind()
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        _Alarm.end = outer
+        _wind()
 
 
 class _Stoppable:

@@ -93,6 +93,14 @@ def test_the_command_line_answers_before_anything_heavy_is_loaded() -> None:
     assert set(run.stdout.split()) & HEAVY <= {"typer", "rich"}
 
 
+def test_provers_begin_without_what_compiles_them() -> None:
+    provers = ("ensembles.search", "ensembles.means", "ensembles.ascent", "networks.search", "warm")
+    code = (
+        f"import {', '.join(f'mace.solve.{name}' for name in provers)}; import sys; assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=house.ROOT, check=True)
+
+
 @pytest.mark.parametrize("name", mace.__all__)
 def test_a_public_name_is_found_where_it_is_said_to_be(name: str) -> None:
     assert name in dir(mace)

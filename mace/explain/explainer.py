@@ -60,7 +60,7 @@ from mace.problem.question import Goal, Question
 from mace.search.asked import calls_asked
 from mace.search.protocol import Effort
 from mace.search.registry import ProposerSpec, proposer_of
-from mace.solve.background import Background, numbers_of
+from mace.solve.background import Background
 from mace.solve.driver import Bracket
 from mace.solve.protocol import Limits, memory_asked
 from mace.space.axes import Point
@@ -321,7 +321,7 @@ class Explainer:
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The background rows as numbers, shape (rows, features); None without any."""
-        return None if self._frame is None else numbers_of(self.space, self._frame)
+        return None if self._frame is None else self.space.numbers(self._frame)
 
     @checked
     def menu(

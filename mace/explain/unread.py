@@ -47,7 +47,6 @@ from mace.search.enumeration import MOST, Enumerated, enumerate_points, points_o
 from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
-from mace.solve.background import numbers_of
 from mace.solve.driver import Asked, Bracket, Status
 from mace.solve.protocol import Gap
 from mace.space.axes import Point
@@ -100,7 +99,7 @@ class Unread:
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The background rows as numbers; None without any."""
-        return None if self._frame is None else numbers_of(self.space, self._frame)
+        return None if self._frame is None else self.space.numbers(self._frame)
 
     @checked
     def explain(

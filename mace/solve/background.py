@@ -8,14 +8,13 @@ Promise: only a head start. Distances here are floats and serve to sort; every c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import as_written, exact, nearest
+from mace.base.exact import as_written, exact
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point, index_of
@@ -51,7 +50,7 @@ class Background:
         """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
         while (done := len(self.values)) < len(self.frame) and not deadline.over:
             part = self.frame.iloc[done : done + CHUNK]
-            values = numbers_of(self.space, part)
+            values = self.space.numbers(part)
             decisions = self.decide(part[self.space.names])
             self.decisions = decisions if self.decisions is None else np.concatenate([self.decisions, decisions])
             self.values = np.concatenate([self.values, values])
@@ -153,11 +152,3 @@ def _deltas(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArra
 def _levels(axis: LevelAxis, column: NDArray[np.float64]) -> NDArray[np.intp]:
     """Levels as places; there is one more, for the level that the model cannot take."""
     return np.minimum(column.astype(np.intp), axis.count)
-
-
-def numbers_of(space: Space, frame: pd.DataFrame) -> NDArray[np.float64]:
-    """A frame as numbers, shape (rows, features): values (missing: NaN), or levels' indices. Raises RowError."""
-    values = np.empty((len(frame), len(space.features)))
-    for j, cells in enumerate(space.read(frame)):
-        values[:, j] = [np.nan if cell is None else nearest(Fraction(cell)) for cell in cells]
-    return values

@@ -20,6 +20,7 @@ from mace.base.deadline import NEVER, now
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
+from mace.solve.compiled import at_once, interpreted
 from mace.solve.protocol import Found, Gap, Limits, Replay
 from mace.solve.witnesses import Witnesses
 from mace.space.feature import Feature
@@ -32,10 +33,12 @@ LARGE, HUGE = 1000, 20_000  # leaves
 def warm(table: Table) -> float:
     """Compile, or read from disk, what the prover of this kind of model needs; the seconds it took."""
     began = now()
+    if isinstance(table, Ensemble) and table.leaves > HUGE:
+        at_once()
+    if interpreted():
+        return 0.0
     match table:
         case Ensemble():
-            if table.leaves > HUGE:
-                _compile()
             trees()
             if table.link is not None and table.link.kind == "mean":
                 members()
@@ -48,12 +51,6 @@ def warm(table: Table) -> float:
         case _:
             assert_never(table)
     return now() - began
-
-
-def _compile() -> None:
-    from mace.solve.compiled import at_once
-
-    at_once()
 
 
 @cache

@@ -8,12 +8,12 @@ the model would be given for that row; a row outside its space is a `RowError` t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from mace.space.infer import as_frame, infer
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Equal values of different types are no equal cells: 1 and True.
+Cell: TypeAlias = tuple[type, Any]
 
 
 @dataclass(frozen=True)
@@ -173,44 +176,53 @@ class Space:
         import pandas as pd
 
         out: dict[str, Any] = {}
-        for feature, read in zip(self.features, self.read(frame), strict=True):
+        for feature, numbers in zip(self.features, self.numbers(frame).T, strict=True):
             if feature.numeric:
-                if any(number is None for number in read):
+                if np.isnan(numbers).any():
                     raise RowError(f"column `{feature.name}` lacks numbers", hint="Only a pipeline may impute them.")
-                out[feature.columns[0]] = np.array([nearest(Fraction(number)) for number in read if number is not None])
+                out[feature.columns[0]] = numbers.copy()
             else:
                 for name, table in zip(feature.columns, feature.column_values, strict=True):
-                    out[name] = np.asarray(table)[np.asarray(read, dtype=np.intp)]
+                    out[name] = np.asarray(table)[numbers.astype(np.intp)]
         return pd.DataFrame(out, index=frame.index)
+
+    def numbers(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """A frame as floats, shape (rows, features): values (missing: NaN), or levels' indices. Raises RowError."""
+        values = np.empty((len(frame), len(self.features)))
+        for j, (cells, read) in enumerate(self._cells(frame)):
+            floats = {cell: np.nan if it is None else nearest(Fraction(it)) for cell, it in read.items()}
+            values[:, j] = [floats[cell] for cell in cells]
+        return values
 
     def read(self, frame: pd.DataFrame) -> list[list[Fraction | int | None]]:
         """Per feature what `Feature.read` makes of its column; raises RowError naming column and row."""
+        return [[read[cell] for cell in cells] for cells, read in self._cells(frame)]
+
+    def _cells(self, frame: pd.DataFrame) -> Iterator[tuple[list[Cell], dict[Cell, Fraction | int | None]]]:
+        """Per feature the cells of its column, and what each different one reads as: many are equal."""
         missing = [name for name in self.names if name not in frame.columns]
         if missing:
             raise RowError(
                 f"the frame has no column `{missing[0]}`",
                 hint=meant(missing[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
             )
-        out: list[list[Fraction | int | None]] = []
         for feature in self.features:
             values = [None if isinstance(v, float) and v != v else v for v in frame[feature.name].tolist()]
-            # Each distinct value is read once; columns have few of them or are numbers read one by one.
-            unique = {}
-            for place, value in enumerate(values):
-                if not isinstance(value, Hashable):
-                    what = f"column `{feature.name}`: a cell holds {short(value)}, which is no single value"
-                    raise RowError(f"row {plain(frame.index[place])!r}, {what}")
-                key = (type(value), value)
-                if key in unique:
-                    continue
+            cells = [(type(value), value) for value in values]
+            read: dict[Cell, Fraction | int | None] = {}
+            try:
+                new = dict.fromkeys(cells)
+            except TypeError:
+                place = next(place for place, value in enumerate(values) if not isinstance(value, Hashable))
+                what = f"column `{feature.name}`: a cell holds {short(values[place])}, which is no single value"
+                raise RowError(f"row {plain(frame.index[place])!r}, {what}") from None
+            for cell in new:
                 try:
-                    unique[key] = feature.read(value)
+                    read[cell] = feature.read(cell[1])
                 except RowError as error:
-                    raise RowError(
-                        f"row {plain(frame.index[place])!r}, {error.message}", shown=error.shown, hint=error.hint
-                    ) from None
-            out.append([unique[type(value), value] for value in values])
-        return out
+                    row = plain(frame.index[cells.index(cell)])
+                    raise RowError(f"row {row!r}, {error.message}", shown=error.shown, hint=error.hint) from None
+            yield cells, read
 
     def decode(self, matrix: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
         """The way back: rows of the model's matrix, shape (rows, columns), as the features people see.

@@ -17,7 +17,7 @@ import pytest
 
 import mace
 from mace.base import deadline
-from mace.solve import compiled
+from mace.solve import code_files, compiled, native
 from mace.solve.warm import HUGE, warm
 from mace.tables.table import Ensemble, Tree
 
@@ -93,8 +93,8 @@ assert signatures() == before, [pair for pair in signatures() if pair not in bef
 
 INTERPRETED = """
 import pathlib
-from mace.solve import compiled
-compiled.folders = lambda: iter([pathlib.Path({folder!r})])
+from mace.solve import code_files, compiled
+code_files.folders = lambda: iter([pathlib.Path({folder!r})])
 compiled._interpreting.patience = 1e9
 
 from mace.solve.ensembles.prover import EnsembleOracle
@@ -165,7 +165,7 @@ def test_the_state_of_the_sources_covers_every_file_that_compiled_code_takes_nam
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mace."):
                     needed.add(node.module.removeprefix("mace.solve.").replace(".", "/") + ".py")  # type: ignore[union-attr]
-    assert needed - {"compiled.py", "mace/base/deadline.py"} == set(compiled.SOURCES)
+    assert needed - {"compiled.py", "mace/base/deadline.py"} == set(code_files.SOURCES)
 
 
 def twice(number: int) -> int:
@@ -178,7 +178,7 @@ def kept(folder: Path) -> list[Path]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(compiled, "folders", lambda: iter([tmp_path / "blocked", tmp_path]))
+    monkeypatch.setattr(code_files, "folders", lambda: iter([tmp_path / "blocked", tmp_path]))
     (tmp_path / "blocked").write_text("a file where a folder is looked for")
     return tmp_path
 
@@ -188,12 +188,13 @@ def test_code_is_kept_in_the_first_folder_that_can_be_written_and_loaded_from_th
     assert len(kept(folder)) == 1
     again = compiled.compiled(twice)
     assert again(4) == 8
-    assert sum(again.stats.cache_hits.values()) == 1 and not again.stats.cache_misses  # type: ignore[attr-defined]
+    assert sum(again.made.stats.cache_hits.values()) == 1 and not again.made.stats.cache_misses  # type: ignore[attr-defined]
 
 
 def test_a_function_is_interpreted_until_it_is_worth_compiling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled._interpreting.over  # the tests ask much
     monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
+    monkeypatch.setattr(compiled._interpreting, "reading", 10.0)
     made: Any = compiled.compiled(twice)
     assert made(4) == 8
     assert not made.signatures and not kept(folder)
@@ -202,7 +203,9 @@ def test_a_function_is_interpreted_until_it_is_worth_compiling(folder: Path, mon
     assert made.signatures and kept(folder)
     monkeypatch.setattr(compiled._interpreting, "spent", 0.0)
     again: Any = compiled.compiled(twice)
-    assert again(4) == 8 and again.signatures, "what is on disk is not interpreted"
+    assert again(4) == 8 and not again.signatures, "what is on disk is not read for a small question"
+    monkeypatch.setattr(compiled._interpreting, "spent", 10.0)
+    assert again(4) == 8 and again.signatures, "what is on disk is read long before it would be compiled"
 
 
 @pytest.mark.parametrize(("leaves", "waits"), [(HUGE, True), (HUGE + 1, False)])
@@ -246,17 +249,17 @@ def test_damaged_code_is_compiled_again(folder: Path, damage: str) -> None:
     )
     again = compiled.compiled(twice)
     assert again(4) == 8
-    assert sum(again.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
+    assert sum(again.made.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
     assert kept(folder) == [path]
     assert hashlib.sha256(path.read_bytes()[32:]).digest() == path.read_bytes()[:32]
 
 
 def test_where_nothing_can_be_written_code_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "folders", lambda: iter([Path("/proc/nothing/can/be/made/here")]))
+    monkeypatch.setattr(code_files, "folders", lambda: iter([Path("/proc/nothing/can/be/made/here")]))
     for _ in range(2):
         made = compiled.compiled(twice)
         assert made(4) == 8
-        assert sum(made.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
+        assert sum(made.made.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
 
 
 def test_a_state_of_the_sources_that_is_long_past_is_dropped(folder: Path) -> None:
@@ -265,42 +268,43 @@ def test_a_state_of_the_sources_that_is_long_past_is_dropped(folder: Path) -> No
         old.mkdir()
         os.utime(old, (number, number))
     compiled.compiled(twice)(4)
-    expected = [*(f"compiled-{number}" for number in (3, 4, 5)), compiled.digest()]
+    expected = [*(f"compiled-{number}" for number in (3, 4, 5)), code_files.digest()]
     assert sorted(path.name for path in folder.glob("compiled-*")) == sorted(expected)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are those of Unix")
 def test_code_is_not_read_from_a_folder_that_others_can_write_or_have_put_there(tmp_path: Path) -> None:
-    own = tmp_path / compiled.OWN
-    assert compiled._ours(own)
-    compiled._write(own, "compiled-state", "name", b"code")
-    assert compiled._ours(own) and own.stat().st_mode & 0o777 == 0o700
+    own = tmp_path / code_files.OWN
+    assert code_files._ours(own)
+    code_files.write(own, "compiled-state", "name", b"code")
+    assert code_files._ours(own) and own.stat().st_mode & 0o777 == 0o700
     own.chmod(0o777)
-    assert not compiled._ours(own)
+    assert not code_files._ours(own)
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    assert not compiled._ours(tmp_path / "link")
+    assert not code_files._ours(tmp_path / "link")
     (tmp_path / "file").write_text("")
-    assert not compiled._ours(tmp_path / "file")
+    assert not code_files._ours(tmp_path / "file")
 
 
 @pytest.mark.parametrize("home", [None, "/proc/nothing", "/dev/null", ""])
 def test_without_a_home_there_is_still_a_folder(
     home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("HOME", raising=False)
     if home is not None:
         monkeypatch.setenv("HOME", home)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    found = list(compiled.folders())
+    found = list(code_files.folders())
     assert found[0] == PACKAGE / "solve" / "__pycache__"
     assert found[-1].parent == tmp_path
 
 
 def test_it_is_said_once_that_something_is_compiled(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    compiled._announce.cache_clear()
+    native.announce.cache_clear()
     with caplog.at_level("INFO", logger="mace.compiled"):
         for _ in range(2):
             compiled.compiled(twice)(4)

@@ -8,6 +8,7 @@ Of the rows, a tenth (at most 1,000) are adversarial: on, just below and just ab
 floats between which the library itself changes its decision. All are asked in a batch, the adversarial ones and as many
 others (`--alone`) one at a time as well. "in doubt" are rows on which the table leaves the decision to rounding.
 Problems are random questions over a small space, compared with the library's word at every point (`tests/roads.py`).
+The last table adds up each group's families: who answered, and how many questions rounding left open.
 """
 
 from __future__ import annotations
@@ -195,17 +196,52 @@ def _unsettled(said: Any) -> Any:
     return np.flatnonzero(~settled(said.compares, said.scores, said.error))
 
 
-def held(family: Family, rows: int, alone: int, problems: int) -> str:
-    """One line of the table; raises AssertionError or MaceError where a family is not what its library says."""
+@dataclass(frozen=True)
+class Held:
+    """What was seen of a family, and how its problems ended.
+
+    seconds: of CPU, for the rows and for the problems.
+    """
+
+    seen: Compared
+    ended: Counter[str]
+    seconds: tuple[float, float]
+
+    def __str__(self) -> str:
+        told = "; ".join(f"{count} {how.removeprefix('auto: ')}" for how, count in self.ended.most_common())
+        return f"{' | '.join(map(str, self.seen))} | {told} | {' + '.join(f'{one:.0f}' for one in self.seconds)}"
+
+
+ANSWERED = {
+    "certificate accepted": "certified", "both solvers agree": "by solvers", "by bounds over boxes": "over boxes",
+    "rounding decides": "open", "": "nothing to do",
+}  # fmt: skip
+"""What a problem's ending says in it, and the column it counts in; last, of rows that have the goal already."""
+
+
+def summed(group: str, found: Sequence[Held | None]) -> str:
+    """A line of the last table: all families of a group; None stands for one that failed."""
+    whole = [one for one in found if one is not None]
+    counted = Counter[str]()
+    for how, count in (pair for one in whole for pair in one.ended.items()):
+        counted[next(column for text, column in ANSWERED.items() if text in how)] += count
+    total = [sum(one.seen[k] for one in whole) for k in range(3)]
+    parts = [group, len(found), *total, counted.total(), *(counted[column] for column in ANSWERED.values())]
+    return f"| {' | '.join(map(str, parts))} | {len(found) - len(whole)} |"
+
+
+SUMMED = f"| group | families | rows | in doubt | alone | problems | {' | '.join(ANSWERED.values())} | failed |"
+
+
+def held(family: Family, rows: int, alone: int, problems: int) -> Held:
+    """A family beside its library; raises AssertionError or MaceError where it is not what its library says."""
     began = time.process_time()
     seen = compared(family, rows, alone) if rows else Compared(0, 0, 0, 0)
     between = time.process_time()
     # Small spaces would be asked about as a whole.
     with mock.patch("mace.explain.unread.MOST", 0) if family.boxed else nullcontext():
         ended = agree(family, range(100, 100 + problems), ("auto",)) if problems else Counter[str]()
-    told = "; ".join(f"{count} {how.removeprefix('auto: ')}" for how, count in ended.most_common())
-    took = f"{between - began:.0f} + {time.process_time() - between:.0f}"
-    return f"{seen.rows} | {seen.doubt} | {seen.alone} | {seen.moved} | {told} | {took}"
+    return Held(seen, ended, (between - began, time.process_time() - between))
 
 
 def main() -> int:
@@ -218,22 +254,29 @@ def main() -> int:
     parser.add_argument("--alone", type=int, default=2_000, help="rows that are asked one at a time as well")
     parser.add_argument("--problems", type=int, default=50)
     asked = parser.parse_args()
-    names, failed = [one for one in asked.only.split(",") if one], 0
+    names = [one for one in asked.only.split(",") if one]
+    found: dict[str, list[Held | None]] = {}
     print("| family | rows | in doubt | alone | moved | problems | CPU s |\n|---|---|---|---|---|---|---|", flush=True)
-    for group in asked.groups or GROUPS:
-        for family in GROUPS[group]:
-            if names and family.name not in names:
-                continue
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    print(f"| {family.name} | {held(family, asked.rows, asked.alone, asked.problems)} |", flush=True)
-            except ImportError as error:
-                print(f"| {family.name} | not installed: {error.name} | | | | | |", flush=True)
-            except (AssertionError, MaceError):
-                failed += 1
-                print(f"| {family.name} | FAILED | | | | | |", flush=True)
-                print(traceback.format_exc()[-1500:], file=sys.stderr)
+    for group, family in ((name, one) for name in asked.groups or GROUPS for one in GROUPS[name]):
+        if names and family.name not in names:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                one = held(family, asked.rows, asked.alone, asked.problems)
+        except ImportError as error:
+            print(f"| {family.name} | not installed: {error.name} | | | | | |", flush=True)
+            continue
+        except (AssertionError, MaceError):
+            print(f"| {family.name} | FAILED | | | | | |", flush=True)
+            print(traceback.format_exc()[-1500:], file=sys.stderr)
+            one = None
+        found.setdefault(group, []).append(one)
+        if one is not None:
+            print(f"| {family.name} | {one} |", flush=True)
+    print(f"\n{SUMMED}\n|{'---|' * (SUMMED.count('|') - 1)}")
+    print("\n".join(summed(group, some) for group, some in found.items()))
+    failed = sum(some.count(None) for some in found.values())
     print(f"{failed} failed")
     return 1 if failed else 0
 

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from tests.held import held
+from tests.held import held, summed
 from tests.held_families import GROUPS
 from tests.roads import Family
 
@@ -29,7 +29,8 @@ def test_a_family_says_what_its_library_says(family: Family) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            line = held(family, 220, 20, 1)
+            found = held(family, 220, 20, 1)
         except ImportError as error:
             pytest.skip(f"an extra that is not installed: {error.name}")
-    assert line.startswith("220 | ")
+    assert found.seen.rows == 220 and found.ended.total() == 1
+    assert summed("one", [found, None]).startswith("| one | 2 | 220 | ") and summed("one", [found]).endswith(" | 0 |")

@@ -96,6 +96,10 @@ ADVICE: dict[str, Advice] = {
     "other families and links": _LINK,
     "other links than identity, log, logit, probit, cauchit": _LINK,
     "simplemax, cloglog": _LINK,
+    "sums that are probabilities (none)": Advice(
+        "Programs differ: to some the second of two classes has 1 minus the first sum, to others its own.",
+        "Write it with softmax or logit.",
+    ),
     "versions before 2, from 4": Advice("Their files and sums differ.", "Fit or save it with version 2 or 3."),
     "rf, linear leaves": Advice("Leaves are then no constants, or a mean.", "Use boosting with linear_tree=False."),
     "zero_as_missing": Advice("A zero would be a missing value.", "Use NaN for what is missing."),
@@ -139,7 +143,19 @@ ADVICE: dict[str, Advice] = {
         "What rules add up to is no tree yet.", "Let the first rule decide, or the heaviest: firstHit, weightedMax."
     ),
     "dates": Advice("A space has no dates.", "Make them numbers before the model."),
-    "segments for some rows only, selectFirst, median, max": _NOT_WRITTEN,
+    "segments for some rows only in means, votes and chains, or of models that add numbers up": Advice(
+        "A mean of some, or a number that counts in some rows, is no sum of trees.",
+        "Explain the model of one segment; or write the first segment that takes a row, or a sum, of trees.",
+    ),
+    "medians, the largest of several": _NOT_WRITTEN,
+    "several models in one file": Advice(
+        "Scorers use the first, and the other may be the one that is meant.", "Keep one."
+    ),
+    "functions of the file's own": _NOT_WRITTEN._replace(instead="Write what they do where they are used."),
+    "lists and several intervals of valid numbers": Advice(
+        "Between them lie numbers without a prediction, which a space does not leave out.",
+        "Keep one interval, or let invalidValueTreatment say what becomes of the others.",
+    ),
     "powers and products of predictors": _PRODUCT,
     "products with a number": _PRODUCT,
     "ordinal and Cox models": Advice("They have probabilities of their own kind.", "Use a multinomial model."),

@@ -85,6 +85,11 @@ def checked(text: str) -> str:
         if lines[start] != f"Tree={number}":
             raise ModelError(f"{_DAMAGED} tree {number} has another number than its place")
         where = f"{_DAMAGED} tree {number}"
+        if "is_linear=1" in lines[start:stop]:  # before its lines are known: such a tree has more of them
+            raise ModelError(
+                f"tree {number} of the LightGBM model has linear leaves, which is not supported",
+                hint="Fit it with linear_tree=False: leaves that are numbers.",
+            )
         sizes.append(sum(len(line.encode()) + 1 for line in lines[start:stop]))
         trees.append(f"Tree={number}\n{_tree(_pairs(lines[start + 1 : stop], _TREE, where), columns, where)}\n\n")
     if "tree_sizes" in header and wholes(header, "tree_sizes", len(trees), 0, 2**31 - 1, _ITSELF) != sizes:
@@ -130,9 +135,7 @@ def _tree(given: Mapping[str, str], columns: int, where: str) -> str:
     """The lines of one tree."""
     leaves = whole(given, "num_leaves", 1, MOST_NODES, where)
     if given.get("is_linear", "0") != "0":
-        raise ModelError(
-            f"{where.removeprefix(_DAMAGED).strip()} of the LightGBM model has linear leaves, which is not supported"
-        )
+        raise ModelError(f"{where} has is_linear={given['is_linear'][:40]!a}")
     inner = leaves - 1
     if "shrinkage" in given:
         floats(given, "shrinkage", 1, where)

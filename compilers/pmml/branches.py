@@ -67,8 +67,7 @@ class Branches:
         """The binary tree; raises ModelError."""
         if len(tree.root.below) > _MANY and (alone := column_of(tree)) is not None:
             return self._halves(self.atoms[alone], leaves_of(self, tree, self.atoms[alone]), 0)
-        at_root = self._node(tree, tree.root)
-        return self._branch(tree.root.predicate, {}, at_root, self._none, self._none)
+        return self._tree(tree, {})
 
     def _halves(self, atoms: Atoms, leaves: Sequence[Node | None], low: int) -> Grown:
         """A tree over the parts of one column, from the part `low` on: the missing one first, then by halves."""
@@ -85,10 +84,16 @@ class Branches:
 
     # ------------------------------------------------------------------ nodes
 
+    def _tree(self, tree: Tree, known: Known) -> Grown:
+        """What becomes of rows that come to a tree."""
+        return self._branch(tree.root.predicate, known, self._node(tree, tree.root), self._none, self._none)
+
     def _node(self, tree: Tree, node: Node) -> Then:
         """What becomes of rows that come to a node."""
 
         def here(known: Known) -> Grown:
+            if node.inner is not None:
+                return self._tree(node.inner, known)
             return self._below(tree, node, 0)(known) if node.below else self._leaf(node, known)
 
         return here

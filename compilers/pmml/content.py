@@ -26,6 +26,7 @@ class Node:
     score:   a number, or the place of a class; None: it predicts nothing.
     shares:  of each class, a probability; none where it has none.
     default: the place among `below` of the one that rows with an unknown predicate go to.
+    inner:   of a segment, its own tree, which predicts for the rows that come here; there is nothing below then.
     """
 
     predicate: Predicate
@@ -33,6 +34,7 @@ class Node:
     shares: tuple[float, ...] = ()
     below: tuple[Node, ...] = ()
     default: int | None = None
+    inner: Tree | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,7 @@ class Tree:
             node = waiting.pop()
             yield node
             waiting += node.below
+            waiting += [] if node.inner is None else [node.inner.root]
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,8 @@ def leaf_of(tree: Tree, row: Row) -> Node:
                 raise NoResultError("no branch of a tree takes the row")
             break
         node = found
+    if node.inner is not None:
+        return leaf_of(node.inner, row)
     if node.score is None:
         raise NoResultError("a tree has no prediction for the row")
     return node

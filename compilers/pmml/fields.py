@@ -166,7 +166,7 @@ class Scope:
         made = dict(self.fields)
         for element in within.children:
             if element.name == "DefineFunction":
-                raise unsupported(element, "a function of its own")
+                raise unsupported(element, "a function of its own", "Write what it does where it is used.")
             if element.name == "DerivedField":
                 made[given(element, "name")] = _derived(element, Scope(made, self.scores))
         return replace(self, fields=made)
@@ -248,7 +248,10 @@ def _source(data: Element, mining: Element) -> Source:
     valid = tuple(map(interval_of, data.all("Interval"))) if numeric else ()
     invalid = word(mining, "invalidValueTreatment", _TREATMENTS, "returnInvalid")
     if numeric and invalid == "returnInvalid" and (by["valid"] or len(valid) > 1):
-        raise unsupported(data, "a list of valid numbers, or several intervals of them, all others being invalid")
+        raise unsupported(
+            data, "a list of valid numbers, or several intervals of them, all others being invalid",
+            "Keep one interval, or let invalidValueTreatment say what becomes of the others.",
+        )  # fmt: skip
     outliers = word(mining, "outliers", ("asIs", "asMissingValues", "asExtremeValues"), "asIs")
     low, high = number(mining, "lowValue", -math.inf), number(mining, "highValue", math.inf)
     if outliers != "asIs" and not (numeric and low <= high):

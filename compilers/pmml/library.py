@@ -196,7 +196,10 @@ def _is_open(content: Content) -> bool:
 
 
 FORMAT = Format("pmml", read_content, lambda content: content, _deployed)
-_FIELDS = "fields derived by other functions than + - * /, or of several fields"
+_FIELDS = (
+    "fields derived by other functions than + - * /, or of several fields; functions of the file's own; lists and "
+    "several intervals of valid numbers"
+)
 _TREE = Reader(read_content, "exact", f"models inside of nodes; {_FIELDS}; dates")
 _SUM = "exact up to the order of sums"
 LIBRARY = Library(
@@ -214,10 +217,13 @@ LIBRARY = Library(
                 "MiningModel": Reader(
                     read_content,
                     _SUM,
-                    "segments for some rows only, selectFirst, median, max; votes of other models than trees",
+                    "segments for some rows only in means, votes and chains, or of models that add numbers up; "
+                    "medians, the largest of several; votes of other models than trees; several models in one file",
                 ),
                 "RegressionModel": Reader(
-                    read_content, "margin", "powers and products of predictors; simplemax, cloglog"
+                    read_content,
+                    "margin",
+                    "powers and products of predictors; simplemax, cloglog; sums that are probabilities (none)",
                 ),
                 "GeneralRegressionModel": Reader(
                     read_content,

@@ -91,7 +91,7 @@ def _line(table: Element, scope: Scope) -> Sum:
         if one.name == "NumericPredictor":
             name, by = given(one, "name"), exact(number(one, "coefficient"))
             if number(one, "exponent", 1.0) != 1:
-                raise unsupported(one, "a power of a predictor", _HINT)
+                raise unsupported(one, "a power of a predictor", _HINT.replace("product", "power"))
             score = scope.scores.get(name) if name not in scope.fields else None
             if isinstance(score, Sum):
                 total = total.plus(score.times(by))

@@ -21,6 +21,7 @@ from mace.compilers.pmml.fields import Scope, Source, check_inner, scope_of
 from mace.compilers.pmml.lines import read_general, read_regression, read_scorecard
 from mace.compilers.pmml.predicates import TRUE, inside
 from mace.compilers.pmml.rule_sets import read_rules
+from mace.compilers.pmml.segments import first_of, where
 from mace.compilers.pmml.tags import given, number, only_child, unsupported, word, wrong
 from mace.compilers.pmml.trees import Classes, read_tree, whole_shares
 from mace.errors import FileError, ModelError
@@ -32,15 +33,21 @@ UNREAD = {
     "NeuralNetwork": "Write the network as ONNX.",
     "SupportVectorMachineModel": "Give the model of its library itself, with a linear kernel.",
     "NaiveBayesModel": "Use scikit-learn's MultinomialNB or BernoulliNB.",
+    "GaussianProcessModel": "Its scores are sums over all stored rows: use a linear model, or trees.",
+    "BayesianNetworkModel": "Its probabilities are sums over hidden fields: fit a tree or a line to what it decides.",
+    "TextModel": "A space has no texts: make numbers of them before the model, as columns of the frame.",
     "NearestNeighborModel": "Its votes depend on distances to all stored rows: fit an ensemble of trees to them.",
     "ClusteringModel": "It decides nothing that a goal could name.",
     "AssociationModel": "It decides nothing that a goal could name.",
+    "SequenceModel": "It decides nothing that a goal could name.",
+    "BaselineModel": "It compares many rows with those before, and decides nothing about one row.",
+    "TimeSeriesModel": "It continues a series by itself: no column of a row enters it.",
     "AnomalyDetectionModel": "Give the model of its library itself (IsolationForest).",
 }
 """Kinds of models that are asked for and not read: what to do instead."""
 _SUMS = ("sum", "average", "weightedAverage", "weightedSum")
 _VOTES = ("majorityVote", "weightedMajorityVote", "average", "weightedAverage")
-_CHAIN = "modelChain"
+_FIRST, _CHAIN = "selectFirst", "modelChain"
 DEEPEST = 20
 
 
@@ -104,7 +111,7 @@ def _model(root: Element) -> Element:
     if len(found) > 1:
         raise unsupported(found[1], "a second model in one file", "Keep one: scorers use the first.")
     if found[0].name in UNREAD:
-        raise unsupported(found[0], f"a {found[0].name}", UNREAD[found[0].name])
+        raise unsupported(found[0], "a model of this kind", UNREAD[found[0].name])
     return found[0]
 
 
@@ -169,16 +176,20 @@ class _Reader:
                 raise unsupported(element, f"a {name} inside of a MiningModel")
         parts = only_child(element, "Segmentation")
         segments = parts.all("Segment")
-        known = (*(_SUMS if function == "regression" else _VOTES), _CHAIN)
+        known = (*(_SUMS if function == "regression" else _VOTES), _FIRST, _CHAIN)
         method = word(parts, "multipleModelMethod", known)
         if not segments:
             raise wrong(parts, "has no segments")
-        for segment in segments:
-            if inside(segment, scope) is not TRUE:
-                raise unsupported(segment, "a segment for some rows only", "Write the model as one tree.")
+        predicates = [inside(segment, scope) for segment in segments]
+        parted = method == _FIRST or method in ("sum", "weightedSum") and any(one is TRUE for one in predicates)
+        for segment, one in zip(segments, predicates, strict=True):
+            if one is not TRUE and not parted:
+                raise unsupported(segment, f"{method} of segments for some rows only", "Write the model as one tree.")
         if method == _CHAIN:
             return self._chain(segments, scope, function, deep)
         members = [self.read(_inner(segment), scope, function, deep + 1) for segment in segments]
+        if method == _FIRST:
+            return first_of(parts, predicates, members)
         weights = [Fraction(1)] * len(segments)
         if method.startswith("weighted"):
             weights = [exact(number(segment, "weight", 1.0)) for segment in segments]
@@ -187,10 +198,11 @@ class _Reader:
         if function == "regression":
             by = 1 / sum(weights, Fraction(0)) if method.lower().endswith("average") else Fraction(1)
             total = Sum(Fraction(0), ())
-            for member, weight in zip(members, weights, strict=True):
+            for member, weight, one in zip(members, weights, predicates, strict=True):
                 if not isinstance(member, Value) or member.exponential:
                     raise unsupported(parts, "a sum of exponentials")
-                total = total.plus(member.sum.times(weight * by))
+                part = member.sum if one is TRUE else where(parts, one, member.sum)
+                total = total.plus(part.times(weight * by))
             return Value(total)
         return self._votes(parts, members, weights, shares=method.lower().endswith("average"))
 
@@ -223,13 +235,18 @@ def _inner(segment: Element) -> Element:
     if len(found) != 1:
         raise wrong(segment, f"has {len(found)} models")
     if found[0].name not in MODELS:
-        raise unsupported(found[0], f"a {found[0].name[:60]}", UNREAD.get(found[0].name, ""))
+        raise unsupported(found[0], "a model of this kind in a segment", UNREAD.get(found[0].name, ""))
     return found[0]
 
 
 def _rescaled(element: Element, model: Model) -> Model:
     """A model as its Targets have it."""
     targets = element.first("Targets")
+    names = [
+        mining.attributes.get("name")
+        for mining in only_child(element, "MiningSchema").all("MiningField")
+        if mining.attributes.get("usageType") in ("target", "predicted")
+    ]
     for target in [] if targets is None else targets.all("Target"):
         for name in ("min", "max", "castInteger"):
             if name in target.attributes:
@@ -237,6 +254,11 @@ def _rescaled(element: Element, model: Model) -> Model:
         by, more = number(target, "rescaleFactor", 1.0), number(target, "rescaleConstant", 0.0)
         if (by, more) == (1.0, 0.0):
             continue
+        # The standard lets a Target name no field where its model has no target, and says nothing of other cases.
+        if target.attributes.get("field") not in (names or [None]):
+            raise unsupported(
+                target, "a scaled target that is not the model's own", 'Name the model\'s target: field="..".'
+            )
         if not isinstance(model, Value) or model.exponential or len(targets.all("Target") if targets else ()) > 1:
             raise unsupported(target, "a target that is scaled, of anything but a sum")
         model = Value(model.sum.times(exact(by)).plus(Sum(exact(more), ())))

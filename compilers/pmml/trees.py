@@ -7,6 +7,7 @@ rows for which they would have no prediction here.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from mace.compilers.formats.xml import Element
@@ -121,4 +122,5 @@ def whole_shares(node: Node, count: int) -> Node:
     """The nodes with shares for all classes that were found in the end."""
     below = tuple(whole_shares(one, count) for one in node.below)
     shares = node.shares + (0.0,) * (count - len(node.shares)) if node.shares else ()
-    return Node(node.predicate, node.score, shares, below, node.default)
+    inner = None if node.inner is None else replace(node.inner, root=whole_shares(node.inner.root, count))
+    return replace(node, shares=shares, below=below, inner=inner)

@@ -138,10 +138,12 @@ def a_class(rng: Rng) -> str:
     return f"{pick(rng, ('no', 'yes', 'maybe'))}|{shares}"
 
 
-def segments(parts: Sequence[str], method: str, weights: Sequence[str] = ()) -> str:
+def segments(parts: Sequence[str], method: str, weights: Sequence[str] = (), asked: Sequence[str] = ()) -> str:
     weighted = [f' weight="{w}"' for w in weights] or [""] * len(parts)
+    asked = asked or ["<True/>"] * len(parts)
     inner = "".join(
-        f'<Segment id="{k}"{w}><True/>{one}</Segment>' for k, (one, w) in enumerate(zip(parts, weighted, strict=True))
+        f'<Segment id="{k}"{w}>{when}{one}</Segment>'
+        for k, (one, w, when) in enumerate(zip(parts, weighted, asked, strict=True))
     )
     return f'<Segmentation multipleModelMethod="{method}">{inner}</Segmentation>'
 
@@ -172,6 +174,32 @@ def forest(rng: Rng) -> str:
     )
     model = f'<MiningModel functionName="regression">{schema()}{scaled}{segments(parts, method, weights)}</MiningModel>'
     return file_of(model, target=NUMBER)
+
+
+def first_tree(rng: Rng) -> str:
+    """The first of several trees whose segment takes a row; at times none does."""
+    parts = [tree(rng, a_class, "classification") for _ in range(int(rng.integers(2, 5)))]
+    asked = [predicate(rng)[0] for _ in parts]
+    asked[-1] = pick(rng, (asked[-1], "<True/>"))
+    inside = segments(parts, "selectFirst", asked=asked)
+    return file_of(f'<MiningModel functionName="classification">{schema()}{inside}</MiningModel>', target=CLASSES)
+
+
+def segmented(rng: Rng) -> str:
+    """Sums for some rows: the first that takes a row, or all that do."""
+    method = pick(rng, ("selectFirst", "sum", "weightedSum"))
+    parts = []
+    for _ in range(int(rng.integers(2, 4))):
+        trees = [tree(rng, a_number, "regression") for _ in range(int(rng.integers(1, 3)))]
+        start = f'<Targets><Target field="y" rescaleConstant="{num(rng)}"/></Targets>' if rng.random() < 0.6 else ""
+        inside = f"{schema()}{start}{segments(trees, 'sum')}"
+        parts.append(
+            trees[0] if rng.random() < 0.4 else f'<MiningModel functionName="regression">{inside}</MiningModel>'
+        )
+    asked = [*(predicate(rng)[0] for _ in parts[1:]), "<True/>"]
+    weights = [repr(round(float(rng.random()) + 0.1, 2)) for _ in parts] if method == "weightedSum" else []
+    inside = segments(parts, method, weights, asked)
+    return file_of(f'<MiningModel functionName="regression">{schema()}{inside}</MiningModel>', target=NUMBER)
 
 
 def boosting(rng: Rng) -> str:
@@ -350,7 +378,7 @@ def scaled(rng: Rng) -> str:
 SHAPES: dict[str, Callable[[Rng], str]] = {
     "tree": a_tree, "regression tree": a_regression_tree, "votes": votes, "forest": forest, "boosting": boosting,
     "logistic": logistic, "line": line, "general": general, "scorecard": scorecard,
-    "rules": rules, "scaled": scaled,
+    "rules": rules, "scaled": scaled, "first tree": first_tree, "segmented": segmented,
 }  # fmt: skip
-NUMBERS = ("regression tree", "forest", "line", "scorecard", "scaled")
+NUMBERS = ("regression tree", "forest", "line", "scorecard", "scaled", "segmented")
 """Of these, the shapes that predict a number."""

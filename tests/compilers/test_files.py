@@ -114,7 +114,7 @@ def test_a_damaged_xgboost_file_is_refused_with_its_message(tmp_path: Path, name
 LINES = {
     "child out of range": ("left_child=", "left_child=900 ", "left child out of range"),
     "version": ("version=v4", "version=v9", "has format 'v9'"),
-    "linear": ("is_linear=0", "is_linear=1", "linear leaves"),
+    "linear": ("is_linear=0", "is_linear=1\nleaf_const=0.5 0.25", "linear leaves, which is not supported"),
     "objective": ("objective=binary", "objective=cross_entropy", "is not supported"),
     "a word": ("threshold=", "threshold=x", "numbers in threshold"),
 }

@@ -179,7 +179,8 @@ def test_numbers_of_single_precision_are_compared_in_it(tmp_path: Path) -> None:
         ('<!DOCTYPE x [<!ENTITY a "a"><!ENTITY b "&a;&a;">]><PMML version="4.4">&b;</PMML>', "document type"),
         ("<a>" * 5000, "nested deeper"),
         ('<PMML version="2.1"/>', "no PMML of version 3 or 4"),
-        ('<PMML version="4.4"><NeuralNetwork/></PMML>', "a NeuralNetwork .* not supported"),
+        ('<PMML version="4.4"><NeuralNetwork/></PMML>', "of this kind .NeuralNetwork .* not supported"),
+        ('<PMML version="4.4"><TextModel/></PMML>', "(?s)TextModel .* not supported.*has no texts"),
         (file_of('<TreeModel functionName="clustering"/>'), "functionName = 'clustering'"),
         (one_field('<Node><True/><Node score="x"><True/></Node></Node>'), "expected a number"),
         (
@@ -198,6 +199,8 @@ def test_numbers_of_single_precision_are_compared_in_it(tmp_path: Path) -> None:
             .replace("/NormDiscrete>", "/Apply>"),
             "a field derived by Apply of `log10`",
         ),
+        # A Target that names no field is of a model without a target: of this one, scorers leave it out.
+        (SHAPES["forest"](np.random.default_rng(1)).replace('<Target field="y"', "<Target"), "not the model's own"),
         (SHAPES["line"](np.random.default_rng(0)).replace('coefficient="', 'exponent="2" coefficient="', 1), "a power"),
     ],
 )
@@ -309,3 +312,26 @@ def test_labels_are_of_the_type_of_the_target(tmp_path: Path) -> None:
     text = text.replace('"yes"', '"1"').replace('"no"', '"0"')
     if "maybe" not in text:
         assert compiled(text, tmp_path).table.classes == (0, 1)
+
+
+def test_the_first_segment_that_takes_a_row_decides_and_of_a_sum_all_that_do(tmp_path: Path) -> None:
+    def segment(score: int, when: str) -> str:
+        model = f'<TreeModel functionName="regression">{schema()}<Node score="{score}"><True/></Node></TreeModel>'
+        return f"<Segment>{when}{model}</Segment>"
+
+    low = '<SimplePredicate field="a" operator="lessThan" value="4"/>'
+    red = '<SimplePredicate field="k" operator="equal" value="red"/>'
+    inside = segment(1, low) + segment(2, red) + segment(4, "<True/>")
+    rows = [{"a": a, "b": 0.0, "k": k} for a in (3, 4) for k in ("red", "blue", None)]
+
+    def text(method: str) -> str:
+        together = f'<Segmentation multipleModelMethod="{method}">{inside}</Segmentation>'
+        return file_of(f'<MiningModel functionName="regression">{schema()}{together}</MiningModel>', target=NUMBER)
+
+    for method, expected in (("selectFirst", [1, 1, 1, 2, 4, 4]), ("sum", [7, 5, 5, 6, 4, 4])):
+        found = compiled(text(method), tmp_path)
+        assert found.predict(found.frame(rows)).tolist() == expected, method
+        scores = [found.table.scores(found.row(row)) for row in rows]
+        assert predicted(found.table, np.array(scores)).tolist() == expected, method
+    with pytest.raises(ModelError, match="average of segments for some rows only"):
+        opened(text("average"), tmp_path)

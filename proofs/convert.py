@@ -436,11 +436,11 @@ def best_price(statement: Statement, f: Linear, parts: list[list[Part]]) -> floa
     As θ grows each axis goes from its least value to nearer ones, along the lower hull of its points (value, distance);
     the bound is concave in θ, and greatest where the points chosen first fit the budget q.
     """
-    one, common = 1 << f.shift, statement.common
-    used = -statement.limit / common if statement.limit else 0.0
+    one = 1 << f.shift
+    used = -statement.limit / statement.common if statement.limit else 0.0
     turns: list[tuple[float, float]] = []  # a θ at which an axis takes a nearer point, and how much nearer it is
     for axis in parts:
-        points = [(value / one, summed / common) for value, summed, _ in axis]
+        points = [(value / one, summed / below) for value, summed, _, below in axis]
         value, part = min(points)
         used += part
         while nearer_ones := [((v - value) / (part - p), p, v) for v, p in points if p < part]:

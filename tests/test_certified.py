@@ -107,9 +107,9 @@ def test_where_the_checker_refuses_tightened_bounds_the_answer_is_sought_without
     monkeypatch.setattr(networks_search, "STALLED", 1)
     said, asked = recheck_module.objection, []
 
-    def objection(made: Certificate, deadline: Deadline) -> str:
+    def objection(made: Certificate, *more: Any) -> str:
         asked.append(any(node[0] == "tighten" for node in made.data["proof"]))
-        return "refused (..)" if asked[-1] else said(made, deadline)
+        return "refused (..)" if asked[-1] else said(made, *more)
 
     usual = mace.explain(model, space, row, goal=goal)
     monkeypatch.setattr(recheck_module, "objection", objection)

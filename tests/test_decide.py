@@ -10,7 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.certify.writer import canonical, certifiable, certificate, statement
+from mace.certify.numbers import canonical
+from mace.certify.writer import certifiable, certificate, statement
 from mace.errors import ModelError
 from mace.problem.distance import norm
 from mace.problem.proof import Leaf

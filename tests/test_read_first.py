@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.neural_network import MLPClassifier
 
 import mace
 from mace import Feature, Space
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import TimeOverError
 from mace.certify import recheck
 from mace.certify.writer import Certificate
 from mace.explain import averaged
@@ -43,11 +44,11 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setattr(search, "STALLED", 1)
     said, asked = recheck.objection, []
 
-    def late(made: Certificate, deadline: Deadline) -> str:
+    def late(made: Certificate, *more: Any) -> str:
         asked.append(any(node[0] == "tighten" for node in made.data["proof"]))
         if asked[-1]:
             raise TimeOverError("time limit (1 s)")
-        return said(made, deadline)
+        return said(made, *more)
 
     monkeypatch.setattr(recheck, "objection", late)
     return asked

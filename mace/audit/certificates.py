@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 from mace.base.deadline import NEVER, Deadline, alarm
 from mace.base.files import write_whole
 from mace.certify import elaboration
-from mace.certify.models import model_part
-from mace.certify.writer import Certificate, canonical, certificate, zipped
+from mace.certify.models import Written, model_written
+from mace.certify.numbers import canonical
+from mace.certify.writer import Certificate, certificate, zipped
 from mace.errors import CertificateError
 from mace.problem.distance import NearestRow
 from mace.proofs.check import known_model
-from mace.proofs.reader import MODEL, SharedModel
+from mace.proofs.reader import MODEL
 from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
@@ -47,25 +48,21 @@ class Writer:
         self._last: tuple[Certificate, bytes] | None = None  # a certificate, and the text that is written of it
 
     @cached_property
-    def _text(self) -> bytes:
+    def _model(self) -> Written:
         assert not isinstance(self.table, Formula)
-        return canonical(model_part(self.table))
+        return model_written(self.table)
 
     @cached_property
     def _packed(self) -> bytes:
-        return zipped(self._text)
-
-    @cached_property
-    def _parsed(self) -> SharedModel:
-        return SharedModel(json.loads(self._text))
+        return zipped(self._model.text)
 
     @cached_property
     def _known(self) -> Any:
-        return known_model({"statement": {"model": self._parsed}})
+        return known_model({"statement": {"model": self._model.parsed}})
 
     @cached_property
     def _digest(self) -> str:
-        return hashlib.sha256(self._text).hexdigest()
+        return hashlib.sha256(self._model.text).hexdigest()
 
     def ready(self) -> float:
         """Write the model, once and for all answers, and compile what certificates need; the seconds it took.
@@ -113,7 +110,7 @@ class Writer:
         if deadline.over:
             return "unchecked", late
         data = json.loads(self._written(short))
-        data["statement"]["model"] = self._parsed
+        data["statement"]["model"] = self._model.parsed
         try:
             with alarm(deadline.left(), _ring):
                 verdict = check(data)

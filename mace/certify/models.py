@@ -1,22 +1,26 @@
 """A model as a certificate writes it, made once and kept with its table.
 
 In:  a table of trees or of layers.
-Out: its part of a statement, and where its nodes and tests stand in that (`Numbering`).
+Out: its part of a statement, as a checker reads it too, and where its nodes and tests stand in that (`Numbering`).
 Promise: numbers are written as exact text; the nodes of a tree stand in preorder, children after their parents, and
 tests are numbered as proofs/FORMAT.md, 5.1, does. Who takes a part must not change it: other certificates share it.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.kept import Kept
+from mace.certify.numbers import canonical
 from mace.errors import CertificateError
+from mace.proofs.reader import SharedModel
 from mace.solve.ensembles.cuts import Array, trees_of
 from mace.tables.members import whole_numbers
 from mace.tables.table import Ensemble, Network, Tree
@@ -37,13 +41,35 @@ class Numbering(NamedTuple):
     first: Array
 
 
-_PARTS: Kept[dict[str, Any]] = Kept(1)
+class Written:
+    """What statements say of a model, and what becomes of that once for all certificates."""
+
+    def __init__(self, part: dict[str, Any]) -> None:
+        self.part = part
+
+    @cached_property
+    def text(self) -> bytes:
+        """As it is written."""
+        return canonical(self.part)
+
+    @cached_property
+    def parsed(self) -> SharedModel:
+        """As a checker reads it from its text; the kernel's model is made of it once."""
+        return SharedModel(json.loads(self.text))
+
+
+_PARTS: Kept[Written] = Kept(1)
 _NUMBERS: Kept[Numbering] = Kept(1)
 
 
 def model_part(table: Ensemble | Network, deadline: Deadline = NEVER) -> dict[str, Any]:
     """What a statement says of a model; raises CertificateError for numbers that are not finite, TimeOverError."""
-    return _PARTS.get(table, None, lambda: _model(table, deadline))
+    return model_written(table, deadline).part
+
+
+def model_written(table: Ensemble | Network, deadline: Deadline = NEVER) -> Written:
+    """The same, and its text; raises the same."""
+    return _PARTS.get(table, None, lambda: Written(_model(table, deadline)))
 
 
 def numbering(table: Ensemble) -> Numbering:

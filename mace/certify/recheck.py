@@ -14,6 +14,7 @@ about a linear model, which has no hidden units.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -25,8 +26,10 @@ from typing import NamedTuple
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.base.files import write_whole
+from mace.certify.models import model_written
+from mace.certify.numbers import canonical
 from mace.certify.rules import holdable
-from mace.certify.writer import Certificate, canonical, certifiable, certificate
+from mace.certify.writer import Certificate, certifiable, certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.programs import rule_of
@@ -36,7 +39,7 @@ from mace.solve.driver import Bracket
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Oracle
 from mace.space.axes import Point
-from mace.tables.table import Network
+from mace.tables.table import Formula, Network, Table
 
 READING = "the checker was reading the proof"
 SHORT = 300_000
@@ -91,7 +94,7 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     unread, refusal = certifiable(question) or "", ""
     if not unread:
         try:
-            refusal = objection(certificate(question, lower, None, proof, deadline=deadline), deadline)
+            refusal = objection(certificate(question, lower, None, proof, deadline=deadline), deadline, model)
         except CertificateError as error:
             unread = error.message
         except TimeOverError as error:
@@ -103,23 +106,28 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     return tightened
 
 
-def objection(made: Certificate, deadline: Deadline) -> str:
-    """Why the checker refuses a certificate, empty if it accepts; raises TimeOverError.
+def objection(made: Certificate, deadline: Deadline, model: Table) -> str:
+    """Why the checker refuses a certificate about a model, empty if it accepts; raises TimeOverError.
 
     With a limit, the checker of a long one is a process of its own.
     """
-    refused = "the checker refused the prover's proof ({}); please report this"
-    deadline.look(READING)
-    raw = canonical(made.data)
-    left = deadline.left()
-    size = len(raw) * (DENSER if made.data["statement"]["model"].get("kind") == "network" else 1)
-    if left is None or left > 0 and size < SHORT:
-        verdict = made.check()
-        return "" if verdict.accepted else refused.format(verdict.reason)
     from mace.proofs import check
 
+    refused = "the checker refused the prover's proof ({}); please report this"
+    deadline.look(READING)
+    assert not isinstance(model, Formula)
+    said, known = made.data["statement"], model_written(model)
+    # By way of the text, so that the checker sees what a file would hold; the model's is the same for all questions.
+    raw, left = canonical({**made.data, "statement": {**said, "model": {}}}), deadline.left()
+    size = (len(raw) + len(known.text)) * (DENSER if isinstance(model, Network) else 1)
+    if left is None or left > 0 and size < SHORT:
+        data = json.loads(raw)
+        data["statement"]["model"] = known.parsed
+        verdict = check.check(data)
+        return "" if verdict.accepted else refused.format(verdict.reason)
+
     with tempfile.TemporaryDirectory() as folder:
-        file = write_whole(Path(folder) / "proof.json", raw)
+        file = write_whole(Path(folder) / "proof.json", canonical(made.data))
         command = [sys.executable, "-I", "-S", check.__file__, str(file)]
         try:
             deadline.look(READING)

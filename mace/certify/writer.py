@@ -28,7 +28,7 @@ from mace.base.views import view
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING, float_text, float_texts, model_part
 from mace.certify.nodes import node_text
-from mace.certify.numbers import text
+from mace.certify.numbers import canonical, text
 from mace.certify.rules import expression_of
 from mace.errors import CertificateError
 from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
@@ -422,11 +422,6 @@ def _of_network(
 
     found = of_network(question, lower, proof, write, look)
     return elaborated(said, [write(node) for node in proof], known, look)[1] if found is None else found
-
-
-def canonical(data: Any) -> bytes:
-    """JSON of which there is one for each value: what is hashed and written."""
-    return json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
 
 
 def zipped(raw: bytes) -> bytes:

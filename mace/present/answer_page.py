@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.files import write_whole
-from mace.certify.writer import Certificate, canonical, zipped
+from mace.certify.numbers import canonical
+from mace.certify.writer import Certificate, zipped
 from mace.errors import CertificateError
 from mace.present.answer_plot import AnswerDisplay
 from mace.present.answer_text import as_html

@@ -21,6 +21,7 @@ from mace.problem.question import Question
 if TYPE_CHECKING:
     from mace.certify.writer import Certificate
     from mace.explain.answer import Answer
+    from mace.tables.table import Table
 
 
 class Kept(NamedTuple):
@@ -41,7 +42,7 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
     if proof is None:
         why = certifiable(question) or "the solvers refuted a question, and their refutations are no certificates"
         return Kept(note=_without(why))
-    return _read(lambda: certificate(question, lower, None, proof, deadline=deadline), deadline)
+    return _read(lambda: certificate(question, lower, None, proof, deadline=deadline), deadline, question.model)
 
 
 def kept_of(answer: Answer, deadline: Deadline) -> Kept:
@@ -55,15 +56,17 @@ def kept_of(answer: Answer, deadline: Deadline) -> Kept:
     question, witness = answer.question, answer.witness
     lower = None if answer.status == "infeasible" else answer.exact_lower_bound
     return _read(
-        lambda: certificate(question, lower, witness, answer.short_proof(deadline), deadline=deadline), deadline
+        lambda: certificate(question, lower, witness, answer.short_proof(deadline), deadline=deadline),
+        deadline,
+        question.model,
     )
 
 
-def _read(write: Callable[[], Certificate], deadline: Deadline) -> Kept:
+def _read(write: Callable[[], Certificate], deadline: Deadline, model: Table) -> Kept:
     """The certificate, if it can be written and the checker accepts it, both in the time allowed."""
     try:
         made = write()
-        why = objection(made, deadline)
+        why = objection(made, deadline, model)
     except CertificateError as error:
         return Kept(note=_without(error.message.removeprefix("no certificate can be written: ")))
     except TimeOverError as over:

@@ -48,7 +48,10 @@ Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
 Aim: TypeAlias = tuple[int, int, int]  # the same, and 1 or -1: what its input is multiplied by
 
 
-Part: TypeAlias = tuple[int, int, int]  # of one index: to a function, to the sum of the distance, to its maximum
+# What one index adds: to a function, and to the sum of the distance and to its maximum, over a number that follows.
+Part: TypeAlias = tuple[int, int, int, int]
+# The same but for the function: for each column its number and what it is there, above and below, and the index first.
+Choice: TypeAlias = tuple[int, list[tuple[int, int, int]], int, int, int]
 
 
 class Linear(NamedTuple):
@@ -207,7 +210,11 @@ class Relaxation:
             need(known, "statement: model: a network takes no number that may be missing, or is rounded once")
         sizes, moved = zip(*(domain(column, model.dtype) for column in columns), strict=True) if columns else ((), ())
         self.errors = model.errors(sizes, moved)
-        self.known: dict[tuple[int, Any], list[Any]] = {}
+        self.of_axis: list[list[int]] = [[] for _ in statement.axes]
+        for c, column in enumerate(columns):
+            self.of_axis[column.feature].append(c)
+        self.known: dict[tuple[int, Any], list[Choice]] = {}
+        self.last: tuple[Any, list[list[Choice]]] = (None, [])
         self.begin(root)
 
     def begin(self, root: Any) -> None:
@@ -370,42 +377,47 @@ class Relaxation:
         For `anywhere` there is no distance, and θ is 0. Each axis is minimised by itself: on a grid its part is linear
         on either side of the start and jumps up away from it, so that an end or the nearest value holds the least.
         """
-        limit, common, finer = self.statement.limit, self.statement.common, f.shift - FINE
-        if limit is None:
-            return f.constant + sum(min(value for value, _, _ in choices) for choices in parts)
-        total = f.constant - ceiling(Fraction(theta * limit, common), finer)
-        for choices, share in zip(parts, shares or [0] * len(parts), strict=True):
-            total += min(value + ((theta * summed + share * top << finer) // common) for value, summed, top in choices)
+        limit, finer = self.statement.limit, f.shift - FINE
+        if limit is None or not theta:
+            return f.constant + sum([min(choices)[0] for choices in parts])
+        total = f.constant - ceiling(Fraction(theta * limit, self.statement.common), finer)
+        if shares is None:
+            return total + sum([min([v + (theta * s << finer) // below for v, s, _, below in c]) for c in parts])
+        for choices, share in zip(parts, shares, strict=True):
+            total += min([value + ((theta * s + share * top << finer) // below) for value, s, top, below in choices])
         return total
 
     def parts(self, state: Any, f: Linear, pull: Pull | None = None) -> list[list[Part]]:
         """For each axis what the indices add that may hold its least: to f and what multipliers make of forms (rounded
         down, without f's constant), to the sum of the distance, and to its maximum."""
-        v = f.coefficients
-        return [
-            [
-                (
-                    sum(v[c] * above // below for c, above, below in values)
-                    + (0 if pull is None else (pull.at(j, k) << f.shift) // pull.below),
-                    summed,
-                    top,
-                )
-                for k, values, summed, top in self.choices(j, span)
-            ]
-            for j, span in enumerate(state.box)
-        ]
+        v, found = f.coefficients, []
+        for j, choices in enumerate(self.choices(state.box)):
+            mine = []
+            for k, columns, summed, top, common in choices:
+                value = 0 if pull is None else (pull.at(j, k) << f.shift) // pull.below
+                for c, above, below in columns:
+                    value += v[c] * above // below
+                mine.append((value, summed, top, common))
+            found.append(mine)
+        return found
 
-    def choices(self, j: int, span: Any) -> list[Any]:
-        """The indices of a span that may hold a least, with (column, above, below) for each exact value above / below
-        of the axis's columns that is not 0, and what they add to the distance."""
+    def choices(self, box: list[Any]) -> list[list[Choice]]:
+        """For each axis the indices of its span that may hold a least."""
+        if self.last[0] is not box:
+            self.last = box, [self.choice(j, span) for j, span in enumerate(box)]
+        return self.last[1]
+
+    def choice(self, j: int, span: Any) -> list[Choice]:
+        """The indices of a span of one axis that may hold a least: what is exact there, and not 0, of its columns."""
         found = self.known.get((j, span))
         if found is None:
             axis, found = self.statement.axes[j], []
             for k in sorted({*axis.ends(span), axis.nearest(span)}):
-                columns = [(c, column) for c, column in enumerate(self.statement.columns) if column.feature == j]
-                values = [(c, exact(column, k)) for c, column in columns]
+                values = [(c, exact(self.statement.columns[c], k)) for c in self.of_axis[j]]
+                summed, top = axis.between(k, axis.start)
+                common = gcd(summed, top, self.statement.common)
                 fractions = [(c, x.numerator, x.denominator) for c, x in values if x]
-                found.append((k, fractions, *axis.between(k, axis.start)))
+                found.append((k, fractions, summed // common, top // common, self.statement.common // common))
             self.known[j, span] = found
         return found
 

@@ -136,13 +136,13 @@ def test_writing_the_model_is_not_charged_to_the_first_row(tmp_path: Path, monke
     clock = Hand()
     monkeypatch.setattr(deadline, "time", Time(clock))
     asked, query = worker(tmp_path, timeout=2.0)
-    write = certificates.model_part
+    write = certificates.model_written
 
-    def slowly(table: Any) -> dict[str, Any]:
+    def slowly(table: Any) -> Any:
         clock.now += 100.0
         return write(table)
 
-    monkeypatch.setattr(certificates, "model_part", slowly)
+    monkeypatch.setattr(certificates, "model_written", slowly)
     asked.ready()
     assert clock.now == 200.0
     record = asked.answer(query)

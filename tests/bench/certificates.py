@@ -30,7 +30,8 @@ import mace
 from mace.certify import elaboration
 from mace.certify.models import model_part, numbering
 from mace.certify.nodes import node_text
-from mace.certify.writer import Certificate, canonical, certificate, zipped
+from mace.certify.numbers import canonical
+from mace.certify.writer import Certificate, certificate, zipped
 from mace.compilers import read
 from mace.compilers.sklearn.linear import read_linear
 from mace.problem.distance import norm

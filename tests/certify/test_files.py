@@ -10,7 +10,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.certify.writer import Certificate, canonical, load, same_statement
+from mace.certify.numbers import canonical
+from mace.certify.writer import Certificate, load, same_statement
 from mace.errors import CertificateError
 from mace.problem.question import Question
 from mace.proofs.check import check

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mace.certify.writer import canonical
+from mace.certify.numbers import canonical
 from mace.proofs.check import check
 from mace.proofs.reader import MODEL, Unusable, load
 from tests.proofs import plan_edges

@@ -501,7 +501,8 @@ def test_the_least_of_a_linear_function_near_the_start(seed: int) -> None:
             v = [int(rng.integers(-50, 51)) * size + int(rng.integers(-3, 4)) for _ in statement.columns]
             for theta in (0, 1 << FINE, int(rng.integers(1, 2**60)) << 100):
                 f = Linear(v, 7, FINE)
-                least = model.least(model.parts(state, f), f, theta, None)
+                shares = None if size > 2**170 else [theta // len(box)] * len(box)
+                least = model.least(model.parts(state, f), f, theta, shares)
                 for p in points:
                     if statement.claim is None or far(data, p) < statement.claim:
                         value = 7 + sum((k * x for k, x in zip(v, inputs(data, p), strict=True)), Fraction(0))

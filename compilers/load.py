@@ -18,6 +18,7 @@ from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
 from mace.compilers.reading import read_chain
 from mace.compilers.registry import LIBRARIES, READERS, chain_of, file_type
+from mace.compilers.sklearn.projections import PATH as PROJECTION
 from mace.compilers.xgboost.dump import Dump
 from mace.errors import FileError, ModelError
 
@@ -78,7 +79,7 @@ def _open(kind: FileType, path: Path, dump: Dump | str | None) -> object:
 
 def _known(module: str, name: str) -> bool:
     """Whether a class is one of models that are read, or of steps that are followed."""
-    return any(is_path(module, name, path) for path in (*READERS, *STEPS, *PARTS))
+    return any(is_path(module, name, path) for path in (*READERS, *STEPS, *PARTS, PROJECTION))
 
 
 def _unpickle(path: Path) -> object:

@@ -29,6 +29,10 @@ PROTOCOL = 2
 LARGEST_FILE = 2**30
 LARGEST_CONTENT = 2**31
 DEEPEST = 100
+NOT_TRUSTED = (
+    "Of scikit-learn, the models and steps that have a table are read; boosters have files of their own. A file you "
+    "trust may also be a pickle."
+)
 _DICTS = ("builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch")
 _TYPES = ("builtins.bool", "builtins.dict", "builtins.float", "builtins.int", "builtins.list", "builtins.object",
           "builtins.str", "builtins.tuple")  # fmt: skip
@@ -127,7 +131,7 @@ class _Writer:
     def refuse(self, path: str) -> ModelError:
         return ModelError(
             f"{self.name} holds types that are not trusted: {path[:200]}",
-            hint="Save XGBoost and LightGBM models in their own format; a file you trust may also be a pickle.",
+            hint=NOT_TRUSTED,
         )
 
     # ------------------------------------------------------------------ plain values

@@ -59,7 +59,7 @@ def open_skops(path: Path, opening: Opening) -> object:
         if refused := [name for name in unknown if name not in CHECKED]:
             raise ModelError(
                 f"{path} holds types that are not trusted: {', '.join(refused)}",
-                hint="Save XGBoost and LightGBM models in their own format; a file you trust may also be a pickle.",
+                hint=skops_file.NOT_TRUSTED,
             )
         model: object = skops.io.loads(data, trusted=unknown)
     except ModelError:

@@ -205,7 +205,9 @@ def test_an_isolation_forest_on_all_columns_has_them_in_order(tmp_path: Path) ->
 
 def test_pipelines_and_votes_are_read(tmp_path: Path) -> None:
     from sklearn.compose import make_column_transformer
+    from sklearn.decomposition import PCA
     from sklearn.ensemble import VotingClassifier
+    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
     from sklearn.tree import DecisionTreeClassifier
@@ -215,6 +217,7 @@ def test_pipelines_and_votes_are_read(tmp_path: Path) -> None:
         (StandardScaler(), ["a"]), (KBinsDiscretizer(3, encode="onehot-dense", random_state=0), ["b"])
     )
     for model in (
+        make_pipeline(StandardScaler(), PCA(1), LogisticRegression()),
         make_pipeline(columns, make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3))),
         VotingClassifier([("one", DecisionTreeClassifier(max_depth=2)), ("two", DecisionTreeClassifier(max_depth=3))]),
     ):

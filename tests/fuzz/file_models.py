@@ -159,6 +159,7 @@ def _onnx(path: Path) -> Iterator[Honest]:
         path.write_bytes(skl2onnx.to_onnx(model, matrix[:1], options=options).SerializeToString())
         yield _asked(name, path, frame, classes)
     yield from _onnx_trees(path)
+    yield from _onnx_of_catboost(path)
 
 
 def _onnx_trees(path: Path) -> Iterator[Honest]:
@@ -173,10 +174,23 @@ def _onnx_trees(path: Path) -> Iterator[Honest]:
         yield _asked(name, path, frame, classes)
 
 
+def _onnx_of_catboost(path: Path) -> Iterator[Honest]:
+    """What CatBoost itself writes."""
+    import catboost
+
+    frame, score = plain()
+    for name, classes in (("CatBoost", 2), ("CatBoost of three classes", 3), ("CatBoost, a number", 0)):
+        kind = catboost.CatBoostClassifier if classes else catboost.CatBoostRegressor
+        model = kind(iterations=3, depth=2, verbose=0, thread_count=1, allow_writing_files=False)
+        model.fit(frame, target(score, classes)).save_model(str(path), format="onnx")
+        yield _asked(name, path, frame, classes)
+
+
 def _skops(path: Path) -> Iterator[Honest]:
     import skops.io
     from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.compose import make_column_transformer
+    from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+    from sklearn.decomposition import PCA
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.ensemble import (
         AdaBoostClassifier,
@@ -185,15 +199,25 @@ def _skops(path: Path) -> Iterator[Honest]:
         HistGradientBoostingClassifier,
         IsolationForest,
         RandomForestRegressor,
+        StackingClassifier,
         VotingClassifier,
     )
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.model_selection import FixedThresholdClassifier
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.naive_bayes import BernoulliNB
+    from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import (
+        KBinsDiscretizer,
+        OneHotEncoder,
+        PolynomialFeatures,
+        QuantileTransformer,
+        StandardScaler,
+    )
+    from sklearn.svm import SVC
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -222,6 +246,18 @@ def _skops(path: Path) -> Iterator[Honest]:
         ("categories", 2, True, HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4)),
         ("pipeline", 2, True, make_pipeline(columns, LogisticRegression())),
         ("bins", 2, True, make_pipeline(bins, tree)),
+        ("calibrated members", 2, False, CalibratedClassifierCV(tree, cv=2)),
+        ("stacking", 2, False, StackingClassifier([("one", tree), ("two", DecisionTreeClassifier(max_depth=2))], cv=2)),
+        ("soft votes", 2, False, VotingClassifier([("one", tree), ("two", tree)], voting="soft")),
+        ("one against the rest", 3, False, OneVsRestClassifier(LogisticRegression())),
+        ("scaled target", 0, False, TransformedTargetRegressor(LinearRegression(), transformer=StandardScaler())),
+        ("machine", 3, False, SVC(kernel="linear")),
+        ("kernels", 2, False, SVC()),
+        ("tanh", 2, False, MLPClassifier((3,), activation="tanh", random_state=0, max_iter=60)),
+        ("neighbours", 2, False, KNeighborsClassifier(3)),
+        ("projected", 2, False, make_pipeline(StandardScaler(), PCA(2), LogisticRegression())),
+        ("quantiles", 2, False, make_pipeline(QuantileTransformer(n_quantiles=5), tree)),
+        ("products", 2, False, make_pipeline(PolynomialFeatures(2), LogisticRegression())),
     ]
     for name, classes, raw, model in cases:
         frame, score = mixed() if raw else plain()

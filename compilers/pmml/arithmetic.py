@@ -77,7 +77,7 @@ def applied(element: Element, kind: str, deep: int = 0) -> Applied:
         raise unsupported(element, "an Apply of anything but one field and constants", _HINT)
     first = parts[0] is constants[0]
     inner = parts[1] if first else parts[0]
-    number, operator = _constant(constants[0]), _OPERATORS[name]
+    number, operator = constant(constants[0]), _OPERATORS[name]
     if operator in ("mul", "div") and not 1e-150 < abs(number) < 1e150 or abs(number) > FARTHEST / 4:
         raise unsupported(element, f"an Apply that is {name} {number!r}", _HINT)
     if first and operator == "div":
@@ -95,7 +95,7 @@ def _absent(element: Element, kind: str) -> Value:
     return None if text is None else made_of(text, kind, element, numeric=True)
 
 
-def _constant(element: Element) -> float:
+def constant(element: Element) -> float:
     """The number of a Constant, which has to be a double: among whole numbers and floats programs divide otherwise."""
     number, text = number_of(element.text.strip(), element, "a constant"), element.text.strip().lower()
     kind = element.attributes.get("dataType") or ("double" if set(text) & set(".e") else "integer")

@@ -1,6 +1,6 @@
-"""The fields of a PMML file: raw columns with what happens to odd values of them, and fields derived of one column.
+"""The fields of a PMML file: raw columns with what happens to odd values of them, and what is made of one column.
 
-In:  DataDictionary, the MiningSchema of the whole model, TransformationDictionary, LocalTransformations.
+In:  DataDictionary, the MiningSchema of the whole model.
 Out: `Source`, a raw column; `Field`, a column after expressions; `Scope`, which names mean which fields.
 Promise: what the standard makes of missing, invalid and extreme values is done in its order, and values of which it
 gives no prediction raise NoResultError. Treatments that are not known, and those of inner models that differ from the
@@ -17,15 +17,12 @@ from itertools import pairwise
 
 from mace.base.exact import to_float32
 from mace.compilers.formats.xml import Element
-from mace.compilers.pmml.arithmetic import applied
 from mace.compilers.pmml.expressions import (
-    EXPRESSIONS,
     KINDS,
     Cast,
     Expression,
     Interval,
     Value,
-    expression_of,
     interval_of,
     made_of,
     written,
@@ -145,7 +142,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Scope:
-    """Which names mean which fields; `scores` are those of models before, in a chain."""
+    """Which names mean which fields; `scores` are sums: those of models before, in a chain, and derived ones."""
 
     fields: Mapping[str, Field]
     scores: Mapping[str, object] = field(default_factory=dict)
@@ -155,59 +152,9 @@ class Scope:
         found = self.fields.get(name)
         if found is None:
             if name in self.scores:
-                raise unsupported(element, f"a test of `{name[:60]}`, which a model before gives")
+                raise unsupported(element, f"a test of `{name[:60]}`, which is a sum of several columns")
             raise wrong(element, f"is about a field `{name[:60]}`, which is not there")
         return found
-
-    def derived(self, within: Element | None) -> Scope:
-        """With the fields that a TransformationDictionary, or LocalTransformations, derives."""
-        if within is None:
-            return self
-        made = dict(self.fields)
-        for element in within.children:
-            if element.name == "DefineFunction":
-                raise unsupported(element, "a function of its own", "Write what it does where it is used.")
-            if element.name == "DerivedField":
-                made[given(element, "name")] = _derived(element, Scope(made, self.scores))
-        return replace(self, fields=made)
-
-
-def _derived(element: Element, scope: Scope) -> Field:
-    """A derived field; what it is derived of stands before it."""
-    kind = word(element, "dataType", KINDS)
-    optype = word(element, "optype", ("continuous", "categorical", "ordinal"))
-    numeric = optype == "continuous" and kind in ("integer", "float", "double")
-    inner = element.first(*EXPRESSIONS)
-    if inner is None:
-        what = next((child.name for child in element.children if child.name != "Value"), "nothing")
-        raise unsupported(
-            element, f"a field derived by {what}", "Derive it before the model, as a column of its own. "
-            f"Supported are {', '.join(EXPRESSIONS)}, of one field each.",
-        )  # fmt: skip
-    if inner.name == "Apply":
-        return _computed(element, inner, kind, scope, numeric=numeric)
-    columns = inner.all("FieldColumnPair") or [inner]
-    before = scope.field(given(columns[0], "field"), inner)
-    made = expression_of(inner, kind, before.kind, numeric=numeric, from_number=before.numeric)
-    steps: list[Expression] = [*before.steps, made]
-    gives_number = inner.name in ("NormContinuous", "NormDiscrete") or (inner.name == "FieldRef" and before.numeric)
-    if gives_number and not numeric:
-        raise unsupported(element, "a number as a category", "Write it as a DerivedField with optype=continuous.")
-    if inner.name == "FieldRef" and not before.numeric and numeric:
-        raise unsupported(element, "a category as a number")
-    if numeric:
-        steps.append(Cast(single=kind == "float"))
-    return Field(before.source, tuple(steps), kind, numeric)
-
-
-def _computed(element: Element, inner: Element, kind: str, scope: Scope, *, numeric: bool) -> Field:
-    """A field that an Apply computes of one number."""
-    name, operations = applied(inner, kind)
-    before = scope.field(name, inner)
-    if not (numeric and before.numeric) or kind == "integer":
-        raise unsupported(element, "an Apply of a category, or that gives one or a whole number")
-    steps = (*before.steps, *operations, Cast(single=kind == "float"))
-    return Field(before.source, steps, kind, numeric)
 
 
 # ------------------------------------------------------------------------------------------------- raw columns

@@ -197,8 +197,8 @@ def _is_open(content: Content) -> bool:
 
 FORMAT = Format("pmml", read_content, lambda content: content, _deployed)
 _FIELDS = (
-    "fields derived by other functions than + - * /, or of several fields; functions of the file's own; lists and "
-    "several intervals of valid numbers"
+    "fields derived by other functions than + - * /, or tests of sums of several; functions of the file's own; "
+    "lists and several intervals of valid numbers"
 )
 _TREE = Reader(read_content, "exact", f"models inside of nodes; {_FIELDS}; dates")
 _SUM = "exact up to the order of sums"

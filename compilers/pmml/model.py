@@ -16,6 +16,7 @@ from mace.base.exact import exact
 from mace.base.files import read_bytes
 from mace.compilers.formats.xml import Element, parse
 from mace.compilers.pmml.content import Content, Model, Number, Scores, Sum, Tree, Value, Votes, fields_of, terms_of
+from mace.compilers.pmml.derived import derived
 from mace.compilers.pmml.expressions import written
 from mace.compilers.pmml.fields import Scope, Source, check_inner, scope_of
 from mace.compilers.pmml.lines import read_general, read_regression, read_scorecard
@@ -74,7 +75,7 @@ def content_of(root: Element) -> Content:
     function = word(element, "functionName", ("classification", "regression"))
     dictionary = only_child(root, "DataDictionary")
     schema = only_child(element, "MiningSchema")
-    scope = scope_of(dictionary, schema).derived(root.first("TransformationDictionary"))
+    scope = derived(scope_of(dictionary, schema), root.first("TransformationDictionary"))
     classes = _classes(dictionary, schema) if function == "classification" else None
     model = _Reader(classes).read(element, scope, function)
     numbers = [term.field for term in terms_of(model) if isinstance(term, Number)]
@@ -146,7 +147,7 @@ class _Reader:
             raise wrong(element, f"is for another function than {function}")
         if deep:
             check_inner(only_child(element, "MiningSchema"), scope)
-        scope = scope.derived(element.first("LocalTransformations"))
+        scope = derived(scope, element.first("LocalTransformations"))
         classes = self.classes if function == "classification" else None
         model: Model
         match element.name:

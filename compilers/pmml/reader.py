@@ -301,7 +301,9 @@ def _network(content: Content, branches: Branches) -> tuple[Network, tuple[Line,
             lines.append(_line(term, tuple(weights), branches))
     merged: dict[Any, Line] = {}
     for line in lines:  # one column for a number, however many sums it enters
-        key = (line.place, line.steps) if line.tree is None else id(line.tree)
+        key: Any = (line.place, line.steps) if line.tree is None else id(line.tree)
+        if line.number is not None and not line.number.field.source.numeric:
+            key = id(line.number)  # of one category there are many numbers
         old = merged.get(key)
         if old is None:
             merged[key] = line
@@ -325,6 +327,9 @@ def _network(content: Content, branches: Branches) -> tuple[Network, tuple[Line,
 def _line(term: Tree | Number, weights: tuple[float, ...], branches: Branches) -> Line:
     if isinstance(term, Number):
         atoms = branches.atoms[term.field.source.name]
+        if not atoms.source.numeric:
+            _try_categories(term, atoms, branches)
+            return Line(atoms.place, (), None, term, weights)
         try_missing(term, atoms, branches)
         return Line(atoms.place, _steps(term), None, term, weights)
     name = column_of(term)
@@ -350,6 +355,13 @@ def try_missing(number: Number, atoms: Atoms, branches: Branches) -> None:
     value = number.field.of(None)
     if value is None:
         branches.lacking.add(atoms.place)
+
+
+def _try_categories(number: Number, atoms: Atoms, branches: Branches) -> None:
+    """Note categories of which no number is made; raises ModelError for one that the file names."""
+    for part in range(atoms.count + 1):
+        if atoms.usable >> part & 1 and not isinstance(number.field.of(atoms.value(part)), float):
+            branches.refuse({atoms.place: 1 << part})
 
 
 def _steps(number: Number) -> tuple[Step, ...]:

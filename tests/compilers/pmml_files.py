@@ -375,10 +375,39 @@ def scaled(rng: Rng) -> str:
     return file_of(model, target=NUMBER, derived=derived)
 
 
+def projected(rng: Rng) -> str:
+    """As sklearn2pmml writes a projection before a line: sums of fields, each centred and weighed."""
+
+    def double(number: str) -> str:
+        return f'<Constant dataType="double">{number}</Constant>'
+
+    def weighed(name: str) -> str:
+        centred = f'<Apply function="-"><FieldRef field="{name}"/>{double(num(rng))}</Apply>'
+        return f'<Apply function="*">{centred}{double(repr(float(rng.uniform(0.01, 1))))}</Apply>'
+
+    def field(name: str, inside: str) -> str:
+        return f'<DerivedField name="{name}" optype="continuous" dataType="double">{inside}</DerivedField>'
+
+    derived = field("is red", '<NormDiscrete field="k" value="red"/>')
+    derived += field("p0", f'<Apply function="sum">{weighed("a")}{weighed("b")}{weighed("is red")}</Apply>')
+    derived += field("p1", f'<Apply function="{pick(rng, "+-")}">{weighed("b")}<FieldRef field="p0"/></Apply>')
+    numbers = "".join(
+        f'<NumericPredictor name="{name}" coefficient="{num(rng)}"/>' for name in ("p0", "p1", "a", "is red")
+    )
+    model = (
+        f'<RegressionModel functionName="classification" normalizationMethod="logit">{schema()}'
+        f'<LocalTransformations>{derived}</LocalTransformations><RegressionTable intercept="{num(rng)}" '
+        f'targetCategory="yes">{numbers}</RegressionTable><RegressionTable intercept="0" targetCategory="no"/>'
+        "</RegressionModel>"
+    )
+    return file_of(model, target=TWO)
+
+
 SHAPES: dict[str, Callable[[Rng], str]] = {
     "tree": a_tree, "regression tree": a_regression_tree, "votes": votes, "forest": forest, "boosting": boosting,
     "logistic": logistic, "line": line, "general": general, "scorecard": scorecard,
     "rules": rules, "scaled": scaled, "first tree": first_tree, "segmented": segmented,
+    "projected": projected,
 }  # fmt: skip
 NUMBERS = ("regression tree", "forest", "line", "scorecard", "scaled", "segmented")
 """Of these, the shapes that predict a number."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -15,11 +17,13 @@ from mace.base import deadline
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
 from mace.explain import proved
+from mace.problem.exclusions import AvoidNear
 from mace.problem.question import Question
 from mace.solve import background, warm
 from mace.solve.driver import pull_back
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.protocol import Limits, Unknown
+from mace.solve.protocol import Found, Limits, Unknown
 from mace.space.axes import Point
 from tests.clocks import Hand, Ticking, Time
 
@@ -179,3 +183,21 @@ def test_a_shorter_proof_is_looked_for_only_in_what_is_left(monkeypatch: pytest.
     assert replace(explained, seconds=0.5).short_proof(Deadline.after(1.0, Hand())) is explained.proof
     assert replace(explained, seconds=2.5).short_proof() is explained.proof
     assert searched == [1.5, 1.0]
+
+
+def test_cuts_around_an_excluded_ball_end_with_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In many features there are thousands of them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(size=(100, 8)))
+    frame.columns = list("abcdefgh")
+    space = mace.Space([mace.Feature(name, "real", 0, 1) for name in frame])
+    tree = DecisionTreeClassifier(random_state=0).fit(space.encode(frame), frame.a + frame.b > 1)
+    question = mace.Explainer(tree, space).question(frame.iloc[0] * 0, True)[0]
+    found = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(found, Found)
+    splits, split = list[int](), Plain._split
+    monkeypatch.setattr(Plain, "_split", lambda *given: splits.append(1) or split(*given))
+    around = question.away(AvoidNear(found.point, Fraction(1, 8)))
+    late = EnsembleOracle(around).ask(None, Limits(Deadline.after(20.0, Ticking())))
+    assert isinstance(late, Unknown) and late.lower is not None
+    assert 0 < len(splits) < 20

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,11 +12,13 @@ from mace.base.deadline import Deadline
 from mace.certify.recheck import recheck
 from mace.certify.writer import certifiable
 from mace.problem.distance import DistanceError, norm
+from mace.problem.exclusions import AvoidNear
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf, Split
+from mace.solve.conditions import Farthest
 from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
-from mace.space.axes import GridAxis
+from mace.space.axes import GridAxis, full, index_alone
 from tests.reference import nearest, points, random_question
 
 deltas = st.lists(st.fractions(0, 1, max_denominator=20), min_size=3, max_size=3)
@@ -143,3 +146,33 @@ def test_a_rule_that_no_certificate_can_hold_does_not_spare_a_proof_its_reading(
     bracket = Bracket(distance, distance, point, "optimal", proof=proof)
     recheck(bracket, question)
     assert (bracket.status, bracket.lower) == (("optimal", distance) if true else ("bounded", 0))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_box_lies_in_a_ball_if_all_its_points_do(seed):
+    rng = np.random.default_rng(seed)
+    question = random_question(seed, extras=False)
+    inside = list(points(question))
+    ball = AvoidNear(inside[rng.integers(len(inside))], Fraction(int(rng.integers(1, 12)), 10))
+    corner = inside[rng.integers(len(inside))]
+    box = [
+        full(axis) if rng.random() < 0.5 else index_alone(axis, index)
+        for axis, index in zip(question.axes, corner, strict=True)
+    ]
+
+    def holds(sides):
+        where = replace(question, axes=tuple(map(_limited, question.axes, sides)))
+        return all(question.excluded(ball, point) for point in points(where))
+
+    measured = Farthest(question, ball, tuple(box))
+    assert measured.near() == holds(box)
+    for j, axis in enumerate(question.axes):
+        for side in (full(axis), index_alone(axis, corner[j])):
+            assert measured.near_on(j, side) == holds([*box[:j], side, *box[j + 1 :]])
+
+
+def _limited(axis, side):
+    """An axis with the indices of a side alone."""
+    if isinstance(axis, GridAxis):
+        return replace(axis, lower=side[0], upper=side[1])
+    return replace(axis, allowed=side)

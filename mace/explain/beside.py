@@ -5,8 +5,10 @@ Out: while the prover runs, better points as they are confirmed, from whichever 
 Promise: a point of the proposer only lowers the upper bound: no verdict and no lower bound is its own. It runs in a
 thread, which ends with the prover, and only where it came to its own end is what it found the same in every run. It
 goes on from the nearest point that either side has found; the prover goes its own way, so that its bounds, and what it
-proves, are those that it comes to alone. The longer the proposer finds nothing nearer, the less of the prover's time it
-takes (`Pace`); it asks the trees that were read, and the model itself only about what rounding leaves in doubt.
+proves, are those that it comes to alone: what the proposer takes of the interpreter that they share is no time of the
+prover's limit (`Own`). The longer the proposer finds nothing nearer, the less it takes, and once that is a `SHARE` of
+the limit it ends (`Pace`); it asks the trees that were read, and the model itself only about what rounding leaves in
+doubt.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import inf
 from typing import NamedTuple
 
-from mace.base.deadline import now
+from mace.base.deadline import Clock, now
 from mace.explain.asking import Asking
 from mace.explain.judge import Judge
 from mace.explain.proposing import task_of
@@ -89,6 +92,7 @@ class Told:
 
 
 HEAD_START = 0.02  # seconds that the prover has for itself: many questions are answered by then
+SHARE = 1 / 40  # of the limit is the most that a proposer may take in vain, and that an answer may take beyond it
 ASLEEP = 10  # times what a rest should be is the longest one, since provers may be processes of their own
 
 
@@ -98,11 +102,15 @@ class Pace:
     The two threads share one interpreter. The prover begins alone. After `n` steps in a row that found nothing nearer,
     the prover has `n * n` times the CPU time of the last step for itself: of steps of 6 ms in vain there are eight in
     the first second, 5 % of it, and 17 in the first ten, 1 %. A proposer that keeps finding nearer points rests less.
+
+    most:  CPU seconds that it may take in vain; then it ends.
+    spent: CPU seconds that it has taken.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = inf) -> None:
         self._prover_ended = threading.Event()
-        self._idle, self._began = 0, 0.0
+        self._idle, self._began, self._vain = 0, 0.0, 0.0
+        self.most, self.spent = most, 0.0
 
     def begin(self) -> None:
         """Let the prover begin; called in the proposer's own thread."""
@@ -117,11 +125,14 @@ class Pace:
         self._prover_ended.set()
 
     def ended(self) -> bool:
-        """Rest; then whether the prover has ended. Asked before each step, in the proposer's own thread."""
+        """Rest; then whether to end. Asked before each step, in the proposer's own thread."""
+        took = time.thread_time() - self._began
+        self.spent += took
         if self._idle:
-            self._rest((time.thread_time() - self._began) * self._idle**2)
+            self._vain += took
+            self._rest(took * self._idle**2)
         self._idle, self._began = self._idle + 1, time.thread_time()
-        return self._prover_ended.is_set()
+        return self._prover_ended.is_set() or self._vain >= self.most
 
     def _rest(self, seconds: float) -> None:
         """Wait until the other threads have had so many seconds of CPU time, whatever else runs on the machine."""
@@ -134,6 +145,23 @@ class Pace:
 def _elsewhere() -> float:
     """The CPU seconds that this process has spent in other threads."""
     return time.process_time() - time.thread_time()
+
+
+class Own:
+    """A clock of the prover's own time: it stands for what a proposer takes of it, as long as that is not too much."""
+
+    def __init__(self, clock: Clock, pace: Pace) -> None:
+        self.clock, self.pace = clock, pace
+        self._last = -inf
+
+    def __call__(self) -> float:
+        self._last = max(self._last, self.clock() - min(self.pace.spent, self.pace.most))  # it never goes back
+        return self._last
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody has stopped the clock that it is made of."""
+        return getattr(self.clock, "stopped", False)
 
 
 @dataclass(frozen=True)
@@ -150,15 +178,19 @@ class Beside:
     max_calls: int | None = None
 
     @contextmanager
-    def begun(self, question: Question, nearest: Nearest, limits: Limits) -> Iterator[None]:
-        """Run in a thread as long as the block does; an error of the proposer is raised at the end of the block."""
-        pace, asking = Pace(), Asking(self.judge)
+    def begun(self, question: Question, nearest: Nearest, limits: Limits) -> Iterator[Limits]:
+        """Run in a thread as long as the block does; gives the prover's limits, on its own clock.
+
+        An error of the proposer is raised at the end of the block.
+        """
+        left = limits.deadline.left()
+        pace, asking = Pace(inf if left is None else SHARE * left), Asking(self.judge)
         task = replace(
             task_of(question, self.judge, self.rows, self.max_calls, limits.deadline, by_scores=True),
             known=lambda: nearest.point,
         )
         if not task.chart.free.any():  # what the prover says of the row alone is all there is to say
-            yield
+            yield limits
             return
         run = Run(
             self.proposer, task, self.random_state, Effort(deadline=limits.deadline, stopped=pace.ended),
@@ -178,7 +210,7 @@ class Beside:
         thread = threading.Thread(target=propose, name=f"mace {self.proposer.name}", daemon=True)
         thread.start()
         try:
-            yield
+            yield replace(limits, deadline=replace(limits.deadline, clock=Own(limits.deadline.clock, pace)))
         finally:
             pace.end()
             thread.join()

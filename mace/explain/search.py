@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,16 +159,16 @@ class Search:
             if (known := pieces.bracket(gap)) is not None:
                 return Searched(known, question, oracle.name, pieces.note, gap=gap)
             oracle, note = choose(question, self.oracle)
-        beside = nullcontext() if self.beside is None else self.beside.begun(question, nearest, limits)
+        beside = nullcontext(limits) if self.beside is None else self.beside.begun(question, nearest, limits)
 
-        def ask(oracle: Oracle, known: Point | None) -> Bracket:
+        def ask(own: Limits, oracle: Oracle, known: Point | None) -> Bracket:
             return bracket_optimum(
-                question, oracle, confirm, gap=gap, limits=limits, best=known or best, watch=told.by_prover
+                question, oracle, confirm, gap=gap, limits=own, best=known or best, watch=told.by_prover
             )
 
         try:
-            with beside:
-                bracket, answered = read(question, oracle, ask, limits.deadline)
+            with beside as own:
+                bracket, answered = read(question, oracle, partial(ask, own), own.deadline)
         finally:
             oracle.close()
         self._inside(question, bracket, asking, limits, gap)

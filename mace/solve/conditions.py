@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from mace.base.exact import first_holding
 from mace.problem.budget import Budget
@@ -20,6 +20,8 @@ from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
 from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
+
+Sliced: TypeAlias = Callable[[int, Side], bool]  # whether a box is closed with this side of a feature
 
 
 class Closed(NamedTuple):
@@ -43,14 +45,8 @@ def inside(question: Question, number: int, box: Box) -> bool:
             return all(set(ends(side)) == {index} for side, index in zip(box, point, strict=True))
         case AvoidChanges(features=features):
             return not any(holds(box[j], question.axes[j].start) for j in features)
-        case AvoidNear(point=point, radius=radius):
-            # Each change is largest at an end of the side, and the norm grows with every change.
-            farthest = [
-                max(between(question, j, point[j], i) for i in extremes(question.axes[j], side))
-                for j, side in enumerate(box)
-            ]
-            assert isinstance(question.distance, Norm)
-            return question.distance.of(farthest) < radius
+        case AvoidNear() as ball:
+            return Farthest(question, ball, box).near()
         case AvoidBox(box=avoided):
             return all(_border(side, mine) is None for side, mine in zip(avoided, box, strict=True))
 
@@ -82,14 +78,53 @@ def close_or_cut(question: Question, box: Box, point: Point, *, edges: bool = Fa
                 return Closed("avoid", number)
             if isinstance(avoid, AvoidBox):
                 return border(avoid.box, box)
-            return _slice(question, box, point, range(len(box)), partial(inside, question, number))
+            one_by_one = range(len(box))
+            if isinstance(avoid, AvoidNear):
+                return _slice(question, box, point, one_by_one, Farthest(question, avoid, box).near_on)
+            return _slice(question, box, point, one_by_one, _on(box, partial(inside, question, number)))
     for number, rule in enumerate(question.rules):
         if not rule.holds(question.axes, point):
             if broken(question, number, box):
                 return Closed("rule", number)
             axes, closed = sorted(set(rule.reads.values())), partial(broken, question, number)
-            return _slice(question, box, point, axes, closed, edges=edges)
+            return _slice(question, box, point, axes, _on(box, closed), closed if edges else None)
     raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
+
+
+class Farthest:
+    """How far the points of a box are at most from the middle of an excluded ball.
+
+    Each change is largest at an end of the side, and the norm grows with every change. What each feature adds is kept,
+    so that another side of one feature takes no longer than that feature.
+    """
+
+    def __init__(self, question: Question, ball: AvoidNear, box: Box) -> None:
+        assert isinstance(question.distance, Norm)
+        self.question, self.ball, self.norm = question, ball, question.distance
+        deltas = [self._delta(j, side) for j, side in enumerate(box)]
+        pairs = list(zip(self.norm.charges, deltas, strict=True))
+        self.parts, self.tops = [one.part(delta) for one, delta in pairs], [one.top(delta) for one, delta in pairs]
+        self.total = sum(self.parts, Fraction(0))
+        self.largest = sorted([Fraction(0), *self.tops])[-2:]  # so that one can be taken away
+
+    def _delta(self, j: int, side: Side) -> Fraction:
+        """The largest change of a feature."""
+        at = self.ball.point[j]
+        return max(between(self.question, j, at, index) for index in extremes(self.question.axes[j], side))
+
+    def near(self) -> bool:
+        """Whether all of the box is in the ball."""
+        return self.total + self.largest[-1] < self.ball.radius
+
+    def near_on(self, j: int, side: Side) -> bool:
+        """Whether all of it is, with this side of a feature in the place of its own."""
+        total, others = self.total - self.parts[j], self.largest[-1]
+        if self.tops[j] == others:
+            others = self.largest[0]
+        if total + others >= self.ball.radius:
+            return False
+        charge, delta = self.norm.charges[j], self._delta(j, side)
+        return total + charge.part(delta) + max(others, charge.top(delta)) < self.ball.radius
 
 
 def border(avoided: Box, box: Box) -> Cut:
@@ -127,13 +162,19 @@ def _put(box: Box, axis: int, side: Side) -> Box:
     return (*box[:axis], side, *box[axis + 1 :])
 
 
+def _on(box: Box, closed: Callable[[Box], bool]) -> Sliced:
+    """Whether a box is closed with another side of one feature."""
+    return lambda j, side: closed(_put(box, j, side))
+
+
 def _slice(
-    question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool], *,
-    edges: bool = False,
+    question: Question, box: Box, point: Point, axes: Sequence[int], closed: Sliced,
+    edges: Callable[[Box], bool] | None = None,
 ) -> Cut:  # fmt: skip
     """The cut that takes away the largest slice around a box's nearest point that `closed` accepts.
 
-    If there is no such slice along any single axis, the widest axis is halved; with `edges` the box is cut at one.
+    If there is no such slice along any single axis, the widest axis is halved; with `edges`, which says of boxes
+    whether they are closed, the box is cut where that changes.
     """
     best: tuple[Fraction, int, int] | None = None
     for j in axes:
@@ -142,19 +183,19 @@ def _slice(
             levels = ends(side)
             if len(levels) == 1:
                 continue
-            mask = sum(1 << k for k in levels if closed(_put(box, j, 1 << k)))
+            mask = sum(1 << k for k in levels if closed(j, 1 << k))
             if mask >> one & 1 and mask != side:
                 gain = min(axis.delta(k) for k in levels if not mask >> k & 1)
                 best = max(best or (Fraction(-1), 0, 0), (gain, j, mask))
             continue
         first, last = side
         # Where the start lies inside the side, the axis is cut there first: see `_halves`.
-        if first == last or first < one < last or not closed(_put(box, j, (one, one))):
+        if first == last or first < one < last or not closed(j, (one, one)):
             continue
-        beyond = _beyond(box, j, one, last if one == first else first, closed)
+        beyond = _beyond(j, one, last if one == first else first, closed)
         best = max(best or (Fraction(-1), 0, 0), (axis.delta(beyond), j, beyond - 1 if one == first else beyond))
-    if best is None and edges:
-        return _edge(question, box, point, axes, closed) or _halves(question, box, point, axes)
+    if best is None and edges is not None:
+        return _edge(question, box, point, axes, edges) or _halves(question, box, point, axes)
     return Cut(best[1], best[2]) if best is not None else _halves(question, box, point, axes)
 
 
@@ -177,19 +218,19 @@ def _edge(question: Question, box: Box, point: Point, axes: Sequence[int], close
             continue
         for end, cut in ((side[0], 0), (side[1], -1)):
             if not closed(_put(alone, j, (min(one, end), max(one, end)))):
-                beyond = _beyond(alone, j, one, end, closed)
+                beyond = _beyond(j, one, end, _on(alone, closed))
                 near = between(question, j, one, beyond)
                 best = min(best or (near, j, beyond + cut), (near, j, beyond + cut))
     return None if best is None else Cut(best[1], best[2])
 
 
-def _beyond(box: Box, j: int, one: int, end: int, closed: Callable[[Box], bool]) -> int:
+def _beyond(j: int, one: int, end: int, closed: Sliced) -> int:
     """The index nearest to `one`, towards an end, that no closed slice around `one` reaches."""
     way = 1 if end > one else -1
 
     def opens(steps: int) -> bool:
         to = one + way * steps
-        return not closed(_put(box, j, (min(one, to), max(one, to))))
+        return not closed(j, (min(one, to), max(one, to)))
 
     return one + way * first_holding(opens, 0, abs(end - one))
 

@@ -13,8 +13,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import mace
+from mace.base.deadline import Deadline
 from mace.errors import MaceError
-from mace.explain.beside import Nearest, Pace, Told
+from mace.explain.beside import Nearest, Own, Pace, Told
 from mace.explain.proposing import task_of
 from mace.problem.question import Question
 from mace.search.neighbourhoods import Neighbourhoods
@@ -24,6 +25,7 @@ from mace.solve.driver import Bracket, bring_in
 from mace.solve.protocol import Gap, Unknown
 from mace.space.feature import Feature
 from mace.space.space import Space
+from tests.clocks import Hand
 
 SPACE = Space([Feature(name, "integer", 0, 20) for name in "abcd"])
 
@@ -88,6 +90,7 @@ def test_what_the_proposer_found_is_the_answer_where_the_prover_found_nothing(
     X, forest = asked
     row = X[forest.predict(X) == 0].iloc[0]
     explainer = mace.Explainer(forest, SPACE)
+    explainer.ready()  # which asks the prover
     from mace.solve.ensembles.prover import EnsembleOracle
 
     def nothing(self: Any, *_: Any, **__: Any) -> Unknown:
@@ -148,6 +151,26 @@ def test_a_proposer_that_finds_nothing_nearer_rests_longer_and_longer(monkeypatc
     pace.end()
     assert pace.ended()
     assert rests == [1, 4, 9, 1]
+    assert pace.spent == 5
+
+
+def test_what_a_proposer_takes_is_no_time_of_the_provers_limit_and_in_vain_it_takes_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps, clock = itertools.count(), Hand()
+    monkeypatch.setattr("time.thread_time", lambda: float(next(steps)))  # each step takes a second
+    pace = Pace(most=3.0)
+    monkeypatch.setattr(pace, "_rest", lambda _: None)
+    limit = Deadline.after(10.0, clock)
+    own = replace(limit, clock=Own(clock, pace))
+    ended = []
+    for _ in range(5):
+        ended.append(pace.ended())
+        clock.now += 1.0
+    assert ended == [False, False, False, True, True]
+    assert (limit.left(), own.left()) == (5.0, 8.0), "what is beyond the most is the prover's loss"
+    pace.spent = pace.most = 4.0
+    assert own.left() == 8.0, "the clock never goes back"
 
 
 def test_a_rest_ends_when_the_other_threads_have_had_it_or_with_the_prover(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -290,6 +290,9 @@ class Plain:
         sides = self._sides()
         while isinstance(found := close_or_cut(self.question, sides, point), Cut):
             node = self._split(node, found.axis, found.at)
+            if self.deadline.over:  # around a ball in many features there are thousands of cuts
+                self.kernel.push(self.book, node)
+                return
             sides = (
                 *sides[: found.axis],
                 _near(sides[found.axis], found.at, point[found.axis]),

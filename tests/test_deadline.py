@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -68,12 +69,26 @@ def test_nobody_else_reads_a_clock_to_decide_when_to_stop() -> None:
     assert readers == {"base/deadline.py"}
 
 
+def test_the_clock_stands_until_the_last_thread_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Hand()
+    monkeypatch.setattr(deadline, "time", Time(clock))
+    monkeypatch.setattr(deadline._Standing, "state", (0.0, None))
+    limit = Deadline.after(20.0)
+    with ExitStack() as later:
+        with deadline.standing():
+            later.enter_context(deadline.standing())
+        clock.now += 1000.0
+        assert limit.left() == 20.0
+    clock.now += 5.0
+    assert limit.left() == 15.0
+
+
 def test_an_alarm_stands_while_the_clock_stands_and_an_outer_one_waits_for_the_inner_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock, wound = Hand(), list[float]()
     monkeypatch.setattr(deadline, "time", Time(clock))
-    monkeypatch.setattr(deadline._Standing, "away", 0.0)
+    monkeypatch.setattr(deadline._Standing, "state", (0.0, None))
     monkeypatch.setattr(deadline.signal, "setitimer", lambda _, seconds: wound.append(seconds))
     with deadline.alarm(20.0):
         clock.now += 5.0

@@ -28,35 +28,48 @@ class TimeOverError(Exception):
 
 
 class _Standing:
-    """How long the clock has stood in all, and since when it stands if it does."""
+    """How long the clock has stood in all, since when it stands if it does, and how often `standing` is entered.
 
-    away = 0.0
-    since: float | None = None
+    Other threads read both numbers at once, so that their clock never goes back.
+    """
+
+    state: tuple[float, float | None] = 0.0, None
+    entered = 0
+    lock = threading.RLock()
 
 
 def now() -> float:
     """The clock of every deadline, in seconds; it stands while `standing` is entered."""
-    return (time.monotonic() if _Standing.since is None else _Standing.since) - _Standing.away
+    away, since = _Standing.state
+    return (time.monotonic() if since is None else since) - away
 
 
 def stands() -> bool:
     """Whether the clock stands, since something is done once and kept."""
-    return _Standing.since is not None
+    return _Standing.state[1] is not None
 
 
 @contextmanager
 def standing() -> Iterator[None]:
     """Within it no deadline comes nearer: for what is no question's time, since it is done once and kept."""
-    if _Standing.since is not None:
-        yield
-        return
-    _Standing.since = time.monotonic()
-    _wind()
+    _enter(1)
     try:
         yield
     finally:
-        _Standing.away += time.monotonic() - _Standing.since
-        _Standing.since = None
+        _enter(-1)
+
+
+def _enter(by: int) -> None:
+    """The clock stands from the first thread that enters to the last that leaves."""
+    with _Standing.lock:
+        _Standing.entered += by
+        away, since = _Standing.state
+        if since is None and _Standing.entered:
+            _Standing.state = away, time.monotonic()
+        elif since is not None and not _Standing.entered:
+            _Standing.state = away + time.monotonic() - since, None
+        else:
+            return
         _wind()
 
 
@@ -93,10 +106,12 @@ def alarm(seconds: float | None, ring: Callable[..., None] | signal.Handlers = s
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-        _Alarm.end = outer
-        _wind()
+        try:  # what `ring` raises may come as late as here
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            _Alarm.end = outer
+            _wind()
 
 
 class _Stoppable:

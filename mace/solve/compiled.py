@@ -13,6 +13,7 @@ of all deadlines stands.
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable
 from functools import cached_property
@@ -52,6 +53,12 @@ def interpreted() -> bool:
     return _interpreting.by_now < min(_interpreting.reading, _interpreting.patience)
 
 
+class _UnderWay(threading.local):
+    """When this thread's outermost call under way began, on its own CPU clock."""
+
+    began: float | None = None
+
+
 class _Interpreting:
     """The time that this process has spent in interpreted functions."""
 
@@ -59,12 +66,12 @@ class _Interpreting:
         self.patience = PATIENCE
         self.reading = READING
         self.spent = 0.0
-        self.began: float | None = None  # when the outermost call under way began
+        self.here = _UnderWay()
 
     @property
     def by_now(self) -> float:
-        """The CPU seconds spent, with those of the call under way."""
-        return self.spent + (0.0 if self.began is None else time.thread_time() - self.began)
+        """The CPU seconds spent, with those of this thread's call under way."""
+        return self.spent + (0.0 if self.here.began is None else time.thread_time() - self.here.began)
 
     @property
     def over(self) -> bool:
@@ -73,15 +80,15 @@ class _Interpreting:
 
     def call(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         """Interpret a call; what it calls is asked again, so that a long call ends compiled."""
-        if self.began is not None:
+        if self.here.began is not None:
             return function(*given)
-        self.began = time.thread_time()
+        self.here.began = began = time.thread_time()
         try:
             with np.errstate(all="ignore"):  # compiled code says nothing of infinities either
                 return function(*given)
         finally:
-            self.spent += time.thread_time() - self.began
-            self.began = None
+            self.spent += time.thread_time() - began
+            self.here.began = None
 
 
 _interpreting = _Interpreting()

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,25 @@ def test_a_function_is_interpreted_until_it_is_worth_compiling(folder: Path, mon
     assert again(4) == 8 and again.signatures, "what is on disk is read long before it would be compiled"
 
 
+def test_threads_interpret_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
+    monkeypatch.setattr(compiled._interpreting, "reading", 1e9)
+    seen: list[object] = []
+
+    def elsewhere() -> None:
+        seen.append(compiled._interpreting.by_now == compiled._interpreting.spent)
+        with np.errstate(all="raise"):
+            seen.append(compiled.compiled(lambda: np.int64(2**62) * np.int64(4))())
+
+    def here() -> None:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+
+    compiled.compiled(here)()
+    assert seen == [True, 0], "on its own clock, and with no word about infinities"
+
+
 @pytest.mark.parametrize(("leaves", "waits"), [(HUGE, True), (HUGE + 1, False)])
 def test_for_a_huge_ensemble_nothing_is_interpreted(leaves: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
@@ -220,7 +240,8 @@ def test_for_a_huge_ensemble_nothing_is_interpreted(leaves: int, waits: bool, mo
 def test_no_deadline_comes_nearer_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     hand = [100.0]
     monkeypatch.setattr(deadline.time, "monotonic", lambda: hand[0])
-    monkeypatch.setattr(deadline._Standing, "away", 0.0)  # put back at the end, so that no later test's clock is behind
+    # Put back at the end, so that no later test's clock is behind.
+    monkeypatch.setattr(deadline._Standing, "state", (0.0, None))
     limit = deadline.Deadline.after(2.0)
     with deadline.standing():
         hand[0] += 1000.0

@@ -135,8 +135,9 @@ class Dispatch:
             if not waiting:
                 return
             finished = runner.finished()
-            slowest = max((answer.seconds for answer in finished), default=inf)
-            pace = slowest if pace == inf else 0.8 * pace + 0.2 * slowest
+            if finished:
+                mean = sum(answer.seconds for answer in finished) / len(finished)
+                pace = mean if pace == inf else (pace + mean) / 2  # the first ones are slow: code is read from disk
             for answer in finished:
                 record = replace(answer, answered=datetime.now(UTC).isoformat(timespec="seconds"))
                 waiting -= 1

@@ -26,6 +26,7 @@ from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError, RowError
 from mace.explain.asking import Unsettled
 from mace.explain.explainer import Explainer
+from mace.solve.compiled import read_at_once
 from mace.space.feature import Change
 from mace.tables.table import Formula, Label
 
@@ -82,6 +83,7 @@ class Worker:
             kept = taken(self.explainer, self.task.background)
             self.task = replace(self.task, background=kept if len(kept) else None)
             self.explainer = self.task.explainer
+        read_at_once()
         self.explainer.ready(self.task.oracle)
         if self.task.certificates is not None and not isinstance(self.explainer.table, Formula):
             with contextlib.suppress(CertificateError):  # the answers will say so

@@ -48,6 +48,11 @@ def at_once() -> None:
     _interpreting.patience = _interpreting.reading = 0.0
 
 
+def read_at_once() -> None:
+    """From now on read what is on disk before the first call: for a process that answers many questions."""
+    _interpreting.reading = 0.0
+
+
 def interpreted() -> bool:
     """Whether nothing has been worth compiling yet, nor reading from disk."""
     return _interpreting.by_now < min(_interpreting.reading, _interpreting.patience)

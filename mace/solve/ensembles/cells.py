@@ -174,7 +174,8 @@ class Grounded:
         return found
 
 
-_GROUNDED: Recent[Grounded] = Recent(1)  # who proves asks first, then who writes the proof down
+# Who proves asks first, then who writes the proof down: an audit after as many questions as it hands to a process.
+_GROUNDED: Recent[Grounded] = Recent(32)
 
 
 def ground(question: Question, deadline: Deadline = NEVER) -> Grounded:

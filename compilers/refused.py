@@ -147,6 +147,7 @@ ADVICE: dict[str, Advice] = {
         "A mean of some, or a number that counts in some rows, is no sum of trees.",
         "Explain the model of one segment; or write the first segment that takes a row, or a sum, of trees.",
     ),
+    "chains through classes": Advice("What a model decides is no number of a sum.", "Write the chain as one tree."),
     "medians, the largest of several": _NOT_WRITTEN,
     "several models in one file": Advice(
         "Scorers use the first, and the other may be the one that is meant.", "Keep one."

@@ -218,6 +218,7 @@ LIBRARY = Library(
                     read_content,
                     _SUM,
                     "segments for some rows only in means, votes and chains, or of models that add numbers up; "
+                    "chains through classes; "
                     "medians, the largest of several; votes of other models than trees; several models in one file",
                 ),
                 "RegressionModel": Reader(

@@ -143,8 +143,13 @@ class _Reader:
             raise unsupported(element, f"models nested deeper than {DEEPEST}")
         if element.attributes.get("isScorable", "true") in ("false", "0"):
             raise unsupported(element, "a model that says it cannot be scored")
-        if word(element, "functionName", ("classification", "regression")) != function:
-            raise wrong(element, f"is for another function than {function}")
+        own = word(element, "functionName", ("classification", "regression"))
+        if own != function:
+            raise unsupported(
+                element,
+                f"a {own} where a {function} is asked for",
+                "Write all segments for the same function; in a chain, sums alone come before the last one.",
+            )
         if deep:
             check_inner(only_child(element, "MiningSchema"), scope)
         scope = derived(scope, element.first("LocalTransformations"))
@@ -181,10 +186,12 @@ class _Reader:
         method = word(parts, "multipleModelMethod", known)
         if not segments:
             raise wrong(parts, "has no segments")
+        if method == _CHAIN and (parted := [one for one in segments if one.first("True") is None]):
+            raise unsupported(parted[0], "a chain with segments for some rows only", "Write the model as one tree.")
         predicates = [inside(segment, scope) for segment in segments]
-        parted = method == _FIRST or method in ("sum", "weightedSum") and any(one is TRUE for one in predicates)
+        partly = method == _FIRST or method in ("sum", "weightedSum") and any(one is TRUE for one in predicates)
         for segment, one in zip(segments, predicates, strict=True):
-            if one is not TRUE and not parted:
+            if one is not TRUE and not partly:
                 raise unsupported(segment, f"{method} of segments for some rows only", "Write the model as one tree.")
         if method == _CHAIN:
             return self._chain(segments, scope, function, deep)

@@ -333,5 +333,11 @@ def test_the_first_segment_that_takes_a_row_decides_and_of_a_sum_all_that_do(tmp
         assert found.predict(found.frame(rows)).tolist() == expected, method
         scores = [found.table.scores(found.row(row)) for row in rows]
         assert predicted(found.table, np.array(scores)).tolist() == expected, method
-    with pytest.raises(ModelError, match="average of segments for some rows only"):
-        opened(text("average"), tmp_path)
+    for method, message in (("average", "average of segments for"), ("modelChain", "a chain with segments for")):
+        with pytest.raises(ModelError, match=f"{message} some rows only"):
+            opened(text(method), tmp_path)
+    mixed = (
+        text("selectFirst").replace('"regression"', '"classification"').replace('"classification"', '"regression"', 1)
+    )
+    with pytest.raises(ModelError, match="a classification where a regression is asked for"):
+        opened(mixed, tmp_path)

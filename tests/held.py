@@ -169,7 +169,7 @@ def compared(family: Family, rows: int, alone: int) -> Compared:
 def compared_boxes(model: Any, family: Family, rows: int, alone: int) -> Compared:
     """As `compared`, of a model that is bounded over boxes; raises AssertionError where bounds do not hold."""
     near = min(MOST_NEAR, rows // 10)
-    given = turning_rows(model, near // 2)[:near] if family.classes else []
+    given = turning_rows(model, near // 2)[:near]
     given += random_rows(model.space, rows - len(given))
     matrix, frame = model.matrix(given), model.frame(given)
     batch = np.asarray(model.deployed.predict(frame))

@@ -70,8 +70,8 @@ class Trained:
         Path | None,
         typer.Option(
             "--model",
-            help="A model: .json or .ubj (XGBoost), .txt (LightGBM), .onnx, .pmml, .skops, a .mace program, "
-            "or, with --trust-pickle, joblib or pickle.",
+            help="A model: .json (XGBoost, CatBoost), .ubj (XGBoost), .txt (LightGBM), .onnx, .pmml, .skops, a .mace "
+            "program, or, with --trust-pickle, joblib or pickle.",
         ),
     ] = None
     trust_pickle: Annotated[

@@ -84,7 +84,7 @@ def test_leaves_inherited_across_a_cut_are_as_good_as_those_walked_to(seed: int)
     _, made = grounded(seed)
     every, stack, limit = made.ground, walk.new_stack(made.depth), NO_LIMIT
     forest = walk.shrink(every, made.forest, whole(made), limit, stack)
-    kept, gain = inherited.new_inherited(forest), forest.gain[0]
+    kept, gain = inherited.new_inherited(every, forest), forest.gain[0]
     roots, near = forest.roots.tolist(), np.zeros(len(forest.roots), np.int64)
 
     def walked(box: walk.Box) -> tuple[list[int], list[int]]:

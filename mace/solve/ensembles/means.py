@@ -216,9 +216,7 @@ def run(
                     chosen, spare = c, most
             if chosen >= 0:
                 unit = worths(forest, means, chosen, near, scratch.best[chosen], room)
-                axis, cut = choose(
-                    ground, forest, room.worth, box, scratch.best[chosen], scratch, spare / unit, key, limit
-                )
+                axis, cut = choose(ground, room.worth, box, scratch.best[chosen], scratch, spare / unit, key, limit)
             else:
                 axis, cut = undecided(ground, whole, box, leaves)
                 if axis < 0:

@@ -107,7 +107,7 @@ class Plain:
         return self.witnesses.question
 
     def _scratch(self) -> Scratch:
-        return self.kernel.new_scratch(self.forest, len(self.grounded.ground.at), len(self.question.axes))
+        return self.kernel.new_scratch(self.grounded.ground, self.forest)
 
     def statistics(self) -> dict[str, int]:
         """How much work it was: nodes written, boxes evaluated, trees walked."""

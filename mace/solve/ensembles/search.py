@@ -82,7 +82,6 @@ class Scratch(NamedTuple):
     score: Array
     marked: Array
     touched: Array
-    seen: Array
     kept: Inherited
 
 
@@ -105,13 +104,13 @@ def grown(book: Book) -> Book:
     return Book(*(a if n in fixed else np.concatenate([a, np.full_like(a, -1)]) for n, a in book._asdict().items()))
 
 
-def new_scratch(forest: Forest, cuts: int, axes: int) -> Scratch:
-    trees, compares = len(forest.roots), len(forest.gain)
+def new_scratch(ground: Ground, forest: Forest) -> Scratch:
+    trees, compares, cuts = len(forest.roots), len(forest.gain), len(ground.at)
     near, leaves = np.zeros(trees, np.int64), np.zeros(trees, np.int64)
     best, fresh = np.zeros((compares, trees), np.int64), np.zeros(compares, np.int64)
     score, marked = np.zeros(cuts + 1, np.float64), np.zeros(cuts + 1, np.int8)
-    touched, seen = np.zeros(cuts + 1, np.int64), np.zeros(axes, np.int64)
-    return Scratch(near, leaves, best, fresh, score, marked, touched, seen, new_inherited(forest))
+    touched = np.zeros(cuts + 1, np.int64)
+    return Scratch(near, leaves, best, fresh, score, marked, touched, new_inherited(ground, forest))
 
 
 @lean
@@ -270,38 +269,39 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
 
 @compiled
 def choose(
-    ground: Ground, forest: Forest, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int,
-    limit: int,
-) -> Place:  # fmt: skip
+    ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int, limit: int
+) -> Place:
     """The cut that costs the far side most for the margin that it takes from the near side.
 
     Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
     of them takes away the best leaf of every tree whose leaf lies beyond it. Long because the marks made in the first
     half, and taken back in the second, are shared by all trees.
     """
+    sides = scratch.kept.sides
     count = 0
     for t in range(len(best)):
         leaf, near = best[t], scratch.near[t]
         if leaf == near:
             continue
         margin = float(gain[leaf] - gain[near])
-        node, child = forest.up[leaf], leaf
-        while node >= 0:
-            axis, cut = forest.test[node, 0], np.int64(forest.test[node, 1])
-            side = 0 if forest.test[node, 2] == child else 1
-            # Of several tests of one grid axis the deepest is the tightest; levels are tested by different masks.
-            if scratch.seen[axis] != t + 1 and near_side(ground, box, axis, cut) != side:
-                if ground.grid[axis]:
-                    scratch.seen[axis] = t + 1
-                g = ground.base[axis] + cut
-                if scratch.marked[g] == 0:
-                    scratch.marked[g] = 1
-                    scratch.touched[count] = g
-                    scratch.score[g] = 0.0
-                    count += 1
-                scratch.score[g] += margin
-            child, node = node, forest.up[node]
-    scratch.seen[:] = 0
+        for side in range(sides.begin[leaf], sides.begin[leaf + 1]):
+            axis, above, below = sides.axis[side], np.int64(sides.above[side]), np.int64(sides.below[side])
+            # Of several tests of one grid axis the tightest counts; levels are tested by different masks.
+            if ground.grid[axis]:
+                if above < box.near[axis] <= below:
+                    continue
+                cut = above if box.near[axis] <= above else below
+            elif near_side(ground, box, axis, above) == 1 - below:
+                continue
+            else:
+                cut = above
+            g = ground.base[axis] + cut
+            if scratch.marked[g] == 0:
+                scratch.marked[g] = 1
+                scratch.touched[count] = g
+                scratch.score[g] = 0.0
+                count += 1
+            scratch.score[g] += margin
     touched = scratch.touched[:count]
     touched.sort()
     chosen_axis, chosen_cut, highest = -1, -1, -1.0
@@ -375,22 +375,19 @@ def walk_again(
     axis: int, cut: int, side: int,
 ) -> int:  # fmt: skip
     """Renew the best leaf of every tree that lost it when the box was cut to one side; returns how many did."""
-    work = 0
+    work, sides = 0, scratch.kept.sides
     for t in range(len(best)):
         leaf = best[t]
         if leaf == scratch.near[t] or not (scratch.kept.axes[leaf] >> (axis & 63)) & 1:
             continue
-        node, child = forest.up[leaf], leaf
         gone: Any = False
-        while node >= 0 and not gone:
-            if forest.test[node, 0] == axis:
-                passed = forest.test[node, 2] == child
+        for k in range(sides.begin[leaf], sides.begin[leaf + 1]):
+            if sides.axis[k] == axis:
                 if ground.grid[axis] and ground.turn[axis] == NO_TURN:
-                    other = np.int64(forest.test[node, 1])
-                    gone = (side == 0 and not passed and other >= cut) or (side == 1 and passed and other <= cut)
+                    gone = sides.above[k] >= cut if side == 0 else sides.below[k] <= cut
                 else:  # what is left of the leaf's levels may be dearer
                     gone = True
-            child, node = node, forest.up[node]
+                break
         if gone:
             best[t] = best_leaf(ground, forest, gain, forest.roots[t], box, limit, scratch.near[t], stack)
             work += 1
@@ -526,9 +523,7 @@ def run(
                 if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
                     chosen, spare = c, total - aim.need[c]
             if chosen >= 0:
-                axis, cut = choose(
-                    ground, forest, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit
-                )
+                axis, cut = choose(ground, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit)
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.
                 axis, cut = undecided(ground, whole, box, leaves)
                 if axis < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from mace.compilers import deployed
 from mace.problem.distance import norm
+from mace.problem.exclusions import AvoidNear
 from mace.problem.goals import Classes
 from mace.problem.question import Goal, Question
 from mace.solve.background import CANDIDATES, Background
@@ -51,6 +53,16 @@ def test_candidates_are_the_nearest_of_the_allowed_rows_with_the_goal() -> None:
         found = list(background.nearest(question, lambda said: said))
         # Distances serve to sort, in floats.
         assert [float(question.distance_of(point)) for point in found] == pytest.approx(list(map(float, expected)))
+
+
+def test_rows_in_an_excluded_ball_are_no_candidates() -> None:
+    space = Space([Feature("a", "integer", 0, 1000)])
+    frame = pd.DataFrame({"a": range(1001)})
+    background = Background(space, frame, lambda part: part.a > 0).read()
+    table = Ensemble((), 1, np.zeros(1), "positive", (0, 1))
+    goal = Goal("1", frozenset([1]), decision_for(table, {1}))
+    question = Question(space, space.axes({"a": 0}), table, goal, norm("l1", 1)).away(AvoidNear((1,), Fraction(1, 5)))
+    assert next(background.nearest(question, lambda said: said)) == (201,)
 
 
 def test_a_forest_is_asked_under_one_filter_of_warnings_and_all_filters_are_there_again() -> None:

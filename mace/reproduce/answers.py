@@ -58,16 +58,20 @@ class Several:
 
 @dataclass(frozen=True)
 class Proved:
-    """The nearest counterfactuals, each proved: later ones are at least so far from all earlier ones."""
+    """The nearest counterfactuals, each proved: later ones are at least so far from all earlier ones.
+
+    gap: in parts of the distance, within which the nearest is called proved.
+    """
 
     count: int
     apart: str = "0.01"
+    gap: str = "1e-6"
 
     def __call__(self, explainer: Explainer, query: Query, task: Task, blank: Record, deadline: Deadline) -> Record:
         """A record with all answers; its status is that of the first, which is the nearest of all."""
         each = (deadline.left() or 60.0 * self.count) / self.count
         answer = explainer.explain(
-            query.values, goal=task.goal, count=self.count, diversity=float(self.apart), timeout=each,
+            query.values, goal=task.goal, count=self.count, diversity=float(self.apart), rgap=self.gap, timeout=each,
             memory_mb=task.memory_mb,
         )  # fmt: skip
         return replace(answered(answer, blank), notes=[json_text([_plain(one) for one in answer.counterfactuals])])

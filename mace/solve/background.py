@@ -7,7 +7,8 @@ Promise: only a head start. Distances here are floats and serve to sort; every c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact
 from mace.problem.distance import Norm
+from mace.problem.exclusions import AvoidNear
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point, index_of
 from mace.space.space import Space
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CANDIDATES = 50
+ROUNDING = 1e-9  # of a distance in floats
 CHUNK = 2000  # rows read between two looks at the clock
 
 
@@ -69,11 +72,11 @@ class Background:
         for j, axis in enumerate(question.axes):
             allowed &= _allowed(axis, columns[j], numeric=question.space.features[j].numeric)
         rows = np.flatnonzero(allowed)
-        deltas = np.empty((len(rows), len(question.axes)))
-        for j, axis in enumerate(question.axes):
-            deltas[:, j] = _deltas(axis, columns[j, rows], numeric=question.space.features[j].numeric)
-        norm = question.distance
-        cost = norm.charged(deltas).total if isinstance(norm, Norm) else deltas.sum(axis=1)
+        # A ball around an earlier answer may hold more of the nearest rows than there are candidates.
+        for ball in (one for one in question.avoid if isinstance(one, AvoidNear)):
+            around = [replace(axis, start=at) for axis, at in zip(question.axes, ball.point, strict=True)]
+            rows = rows[_costs(question, around, columns[:, rows]) >= float(ball.radius) * (1 - ROUNDING)]
+        cost = _costs(question, question.axes, columns[:, rows])
         if len(cost) > CANDIDATES:  # in the order in which sorting all of them would put these
             near = np.flatnonzero(cost <= np.partition(cost, CANDIDATES)[CANDIDATES])
             rows, cost = rows[near], cost[near]
@@ -125,6 +128,15 @@ class Background:
                 return None
             point.append(index)
         return tuple(point)
+
+
+def _costs(question: Question, axes: Sequence[Axis], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distances of rows, given as columns, from where the axes start."""
+    deltas = np.empty((columns.shape[1], len(axes)))
+    for j, axis in enumerate(axes):
+        deltas[:, j] = _deltas(axis, columns[j], numeric=question.space.features[j].numeric)
+    norm = question.distance
+    return norm.charged(deltas).total if isinstance(norm, Norm) else deltas.sum(axis=1)
 
 
 def _allowed(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArray[np.bool_]:

@@ -4,7 +4,8 @@ The forest has scikit-learn's defaults; 80 % of the rows train it (of LSVT whole
 the points are the first of the test split, in an order drawn with SEED, that lack the favourable outcome. Methods that
 give one answer are run five times, FACE on four fifths of the rows drawn anew each time. The measures are those of
 `mace.metrics`; "over optimum" is the mean of distance / proved optimum - 1 in l1 (Gower), over the nearest answer of
-each point or over all. Our further answers are the nearest ones that are at least .01 from those before.
+each point or over all. Our answers are the nearest ones within a millionth of their distance; the further ones are at
+least .01 from those before.
 Source: Shekhar et al. 2023 (arXiv 2311.12825), table II. Its points, seeds and the swarm's constants are not given.
 """
 

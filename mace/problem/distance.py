@@ -46,8 +46,8 @@ class Charge(NamedTuple):
 
     def part(self, delta: Fraction) -> Fraction:
         """What the change adds to the sum (the l0 and l1 parts)."""
-        if not delta:
-            return Fraction(0)
+        if not delta or not self.slope:
+            return self.once if delta else Fraction(0)
         return self.once + self.slope * delta if self.once else self.slope * delta
 
     def top(self, delta: Fraction) -> Fraction:
@@ -106,6 +106,11 @@ class Norm:
     def charges(self) -> tuple[Charge, ...]:
         """What it charges each feature."""
         return tuple(Charge(weight * self.alpha, weight * self.beta, weight * self.gamma) for weight in self.weights)
+
+    @cached_property
+    def widest(self) -> Fraction:
+        """The largest distance that there can be, of changes of at most 1."""
+        return self.of([Fraction(1)] * len(self.weights))
 
     @cached_property
     def _hash(self) -> int:

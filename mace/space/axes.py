@@ -70,6 +70,8 @@ class Grid:
 
     def given(self, index: int) -> float:
         """The float that the model is given for the value with this index."""
+        if self.kind == "float64" and self.rounded_to == "float64":
+            return rank_to_float(index)
         return nearest(self.value(index)) if self.rounded_to == "float64" else nearest_float32(self.value(index))
 
     def floor(self, value: Fraction) -> int:
@@ -137,7 +139,13 @@ class GridAxis:
             return Fraction(0)
         if self.missing in (index, self.start):
             return self.missing_cost
-        return abs(self.grid.value(index) - self.start_value) / self.scale
+        if self.grid.kind != "float64":
+            return abs(self.grid.value(index) - self.start_value) / self.scale
+        # The same in one fraction: both values are integers over powers of two.
+        (above, unit), (start, other) = rank_to_float(index).as_integer_ratio(), self.start_value.as_integer_ratio()
+        common = max(unit, other)
+        moved = abs(above * (common // unit) - start * (common // other))
+        return Fraction(moved * self.scale.denominator, common * self.scale.numerator)
 
     @cached_property
     def start_value(self) -> Fraction:

@@ -147,8 +147,8 @@ def coarse(axis: Axis) -> bool:
     """Whether floats of an axis lie so far apart that what is between two of them shows in the distance."""
     if not isinstance(axis, GridAxis) or axis.lower == axis.upper:
         return False
-    ends = (axis.value(axis.lower + 1) - axis.value(axis.lower), axis.value(axis.upper) - axis.value(axis.upper - 1))
-    return max(ends) > axis.scale * COARSE
+    low, near, high, below = map(axis.given, (axis.lower, axis.lower + 1, axis.upper, axis.upper - 1))
+    return max(near - low, high - below) > float(axis.scale * COARSE)
 
 
 def isolate(side: Side, j: int, index: int) -> Split:

@@ -8,7 +8,7 @@ minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/che
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.exact import exact
+from mace.base.exact import above as outward
+from mace.base.exact import exact, float_to_rank, nearest, rank_to_float
 from mace.base.kept import Recent
 from mace.problem.distance import Charge, Norm
 from mace.problem.proof import Multipliers
@@ -40,25 +41,70 @@ def box_of(question: Question) -> Box:
 class Worth(NamedTuple):
     """What one value of a feature costs and what its columns are: exact, and made once a value.
 
-    part:    its l0 and l1 cost. peak: its cost where it is the largest change. reach: both.
-    below:   a common denominator of part, delta and the columns, which are integers over it.
+    All numbers are integers over `below`. part: its l0 and l1 cost. peak: its cost where it is the largest change.
     """
 
-    part: Fraction
-    peak: Fraction
-    reach: Fraction
     below: int
     part_above: int
+    peak_above: int
     delta_above: int
     columns: tuple[int, ...]
 
+    @property
+    def part(self) -> Fraction:
+        """The l0 and l1 cost."""
+        return Fraction(self.part_above, self.below)
+
+    @property
+    def peak(self) -> Fraction:
+        """The cost where it is the largest change."""
+        return Fraction(self.peak_above, self.below)
+
+    @property
+    def reach(self) -> Fraction:
+        """Both."""
+        return Fraction(self.part_above + self.peak_above, self.below)
+
+
+class Scale(NamedTuple):
+    """An axis of doubles in integers: the start, over `unit`; the scale; what a change costs, over `below`."""
+
+    start: int
+    unit: int
+    above: int
+    under: int
+    once: int
+    slope: int
+    peak: int
+    below: int
+
+    def worth(self, value: float, columns: int) -> Worth:
+        """What one value costs; so many columns are the value itself."""
+        above, unit = value.as_integer_ratio()
+        common = max(unit, self.unit)  # both are powers of two
+        above *= common // unit
+        moved = abs(above - self.start * (common // self.unit)) * self.under
+        below = common * self.above
+        return Worth(
+            below * self.below,
+            self.once * below + self.slope * moved if moved else 0,
+            self.peak * moved,
+            moved * self.below,
+            (above * self.above * self.below,) * columns,
+        )
+
+
+def _scale(axis: GridAxis, charge: Charge) -> Scale:
+    below = lcm(*(share.denominator for share in charge))
+    once, slope, peak = (share.numerator * (below // share.denominator) for share in charge)
+    return Scale(*axis.start_value.as_integer_ratio(), *axis.scale.as_integer_ratio(), once, slope, peak, below)
+
 
 def _worth(charge: Charge, delta: Fraction, columns: Sequence[Fraction]) -> Worth:
-    part, peak = charge.part(delta), charge.top(delta)
-    numbers = (part, delta, *columns)
+    numbers = (charge.part(delta), charge.top(delta), delta, *columns)
     below = lcm(*(number.denominator for number in numbers))
     above = [number.numerator * (below // number.denominator) for number in numbers]
-    return Worth(part, peak, part + peak if peak else part, below, above[0], above[1], tuple(above[2:]))
+    return Worth(below, above[0], above[1], above[2], tuple(above[3:]))
 
 
 def _column(values: tuple[float, ...] | None, level: int) -> Fraction:
@@ -87,9 +133,20 @@ class Exact:
             self.columns[column.feature].append((place, column.values))
         self.forms = numbers.forms
         # Whether a column is its feature as it is.
-        self.plain = [form is not None and form.factor == 1 and not form.shift for form in self.forms]
+        self.plain = [form is not None and form.plain for form in self.forms]
         self.bits, self.integers = in_integers(question.model)
         self._last_cut: tuple[Box, Fraction, Box | None] | None = None
+        # Of axes of doubles that the model is given as they are.
+        self._scales = [
+            _scale(axis, charge)
+            if isinstance(axis, GridAxis)
+            and axis.grid.kind == "float64"
+            and all(self.plain[place] for place, _ in mine)
+            else None
+            for axis, charge, mine in zip(question.axes, self.charges, self.columns, strict=True)
+        ]
+        # More than the scores may be off from the deployed model's.
+        self.doubt = [float(max(part.slack, default=0)) * 4 for part in self.parts]
         self._worths: list[dict[int, Worth]] = [{} for _ in question.axes]
         for j, axis in enumerate(question.axes):
             if isinstance(axis, LevelAxis):
@@ -106,8 +163,10 @@ class Exact:
         """Whether a point may have the goal, by a glance at its floats; most are refused here."""
         decision = self.question.goal.decision
         rough = self.question.scores(point)
-        near = [float(max(part.slack, default=0)) * 4 + 1e-9 * (1 + float(np.abs(rough).max())) for part in self.parts]
-        return any(all(_margin(c, rough) >= -e for c in part) for part, e in zip(decision, near, strict=True))
+        more = 1e-9 * (1 + float(np.abs(rough).max()))
+        return any(
+            all(_margin(c, rough) >= -e - more for c in part) for part, e in zip(decision, self.doubt, strict=True)
+        )
 
     def worth(self, j: int, index: int) -> Worth:
         """What one value of a feature costs, and its columns."""
@@ -117,6 +176,9 @@ class Exact:
         return found
 
     def _worth(self, j: int, index: int) -> Worth:
+        scale = self._scales[j]
+        if scale is not None:
+            return scale.worth(rank_to_float(index), len(self.columns[j]))
         axis, columns = self.question.axes[j], []
         for place, values in self.columns[j]:
             form = self.forms[place]
@@ -143,8 +205,10 @@ class Exact:
             index = self.least_index(j, side)
             if index is None:
                 return None
+            if index == self.question.axes[j].start:
+                continue
             worth = self.worth(j, index)
-            if worth.reach:
+            if worth.part_above or worth.peak_above:
                 total, largest = total + worth.part, max(largest, worth.peak)
         return total + largest
 
@@ -162,14 +226,16 @@ class Exact:
             if index is None:
                 return None
             least.append(index)
-        costs = [self.worth(j, index).part for j, index in enumerate(least)]
-        total = sum(filter(None, costs), Fraction(0))
+        axes = self.question.axes
+        costs = [self.worth(j, index).part if index != axes[j].start else None for j, index in enumerate(least)]
+        rest = q - sum(filter(None, costs), Fraction(0))
         cut: list[Side] = []
-        for j, (axis, side, index) in enumerate(zip(self.question.axes, box, least, strict=True)):
-            budget, charge = q - (total - costs[j] if costs[j] else total), self.charges[j]
+        for j, (axis, side, index) in enumerate(zip(axes, box, least, strict=True)):
+            cost, charge = costs[j], self.charges[j]
+            budget = rest + cost if cost else rest
 
-            def close(index: int, j: int = j, budget: Fraction = budget) -> bool:
-                return self.worth(j, index).reach < budget
+            def close(index: int, j: int = j, start: int = axis.start, budget: Fraction = budget) -> bool:
+                return (self.worth(j, index).reach if index != start else 0) < budget
 
             if not close(index):
                 return None
@@ -180,7 +246,14 @@ class Exact:
             assert isinstance(axis, GridAxis)
             (low, high), slope = side, charge.slope + charge.peak
             if slope:
-                reach = axis.scale * max(budget - charge.once, Fraction(0)) / slope
+                reach = axis.scale * max(budget - (charge.once or 0), Fraction(0)) / slope
+                if axis.grid.kind == "float64":  # at most one double more at either end
+                    far, start = outward(reach), nearest(axis.start_value)
+                    if math.isfinite(far):
+                        high = min(high, max(index, float_to_rank(start + far) + 1))
+                        low = max(low, min(index, float_to_rank(start - far) - 1))
+                    cut.append((low, high))
+                    continue
                 high = min(high, max(index, axis.grid.ceil(axis.start_value + reach) - 1))
                 low = max(low, min(index, axis.grid.floor(axis.start_value - reach) + 1))
             elif charge.once >= budget:  # any change is too much
@@ -231,16 +304,17 @@ class Exact:
         weights, offsets = self.integers[0]
         constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
         gathered = [sum(map(mul, row, z)) for row in weights]
-        sums: defaultdict[int, int] = defaultdict(int)  # by denominator; each times 2^-(scale + bits)
+        least = 0  # times 2^-(scale + bits + ROOM)
         for j, side in enumerate(inside):
-            share = multipliers.largest.get(j, Fraction(0)) * self.charges[j].peak
+            share = multipliers.largest.get(j)
             mine = [gathered[place] for place, _ in self.columns[j]]
-            above, below = self._axis(j, side, mine, scale + self.bits, share, q is not None)
-            sums[below] += above
-        return constant + sum(Fraction(above, below << (scale + self.bits)) for below, above in sums.items())
+            peak = None if share is None else share * self.charges[j].peak
+            top, bottom = self._axis(j, side, mine, scale + self.bits, peak, q is not None)
+            least += (top << ROOM) // bottom
+        return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
 
     def _axis(
-        self, j: int, side: Side, coefficients: list[int], bits: int, share: Fraction, distance: bool
+        self, j: int, side: Side, coefficients: list[int], bits: int, share: Fraction | None, distance: bool
     ) -> tuple[int, int]:
         """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below."""
         axis = self.question.axes[j]

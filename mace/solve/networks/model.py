@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
-from mace.space.axes import Grid, GridAxis
+from mace.space.axes import Axis, Grid, GridAxis
 from mace.space.columns import Column
 from mace.tables.margins import compare_slack
 from mace.tables.table import Network
@@ -43,6 +43,11 @@ class Affine:
     shift: Fraction
     magnitude: Fraction
     error: Fraction
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether it is the feature's value itself."""
+        return self.factor == 1 and not self.shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +255,9 @@ def _rough(question: Question, model: Network, forms: list[Affine | None], axes:
     for place, (form, column) in enumerate(zip(forms, question.columns, strict=True)):
         axis = question.axes[column.feature]
         if form is not None and isinstance(axis, GridAxis):  # how far the start's float is from what is meant
-            off[place] = above(abs(exact(float(row[place])) - form.factor * axis.start_value - form.shift))
-    roundings = 4 * len(sizes) + 2 * len(row) + 32
+            meant = axis.start_value if form.plain else form.factor * axis.start_value + form.shift
+            off[place] = above(abs(exact(float(row[place])) - meant)) if float(row[place]) != meant else 0.0
+    roundings = 4 * len(sizes) + 2 * len(row) + 36
     with np.errstate(over="ignore", invalid="ignore"):
         moved = 2 * off @ first
         terms = reach = np.abs(row) @ first + np.abs(model.layers[0].bias) + widest @ sizes
@@ -297,11 +303,16 @@ def _effects(question: Question, model: Network, forms: list[Affine | None]) -> 
     for place, column in enumerate(question.columns):
         columns[column.feature].append((place, column.values))
     weights = model.layers[0].weights
+    if all(isinstance(axis, GridAxis) and len(mine) == 1 for axis, mine in zip(question.axes, columns, strict=True)):
+        # The same as below, at once.
+        places = [place for ((place, _),) in columns]
+        alone = np.array([_per(axis, forms[place]) for axis, place in zip(question.axes, places, strict=True)])
+        return Effects(alone[:, None] * weights[places], np.abs(alone[:, None]) * np.abs(weights[places]))
     effects, sizes = list[Array](), list[Array]()
     for axis, mine in zip(question.axes, columns, strict=True):
         places = [place for place, _ in mine]
         if isinstance(axis, GridAxis):
-            per = [float(axis.scale * form.factor) for form in (forms[place] for place in places) if form is not None]
+            per = [_per(axis, forms[place]) for place in places]
             change = size = np.array([per])
         else:
             values = np.array([values for _, values in mine]).reshape(len(mine), axis.count).T
@@ -309,6 +320,12 @@ def _effects(question: Question, model: Network, forms: list[Affine | None]) -> 
         effects.append(change @ weights[places])
         sizes.append(np.abs(size) @ np.abs(weights[places]))
     return Effects(np.concatenate(effects), np.concatenate(sizes))
+
+
+def _per(axis: Axis, form: Affine | None) -> float:
+    """What a change of 1 does to a column of a grid."""
+    assert isinstance(axis, GridAxis) and form is not None
+    return nearest(axis.scale if form.plain else axis.scale * form.factor)
 
 
 def _parts_of(question: Question, model: Network, forms: list[Affine | None], N: int) -> tuple[Part, ...]:

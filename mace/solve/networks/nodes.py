@@ -6,6 +6,7 @@ Promise: a node's exact box and its arrays describe the same points; arrays are 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -66,6 +67,9 @@ class Frame:
             else None
             for axis in witnesses.question.axes
         ]
+        # The same of all axes at once, where each is one of doubles.
+        both = [double for double in self._doubles if double is not None]
+        self._all_doubles = np.array(both).T if both and len(both) == len(self._doubles) else None
         self._root: Node | None = None
         self._changes: dict[tuple[int, int], float] = {}
 
@@ -103,18 +107,29 @@ class Frame:
             node.hull.on[first : first + axis.count] = [bool(side >> level & 1) for level in range(axis.count)]
 
     def change(self, j: int, index: int) -> float:
-        """The signed scaled change of a grid axis."""
+        """The signed scaled change of a grid axis, but for a few roundings, that `model._rough` counts."""
         if (j, index) not in self._changes:
             axis = self.question.axes[j]
             assert isinstance(axis, GridAxis)
-            change = nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
+            double, change = self._doubles[j], math.inf
+            if double is not None:  # three roundings, of the scale, the difference and the quotient
+                change = (rank_to_float(index) - double[0]) / double[1]
+            if not math.isfinite(change):
+                change = nearest((axis.value(index) - axis.start_value) / axis.scale) if index != axis.start else 0.0
             self._changes[j, index] = change
         return self._changes[j, index]
 
-    def near_change(self, j: int, index: int) -> float:
-        """`change`, for what only looks for points: of doubles, but for their rounding."""
-        double = self._doubles[j]
-        return self.change(j, index) if double is None else (rank_to_float(index) - double[0]) / double[1]
+    def changes(self, point: Point) -> list[float]:
+        """The changes of a point, where each axis is a grid; 0 for others."""
+        if self._all_doubles is not None:
+            ranks = np.array(point, np.int64)
+            values = np.copysign(np.abs(ranks).view(np.float64), ranks)
+            with np.errstate(over="ignore"):
+                found = (values - self._all_doubles[0]) / self._all_doubles[1]
+            if np.isfinite(found).all():
+                return [float(change) for change in found]
+        axes = self.question.axes
+        return [self.change(j, k) if isinstance(axes[j], GridAxis) else 0.0 for j, k in enumerate(point)]
 
     def rounded(self, x: Array, outward: bool) -> Point:
         """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""

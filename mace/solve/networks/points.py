@@ -55,7 +55,7 @@ class Points(Frame):
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
         self.best: Point | None = None
         # No distance is larger than this.
-        self.widest = question.distance.of([Fraction(1)] * len(question.axes)) + 1
+        self.widest = question.distance.widest + 1
         self.distance = self.widest
         if radius is not None and radius < self.widest:
             # A little more than was asked, so that what is proved reaches the radius after rounding.
@@ -63,6 +63,7 @@ class Points(Frame):
         self.horizon = self.widest  # no node looks farther than this, see `Search.run`
         self.anywhere = False  # whether the claim is that no point has the goal at all
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
+        self._aimed: tuple[tuple[bool, Fraction, Fraction, bool, bool], float] | None = None  # and for what it was made
         self.tried: set[Point] = set()
         self.polished: set[Region] = set()
         self.doubted = 0  # points of which rounding decides whether they have the goal
@@ -87,6 +88,12 @@ class Points(Frame):
     @property
     def target(self) -> float:
         """The bound from which a node need not be looked at any more."""
+        state = (self.anywhere, self.horizon, self.distance, self.best is None, self.exactly)
+        if self._aimed is None or self._aimed[0] != state:
+            self._aimed = state, self._target()
+        return self._aimed[1]
+
+    def _target(self) -> float:
         if self.anywhere:
             return 1e-9
         if self.horizon < self.distance:
@@ -241,12 +248,13 @@ class Points(Frame):
             self.numbers.axes.jump,
         )
         x, sides = np.zeros(len(self.numbers.axes.change)), list[tuple[int, Side]]()
+        changes = self.changes(point)
         for j, axis in enumerate(self.question.axes):
             if not isinstance(axis, GridAxis):
                 x[first[j] + point[j]] = 1.0
                 sides.append((j, 1 << point[j]))
                 continue
-            x[first[j]] = self.near_change(j, point[j])
+            x[first[j]] = changes[j]
             if kind[j] != FLOATS:
                 sides.append((j, (point[j], point[j])))
             elif jump[j] > 0.0:

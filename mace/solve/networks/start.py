@@ -6,6 +6,8 @@ The driver usually knows a point from the data; this is for when it does not, an
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mace.solve.networks.model import Array
@@ -28,21 +30,30 @@ def margins(frame: Frame, x: Array) -> Array:
     return best
 
 
-def moves(frame: Frame) -> list[tuple[int, Array, float]]:
-    """Single changes: the axis, its items' values, and the cost."""
+class Move(NamedTuple):
+    """A single change of an axis: what its item becomes, and the cost. A level becomes 1, all others of its axis 0."""
+
+    axis: int
+    item: int
+    value: float
+    cost: float
+
+
+def moves(frame: Frame) -> list[Move]:
+    """All that are tried."""
     n, found = frame.numbers.axes, []
-    node = frame.first_node()
+    hull = frame.first_node().hull
+    lows, highs, firsts, jumps = hull.lo.tolist(), hull.hi.tolist(), n.first.tolist(), n.jump.tolist()
+    slopes, changes = (n.rate + n.peak).tolist(), n.change.tolist()
     for j, axis in enumerate(frame.question.axes):
-        first, count = int(n.first[j]), int(n.count[j])
+        first, jump, slope = firsts[j], jumps[j], slopes[j]
         if isinstance(axis, GridAxis):
-            ends = [end * share for end in (node.hull.lo[j], node.hull.hi[j]) if end != 0.0 for share in SHARES]
-            found += [(j, np.array([v]), n.jump[j] + (n.rate[j] + n.peak[j]) * abs(v)) for v in [*ends, 0.0]]
+            ends = [end * share for end in (lows[j], highs[j]) if end != 0.0 for share in SHARES]
+            found += [Move(j, first, v, jump + slope * abs(v)) for v in [*ends, 0.0]]
             continue
         for level in axis.levels():
-            value = np.zeros(count)
-            value[level] = 1.0
-            change = n.change[first + level]
-            found.append((j, value, (n.jump[j] + (n.rate[j] + n.peak[j]) * change) if change else 0.0))
+            change = changes[first + level]
+            found.append(Move(j, first + level, 1.0, jump + slope * change if change else 0.0))
     return found
 
 
@@ -55,15 +66,16 @@ def greedy(frame: Frame) -> Array | None:
         if not isinstance(axis, GridAxis):
             x[n.first[j] + axis.start] = 1.0
     spent = np.zeros(len(question.axes))
+    axes, items = (np.array([move[k] for move in options], np.int64) for k in (0, 1))
+    values, costs = (np.array([move[k] for move in options]) for k in (2, 3))
+    rows, of_axis = np.arange(len(options)), np.repeat(np.arange(len(n.first)), n.count)
     margin = float(margins(frame, x[None, :])[0])
     for _ in range(2 * len(question.axes) + 5):
         if margin >= 0.0 or not options:
             break
-        trial = np.repeat(x[None, :], len(options), axis=0)
-        extra = np.empty(len(options))
-        for row, (j, value, cost) in enumerate(options):
-            trial[row, n.first[j] : n.first[j] + n.count[j]] = value
-            extra[row] = cost - spent[j]
+        trial = np.where(axes[:, None] == of_axis, 0.0, x)
+        trial[rows, items] = values
+        extra = costs - spent[axes]
         reached = margins(frame, trial)
         if (reached >= 0.0).any():
             row = int(np.argmin(np.where(reached >= 0.0, extra, np.inf)))
@@ -72,7 +84,6 @@ def greedy(frame: Frame) -> Array | None:
             row = int(np.argmax(np.where(reached > margin + 1e-12, gains, -np.inf)))
             if reached[row] <= margin + 1e-12:
                 return None
-        j, value, cost = options[row]
-        x[n.first[j] : n.first[j] + n.count[j]] = value
-        spent[j], margin = cost, float(reached[row])
+        x, margin = trial[row], float(reached[row])
+        spent[axes[row]] = costs[row]
     return x if margin >= 0.0 else None

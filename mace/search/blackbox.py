@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -179,6 +178,8 @@ class Calls:
 
     def _call(self, ask: Ask, name: str, rows: Floats) -> NDArray[Any]:
         """One call, made again where it fails on the way."""
+        from http.client import HTTPException  # late: ssl and email come with it
+
         given, wait = self._given(rows), self.box.pause
         for tried in range(self.box.retries + 1):
             try:

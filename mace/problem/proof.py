@@ -108,7 +108,7 @@ class Prices:
     goal: tuple[Fraction, ...]
     largest: dict[int, Fraction]
     unit: Fraction
-    prices: tuple[tuple[int, int, int], ...]
+    prices: Sequence[tuple[int, int, int]]
     forms: tuple[int, ...] = ()
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -96,10 +97,21 @@ class Plain:
         axes = grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
         self.walk.measure(axes, self.box)
-        forest = forest or grounded.forest  # or what is known to hold all that the bound leaves of it
-        self.forest = self.walk.shrink(axes, forest, self.box, self.bound.scaled(grounded.scale), self.stack)
-        self.scratch: Scratch = self._scratch()
+        self._whole = forest or grounded.forest  # or what is known to hold all that the bound leaves of it
         self.book.key[0] = int(self.box.total.sum())
+
+    @cached_property
+    def forest(self) -> Forest:
+        """What the bound leaves of the trees, cut down when it is needed."""
+        axes = self.grounded.ground
+        self.box.low[:], self.box.high[:] = axes.low, axes.high
+        self.walk.measure(axes, self.box)
+        return self.walk.shrink(axes, self._whole, self.box, self.limit, self.stack)
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """Room for the loop."""
+        return self._scratch()
 
     @property
     def question(self) -> Question:
@@ -110,11 +122,12 @@ class Plain:
         return self.kernel.new_scratch(self.grounded.ground, self.forest)
 
     def statistics(self) -> dict[str, int]:
-        """How much work it was: nodes written, boxes evaluated, trees walked."""
+        """How much work it was: nodes written, boxes evaluated, trees walked; leaves, if this search walked any."""
         count = self.book.count + self.work
         names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
         found = {name: int(count[place]) for name, place in names.items()}
-        return found | {"leaves": self.leaves, "relaxations": self.relaxations}
+        leaves = self.leaves if "forest" in self.__dict__ else 0
+        return found | {"leaves": leaves, "relaxations": self.relaxations}
 
     @property
     def leaves(self) -> int:

@@ -140,6 +140,14 @@ class EnsembleOracle(Witnessing):
                 bound = Bound(question.distance_of(best))
             else:
                 known = None
+        from mace.solve.ensembles.separable import climbed
+
+        point = climbed(question, grounded)
+        if point is not None and question.obeys(point) and question.has_goal(point) is not False:
+            if bound.excludes(question.distance_of(point)):
+                return known
+            if self.witnesses.counts(point):
+                return point
         changes = -1 if question.most_changes is None else question.most_changes
         cells = greedy(grounded, changes, given, deadline)
         if cells is not None:
@@ -158,7 +166,7 @@ def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:
 def _searched(search: Plain) -> Reply:
     """Search to the end, a limit or the gap; by the relaxation where the plain search stalls.
 
-    Sums of functions of one feature each are searched as the knapsacks that they are.
+    Sums of functions of one feature or two each are searched as the knapsacks that they are.
     """
     from mace.solve.ensembles.separable import separated
 

@@ -1,326 +1,325 @@
-"""Branch and bound for sums of functions of one feature each, as additive machines are: one price for the goal.
+"""Branch and bound for sums of functions of one feature or two, as additive machines are: one price for the goal.
 
-In:  a `Plain` search that has not begun, of a question whose trees test one ordered axis each, and each axis one tree.
+In:  a `Plain` search that has not begun, of a question whose trees test one axis or two each.
 Out: a reply, or None for any other question, and where it takes too long.
-Promise: as that of the plain search; boxes are closed by the prices of `mace.solve.ensembles.relaxation`, which a
-checker evaluates.
+Promise: as that of the plain search; a box is closed by prices, which a checker evaluates, and which were found to
+prove enough in whole numbers.
 
-What a value costs and what it adds to the goal depends on its axis alone: to add up to the goal at the least cost is a
-knapsack with choices. Under a price for the goal every axis takes its best cell by itself, and the price at which this
-is the most is that of the linear relaxation: no search for other prices is needed, for those of the sides of cuts are
-the costs of crossing them. The relaxation divides one axis at most between two cells; there the box is split, and the
-dearer of both is a point with the goal.
-Source: Sinha, Zoltners 1979, "The multiple-choice knapsack problem".
+Tables of two axes are bounded from above by sums of functions of one (`mace.solve.ensembles.messages`). Then what a
+value costs and what it adds to the goal depends on its axis alone: to add up to the goal at the least cost is a
+knapsack with choices. Under a price for the goal every axis takes its best cell by itself. A box is split where the
+relaxation divides an axis between two cells, or a table is not what its bound says; what the axes take, repaired, are
+points with the goal.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, overload
 
 import numpy as np
 
 from mace.problem.proof import Leaf, Priced, Prices, Proof, Split, preorder
-from mace.solve.ensembles.cells import NO_TURN, Forest, Grounded
+from mace.problem.question import Question
+from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.ladders import Terms, cropped, terms_of
 from mace.solve.ensembles.plain import Bound, Plain
 from mace.solve.ensembles.stalled import Boxes
 from mace.solve.protocol import Reply
+from mace.space.axes import Point
 
-MOST_NODES = 20_000
-STEPS = 200  # towards the best price for the goal
-UNIT = 2.0**-50  # of rounding, several times over
+MOST_NODES = 5000
+DIGITS = 44  # binary ones of the limit, in units of prices
+NOT_THERE = 2**62
+LARGEST = 2**52  # limit, in units of costs: sums of these are exact doubles
+FIRST_ROUNDS, ROUNDS = 30, 6  # of messages
+OFFERS = 8  # nodes in which points are looked for; later on in one of four
+LEAST = 1e-3  # of the limit: what another round must raise a bound by
 
 
 def separated(plain: Plain) -> Reply | None:
     """The reply of a search for such a question; None for any other, and where it takes too long."""
-    question, ground, forest = plain.question, plain.grounded.ground, plain.grounded.forest
+    if not plain.bound.distance or not 0 < plain.limit < LARGEST:
+        return None
+    terms = _terms(plain.question, plain.grounded)
+    return None if terms is None else Separable(plain, terms).reply()
+
+
+def climbed(question: Question, grounded: Grounded) -> Point | None:
+    """A first point with the goal, as far as sums of rounded numbers say; None where none was found, or looked for."""
+    if (terms := _terms(question, grounded)) is None:
+        return None
+    from mace.solve.ensembles.messages import repaired
+
+    ground = grounded.ground
+    low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
+    cost, active = _costs(grounded, terms), _active(terms, grounded, low, high)
+    nearest = np.where(active, cost, NOT_THERE)
+    ends = terms.first.tolist()
+    places = np.array([a + int(nearest[a:b].argmin()) for a, b in pairwise(ends)])
+    need = float(int(grounded.aim.need[0]) - terms.fixed)
+    return _point(grounded, terms, places) if repaired(terms, cost, active, need, np.inf, places) else None
+
+
+def _terms(question: Question, grounded: Grounded) -> Terms | None:
+    """The terms of a question that is of this kind."""
+    ground, aim = grounded.ground, grounded.aim
     plainly = question.most_changes is None and not question.rules and not question.avoid
-    if (
-        not plainly
-        or not plain.bound.distance
-        or len(plain.grounded.aim.need) != 1
-        or len(plain.grounded.aim.begin) != 2
-    ):
+    if not plainly or len(aim.need) != 1 or len(aim.begin) != 2 or ground.top.any() or ground.level_top.any():
         return None
-    if ground.top.any() or ground.level_top.any() or (ground.turn != NO_TURN).any():
-        return None
-    axes = _axes(forest)
-    if axes is None or not ground.grid[axes[axes >= 0]].all():
-        return None
-    terms = [_term(plain.grounded, t, int(axes[t])) for t in np.flatnonzero(axes >= 0).tolist()]
-    found = [term for term in terms if term is not None]
-    return Separable(plain, found).reply() if found and len(found) == len(terms) else None
+    return terms_of(grounded)
 
 
-def _axes(forest: Forest) -> Array | None:
-    """The axis that each tree tests, -1 for none; None where a tree tests several, or several trees test one."""
-    axes = forest.test[forest.roots, 0]
-    tested = axes[axes >= 0]
-    below = forest.test[forest.test[forest.roots[axes >= 0], 2:], 0]
-    # Nearly all models are told by the first tests of their trees.
-    if len(np.unique(tested)) < len(tested) or ((below >= 0) & (below != tested[:, None])).any():
-        return None
-    sizes = np.diff(forest.roots, append=len(forest.test))
-    other = (forest.test[:, 0] >= 0) & (forest.test[:, 0] != np.repeat(axes, sizes))
-    return None if other.any() else np.asarray(axes)
+def _active(terms: Terms, grounded: Grounded, low: Array, high: Array) -> Array:
+    """Which cells and levels a box holds."""
+    of = np.repeat(terms.axis, np.diff(terms.first))
+    cell, below, above, ordered = terms.cell, low[of], high[of], grounded.ground.grid[of]
+    within = (cell >= below) & (cell <= above)
+    return within if ordered.all() else np.where(ordered, within, below >> np.where(ordered, 0, cell) & 1 == 1)
 
 
-class Term(NamedTuple):
-    """One axis and its tree. cost, gain: of every cell, scaled; below, above: (cuts,) nodes of the tree, by side."""
-
-    axis: int
-    tree: int
-    cost: Array
-    gain: Array
-    below: Array
-    above: Array
+def _point(grounded: Grounded, terms: Terms, places: Array) -> Point:
+    """The point in these cells that is nearest to the start; on other axes it is as near as it may be."""
+    low, high = grounded.ground.low.astype(np.int64), grounded.ground.high.astype(np.int64)
+    chosen, ordered = terms.cell[places], grounded.ground.grid[terms.axis]
+    low[terms.axis] = np.where(ordered, chosen, np.int64(1) << np.where(ordered, 0, chosen))
+    high[terms.axis] = np.where(ordered, chosen, high[terms.axis])
+    return grounded.nearest(low, high)
 
 
-def _term(grounded: Grounded, tree: int, axis: int) -> Term | None:
-    """The term of a tree; None where some cut of the axis is not the tree's."""
-    ground, forest = grounded.ground, grounded.forest
-    root = int(forest.roots[tree])
-    end = int(forest.roots[tree + 1]) if tree + 1 < len(forest.roots) else len(forest.test)
-    cuts, start = len(grounded.cuts(axis)), int(ground.start[axis])
-    below, above = np.full(cuts, -1), np.full(cuts, -1)
-    inner = root + np.flatnonzero(forest.test[root:end, 0] >= 0)
-    inner = inner[(forest.test[inner, 1] >= 0) & (forest.test[inner, 1] < cuts)]  # others lie outside of the range
-    below[forest.test[inner, 1]] = forest.test[inner, 2] - root
-    above[forest.test[inner, 1]] = forest.test[inner, 3] - root
-    if (below[int(ground.low[axis]) : int(ground.high[axis])] < 0).any():
-        return None
-    cells = np.arange(cuts + 1)
-    node = np.full(cuts + 1, root)
-    while len(here := np.flatnonzero(forest.test[node, 0] >= 0)):
-        test = forest.test[node[here]]
-        node[here] = np.where(cells[here] <= test[:, 1], test[:, 2], test[:, 3])
-    part = ground.part[ground.base[axis] : ground.base[axis] + cuts]
-    cost = np.zeros(cuts + 1, np.int64)
-    cost[start + 1 :], cost[:start] = part[start:], part[:start]
-    return Term(axis, tree, cost, forest.gain[0][node], below, above)
+class Rows(Sequence[tuple[int, int, int]]):
+    """Rows of three numbers, made Python's own when they are written."""
+
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[int, int, int]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        return Rows(self.rows[place]) if isinstance(place, slice) else tuple(self.rows[place].tolist())
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return map(tuple, self.rows.tolist())  # type: ignore[return-value]
 
 
 @dataclass(slots=True)
 class Node:
-    """A box of cells; near: its own scaled distance, price: of the goal. What it is split by, or closed by, is there
-    once it is: `proof` for what another search closed."""
+    """A box of cells; near: its own scaled distance, bound: of what it holds (a float), message and price: of the goal,
+    that prove it. What it is split by, or closed by, is there once it is: `rows` of prices, or `proof` for what another
+    search closed. cut: where it may be split, an axis and a cut of it (a mask of levels)."""
 
     low: Array
     high: Array
     near: int
+    bound: float
+    message: Array
     price: float
+    cut: tuple[int, int] | None = None
     split: Split | None = None
     children: tuple[Node, ...] = ()
+    rows: Array | None = None
+    far: bool = False
     proof: Proof | None = None
-
-
-class Best(NamedTuple):
-    """The best price for the goal of a box, what it proves (rounded down), and the cells that the terms take.
-
-    divided: the term that the relaxation divides, -1 for none, and the cell that it takes with the others, `cells`, as
-    long as the goal is not reached.
-    """
-
-    price: float
-    bound: float
-    cells: Array
-    divided: int
-    other: int
-
-
-class Taken(NamedTuple):
-    """What the terms take at a price, by place among all cells: the bound, and what is missing to the goal."""
-
-    price: float
-    bound: float
-    missing: float
-    places: Array
 
 
 class Separable:
     """One search."""
 
-    def __init__(self, plain: Plain, terms: list[Term]) -> None:
+    def __init__(self, plain: Plain, terms: Terms) -> None:
+        from mace.solve.ensembles import messages, payments
+
+        self.kernel, self.payments = messages, payments
         self.plain, self.terms, self.host = plain, terms, Boxes(plain)
-        self.grounded = plain.grounded
-        forest = self.grounded.forest
-        trees = {term.tree for term in terms}
-        fixed = sum(int(forest.gain[0][root]) for t, root in enumerate(forest.roots.tolist()) if t not in trees)
-        self.need = float(int(self.grounded.aim.need[0]) - 1 - fixed)
-        # All cells that lie in the ball by themselves, one term after the other.
-        limit, sides = plain.limit, [len(term.cost) for term in terms]
-        axis = np.repeat(np.arange(len(terms)), sides)
-        cell = np.concatenate([np.arange(side) for side in sides])
-        cost, gain = (np.concatenate([getattr(term, name) for term in terms]) for name in ("cost", "gain"))
-        kept = cost < limit
-        self.term, self.cell = axis[kept], cell[kept]
-        self.cost, self.gain = cost[kept].astype(np.float64), gain[kept].astype(np.float64)
-        self.begin = np.searchsorted(self.term, np.arange(len(terms)))
-        self.axes = np.array([term.axis for term in terms])
-        self.nodes = 0
+        self.grounded: Grounded = plain.grounded
+        self.need = int(self.grounded.aim.need[0]) - terms.fixed
+        self.ordered = self.grounded.ground.grid[terms.axis]
+        self.cost = _costs(self.grounded, terms)
+        # What is farther is as good as there: so units of prices fit into whole numbers.
+        self.capped = np.minimum(self.cost, 4 * plain.limit)
+        self.bits = max(0, DIGITS - plain.limit.bit_length())
+        # What is searched is what the first ball has by itself; what is proved is about all.
+        ground = self.grounded.ground
+        active = _active(terms, self.grounded, ground.low, ground.high)
+        nearest = np.minimum.reduceat(np.where(active, self.cost, NOT_THERE), terms.first[:-1])
+        own = self.cost - np.repeat(nearest, np.diff(terms.first))
+        kept = active & (own < plain.limit - self.host.key_of(ground.low, ground.high))
+        self.near, self.near_cost = (cropped(terms, kept), self.cost[kept]) if kept.any() else (terms, self.cost)
+        self.every = np.ones(len(self.near_cost), bool)
+        self.limit, self.nodes, self.stopped = plain.limit, 0, False
         self.doubtful: Fraction | None = None
 
     def reply(self) -> Reply | None:
         """Search to the end; None where that takes too long."""
         ground = self.grounded.ground
         low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
-        root = Node(low, high, self.host.key_of(low, high), 0.0)
+        root = Node(low, high, self.host.key_of(low, high), 0.0, np.zeros(len(self.terms.gain)), 0.0)
         heap: list[tuple[float, int, Node]] = []
-        self._open(root, heap)
+        self._look(root, FIRST_ROUNDS)
+        self._push(root, heap)
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while heap:
             _, _, node = heapq.heappop(heap)
-            if self.plain.deadline.over or self.nodes > MOST_NODES:
+            if not self._closed(node):
+                self._divide(node, heap)
+            if self.stopped or self.plain.deadline.over or self.nodes > MOST_NODES:
                 return None
-            self._open(node, heap)
         self.plain.relaxations = self.nodes
         return self.plain.said(self.doubtful, None, preorder(root, self._closing))
 
-    def _open(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
-        """Close a box, or split it and note its sides."""
-        if node.near >= self.plain.limit:
-            return
-        best = self._best(node)
-        node.price = best.price
-        if self._closes(best.bound):
-            return
-        self._offer(node, best.cells)
-        if self._closes(best.bound) or node.near >= self.plain.limit:
-            return
-        cut = self._cut(node, best)
+    def _push(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
+        if not self._closed(node):
+            self.nodes += 1
+            heapq.heappush(heap, (max(node.bound, node.near), -self.nodes, node))
+
+    def _divide(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
+        """Split a box and note its sides, or let the plain search close it."""
+        cut = node.cut or self._any_cut(node)
         if cut is None:
             closing = self.host.attempt(node.low, node.high, None)
-            node.proof = closing.proof
+            node.proof, self.stopped, self.limit = closing.proof, closing.proof is None, self.plain.limit
             if closing.doubtful is not None:
                 self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
             return
         axis, place = cut
-        node.split = Split(axis, int(self.grounded.ground.at[self.grounded.ground.base[axis] + place]))
+        ground = self.grounded.ground
         low, high = node.low.copy(), node.high.copy()
-        high[axis], low[axis] = place, place + 1
-        sides = ((node.low, high), (low, node.high))
-        node.children = tuple(Node(a, b, self.host.key_of(a, b), best.price) for a, b in sides)
+        if ground.grid[axis]:
+            node.split = Split(axis, int(ground.at[ground.base[axis] + place]))
+            high[axis], low[axis] = place, place + 1
+            sides = ((node.low, high), (low, node.high))
+        else:
+            node.split = Split(axis, place)
+            other = node.low.copy()
+            low[axis], other[axis] = int(low[axis]) & place, int(low[axis]) & ~place
+            sides = ((low, node.high), (other, node.high))
+        node.children = tuple(
+            Node(a, b, self.host.key_of(a, b), node.bound, node.message.copy(), node.price) for a, b in sides
+        )
+        node.message = node.message[:0]
         for child in node.children:
-            self.nodes += 1
-            heapq.heappush(heap, (max(best.bound, child.near), self.nodes, child))
+            self._look(child, ROUNDS)
+            self._push(child, heap)
 
     # ------------------------------------------------------------------------------------------ bounds
 
     def _closes(self, bound: float) -> bool:
         """Whether no point of interest is that far away; between whole distances there is none."""
-        limit = self.plain.limit
+        limit = self.limit
         return bound > limit - 1 if self.grounded.width == 0 else bound >= limit
 
-    def _best(self, node: Node) -> Best:
-        """The best price of a box, by the tangents on both sides of it."""
-        inside = (self.cell >= node.low[self.axes][self.term]) & (self.cell <= node.high[self.axes][self.term])
-        near = np.minimum.reduceat(np.where(inside, self.cost, np.inf), self.begin)
-        # A cell is not reached whose cost is too much beside that of the box.
-        inside &= self.cost - near[self.term] < self.plain.limit - node.near
-        places = np.flatnonzero(inside)
-        cost, gain = self.cost[places], self.gain[places]
-        begin = np.searchsorted(self.term[places], np.arange(len(self.terms)))
-        rest, owner = float(node.near) - float(near.sum()), self.term[places]
-        size = float(np.maximum.reduceat(np.abs(cost), begin).sum()) + abs(rest)
-        pull = float(np.maximum.reduceat(np.abs(gain), begin).sum()) + abs(self.need) + len(begin)
+    def _look(self, node: Node, rounds: int) -> None:
+        """Bound a box, and look for points around what its axes take."""
+        limit = self.limit
+        if node.near >= limit:
+            return
+        room = float(limit - node.near)
+        target = room * (1 + 1e-6) if self.grounded.width else room - 1 + min(0.5, 1e-6 * room)
+        active = _active(self.near, self.grounded, node.low, node.high)
+        inside = self.kernel.inside_of(self.near, self.near_cost, active, room)
+        found = self.kernel.evaluate(
+            self.near, inside, float(self.need - 1), node.message, node.price or self._first_price(room), room,
+            target, rounds, LEAST * room,
+        )  # fmt: skip
+        node.price = float(found.price)
+        node.bound = max(node.bound, node.near + float(found.bound))
+        node.cut = self._cut(int(found.axis), int(found.one), int(found.other))
+        if not self._closes(node.bound) and (self.nodes < OFFERS or self.nodes % 4 == 0):
+            for point in (found.right, found.left):
+                self._offer(point)
 
-        def taken(price: float) -> Taken:
-            worth = cost - price * gain
-            least = np.minimum.reduceat(worth, begin)
-            chosen = np.flatnonzero(worth == least[owner])
-            # Of cells that are worth the same the one that adds most.
-            order = np.lexsort((-gain[chosen], owner[chosen]))
-            chosen = chosen[order][np.searchsorted(owner[chosen[order]], np.arange(len(begin)))]
-            bound = float(least.sum()) + price * self.need + rest
-            missing = self.need - float(gain[chosen].sum())
-            margin = (len(begin) + 8) * UNIT * (size + price * pull)
-            return Taken(price, bound - margin, missing, places[chosen])
+    def _first_price(self, room: float) -> float:
+        """Some price, of the right size."""
+        return room / (float(np.abs(self.terms.whole).max(initial=0.0)) + abs(float(self.need)) + 1.0)
 
-        left = taken(0.0)
-        if left.missing <= 0:
-            return self._rounded(left, left, left)
-        right = taken(node.price or float(self.plain.limit) / pull)
-        for _ in range(STEPS):  # until the goal is reached, or the bound is beyond all that is of interest
-            if right.missing <= 0 or self._closes(right.bound):
-                break
-            left, right = right, taken(2 * right.price)
-        if right.missing > 0:
-            return self._rounded(right, right, right)
-        best = max(left, right, key=lambda one: one.bound)
-        for _ in range(STEPS):
-            price = (right.bound - left.bound + left.missing * left.price - right.missing * right.price) / (
-                left.missing - right.missing
-            )
-            if not left.price < price < right.price:
-                break
-            middle = taken(price)
-            best = max(best, middle, key=lambda one: one.bound)
-            if np.array_equal(middle.places, left.places) or np.array_equal(middle.places, right.places):
-                break
-            left, right = (left, middle) if middle.missing <= 0 else (middle, right)
-        return self._rounded(best, left, right)
+    def _cut(self, place: int, one: int, other: int) -> tuple[int, int] | None:
+        """Where an axis, by place, is split between two cells, by place: beside the first one."""
+        if place < 0:
+            return None
+        axis, first, second = int(self.near.axis[place]), int(self.near.cell[one]), int(self.near.cell[other])
+        if not self.ordered[place]:
+            return axis, 1 << first
+        return axis, (first + second) // 2 if first != second else first
 
-    def _rounded(self, best: Taken, left: Taken, right: Taken) -> Best:
-        """The cells on both sides of the best price, exchanged one by one until the goal is reached."""
-        cells, divided, other = left.places.copy(), -1, -1
-        missing = left.missing
-        for term in np.flatnonzero(left.places != right.places).tolist():
-            if missing <= 0:
-                break
-            divided, other = term, int(self.cell[cells[term]])
-            missing += float(self.gain[cells[term]] - self.gain[right.places[term]])
-            cells[term] = right.places[term]
-        return Best(best.price, best.bound, self.cell[cells], divided, other)
-
-    def _cut(self, node: Node, best: Best) -> tuple[int, int] | None:
-        """An axis and a cut of it: where the relaxation is divided, else beside a cell that it takes; None if every
-        axis has one cell."""
-        if best.divided >= 0:
-            one, other = int(best.cells[best.divided]), best.other
-            return int(self.axes[best.divided]), one - 1 if one > other else one
-        for axis, cell in zip(self.axes.tolist(), best.cells.tolist(), strict=True):
-            if node.low[axis] < node.high[axis]:
-                return axis, cell - 1 if cell > node.low[axis] else cell
+    def _any_cut(self, node: Node) -> tuple[int, int] | None:
+        """An axis with more than one cell and a cut of it; None if there is none."""
+        for axis in self.terms.axis.tolist():
+            low, high = int(node.low[axis]), int(node.high[axis])
+            if self.grounded.ground.grid[axis] and low < high:
+                return axis, (low + high) // 2
+            if not self.grounded.ground.grid[axis] and low & (low - 1):
+                return axis, low & -low
         return None
 
-    def _offer(self, node: Node, cells: Array) -> None:
-        """Take the point of a box in these cells, if it is nearer and has the goal."""
+    def _offer(self, places: Array) -> None:
+        """Take a point near what axes take, if it is nearer and has the goal."""
         plain = self.plain
-        low, high = node.low.copy(), node.high.copy()
-        low[self.axes] = high[self.axes] = cells
-        if self.host.key_of(low, high) >= plain.limit:
+        # What costs as much as the best point known, but for rounding, is most often that point.
+        limit = float(self.limit - self.grounded.width)
+        if not self.kernel.repaired(self.near, self.near_cost, self.every, float(self.need), limit, places):
             return
-        point = self.grounded.nearest(low, high)
+        point = _point(self.grounded, self.near, places)
         near = plain.question.obeys(point) and not plain.bound.excludes(plain.question.distance_of(point))
         if near and plain.question.has_goal(point) is not False and plain.witnesses.counts(point):
             plain.point, plain.bound = point, Bound(plain.question.distance_of(point))
+            self.limit = plain.limit
 
     # ------------------------------------------------------------------------------------------ what was proved
 
+    def _closed(self, node: Node) -> bool:
+        """Whether nothing in a box is of interest, and that is proved."""
+        limit = self.limit
+        if node.near >= limit:
+            return True
+        if node.near + self.grounded.width >= limit:  # exact numbers decide
+            nearest = self.grounded.nearest(node.low, node.high)
+            if self.plain.bound.excludes(self.plain.question.distance_of(nearest)):
+                node.far = True
+                return True
+        if not self._closes(node.bound):
+            return False
+        room = float(limit - node.near)
+        active = _active(self.terms, self.grounded, node.low, node.high)
+        inside = self.kernel.inside_of(self.terms, self.cost, active, room)
+        unit = 1 << self.bits
+        found = self.payments.paid(
+            self.terms, inside, self.capped, active, self.ordered, node.message, node.price * unit,
+            float(self.need - 1), unit, room,
+        )  # fmt: skip
+        near = np.minimum.reduceat(np.where(active, self.cost, NOT_THERE), self.terms.first[:-1])
+        proved = int(found.bound) + (node.near - int(near.sum())) * unit
+        if proved < (limit * unit if self.grounded.width else (limit - 1) * unit + 1):
+            return False
+        node.rows, node.message = found.rows, node.message[:0]
+        return True
+
     def _closing(self, node: Node) -> Leaf | Priced:
         """How a box closes, at the bound that is claimed."""
-        return Leaf("distance") if node.near >= self.plain.limit else Priced((self._prices(node),))
-
-    def _prices(self, node: Node) -> Prices:
-        """What it costs to cross each cut of a box away from the start, and the price for the goal."""
-        start, room = self.grounded.ground.start, self.plain.limit - node.near
-        trees, nodes, prices = [], [], []
-        for term in self.terms:
-            low, high = int(node.low[term.axis]), int(node.high[term.axis])
-            cuts = np.arange(low, high)
-            away = cuts >= start[term.axis]
-            far, back = np.where(away, cuts + 1, cuts), np.where(away, cuts, cuts + 1)
-            price = term.cost[far] - term.cost[back]
-            kept = price > 0
-            kept &= term.cost[far] - term.cost[low : high + 1].min() < room  # what lies beyond is not reached
-            nodes.append(np.where(away, term.above[cuts], term.below[cuts])[kept])
-            prices.append(price[kept])
-            trees.append(np.full(len(prices[-1]), term.tree))
-        tree, side, price = (np.concatenate(one) for one in (trees, nodes, prices))
-        order = np.lexsort((side, tree))
-        written = zip(tree[order].tolist(), side[order].tolist(), price[order].tolist(), strict=True)
+        if node.far or node.near >= self.limit or node.rows is None:
+            return Leaf("distance")
         goal = Fraction(node.price) * Fraction(2) ** self.grounded.aim.exponent / self.grounded.scale
-        return Prices((goal,), {}, Fraction(1, self.grounded.scale), tuple(written))
+        unit = Fraction(1, self.grounded.scale << self.bits)
+        return Priced((Prices((goal,), {}, unit, Rows(node.rows)),))
+
+
+def _costs(grounded: Grounded, terms: Terms) -> Array:
+    """The scaled cost of every cell and level."""
+    ground, found = grounded.ground, []
+    for j, size in zip(terms.axis.tolist(), np.diff(terms.first).tolist(), strict=True):
+        cost = np.zeros(size, np.int64)
+        if ground.grid[j]:
+            start, part = int(ground.start[j]), ground.part[ground.base[j] : ground.base[j] + size - 1]
+            cost[start + 1 :], cost[:start] = part[start:], part[:start]
+        else:
+            cost[:] = ground.level_part[j, :size]
+        found.append(cost)
+    return np.concatenate(found)

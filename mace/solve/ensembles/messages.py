@@ -266,6 +266,60 @@ def passed(terms: Terms, inside: Inside, price: float, message: Array, total: Ar
                     send(terms, inside, ladder, price, share, total, message)
 
 
+class Division(NamedTuple):
+    """An axis, by place, and two cells of it, by place, to be told apart; -1 where nothing is divided."""
+
+    axis: Any
+    one: Any
+    other: Any
+
+
+@lean
+def division(
+    terms: Terms, inside: Inside, message: Array, price: float, most: Array, where: Array, left: Array, right: Array
+) -> Division:
+    """Where a box may be divided: see `Bounded`."""
+    # Where do messages disagree with tables most?
+    tables = len(terms.table) - 1
+    singles = len(terms.tree) - 2 * tables
+    axis: Any = np.int64(-1)
+    one: Any = np.int64(-1)
+    other: Any = np.int64(-1)
+    highest = 0.0
+    for p in range(tables):
+        first, second = singles + 2 * p, singles + 2 * p + 1
+        j, i = terms.on[first], terms.on[second]
+        k, m = inside.place[left[j]], inside.place[left[i]]
+        a = terms.begin[first] + terms.kind[terms.kinds[first] + k - terms.first[j]]
+        b = terms.begin[second] + terms.kind[terms.kinds[second] + m - terms.first[i]]
+        width = terms.begin[second + 1] - terms.begin[second]
+        entry = terms.entry[terms.table[p] + (a - terms.begin[first]) * width + b - terms.begin[second]]
+        slack = price * (message[a] + message[b] + most[p] - entry)
+        if slack > highest:
+            first_differs = where[p, 0] != a
+            second_differs = where[p, 1] != b
+            if first_differs and second_differs:
+                second_differs = abs(message[where[p, 1]] - message[b]) > abs(message[where[p, 0]] - message[a])
+            ladder = second if second_differs else first
+            aimed = where[p, 1] if second_differs else where[p, 0]
+            of = i if second_differs else j
+            if not first_differs and not second_differs:
+                continue
+            for n in range(inside.begin[of], inside.begin[of + 1]):
+                cell = inside.place[n]
+                if terms.begin[ladder] + terms.kind[terms.kinds[ladder] + cell - terms.first[of]] == aimed:
+                    highest, axis, one, other = slack, of, m if second_differs else k, cell
+                    break
+    # Or is it the knapsack that is divided?
+    for j in range(len(left)):
+        if left[j] != right[j]:
+            spread = 0.5 * abs(inside.cost[left[j]] - inside.cost[right[j]])
+            if spread > highest:
+                highest, axis = spread, j
+                one, other = inside.place[left[j]], inside.place[right[j]]
+    return Division(axis, one, other)
+
+
 @compiled
 def evaluate(
     terms: Terms, inside: Inside, need: float, message: Array, price: float, room: float, target: float, rounds: int,
@@ -297,46 +351,13 @@ def evaluate(
         price = new
         passed(terms, inside, price, message, total)
     message[:] = best_message
-    # Where do messages disagree with tables most?
     errors(terms, inside, message, room, most, where)
-    singles = len(terms.tree) - 2 * tables
-    axis, one, other, highest = -1, -1, -1, 0.0
-    for p in range(tables):
-        first, second = singles + 2 * p, singles + 2 * p + 1
-        j, i = terms.on[first], terms.on[second]
-        k, m = inside.place[best_left[j]], inside.place[best_left[i]]
-        a = terms.begin[first] + terms.kind[terms.kinds[first] + k - terms.first[j]]
-        b = terms.begin[second] + terms.kind[terms.kinds[second] + m - terms.first[i]]
-        width = terms.begin[second + 1] - terms.begin[second]
-        entry = terms.entry[terms.table[p] + (a - terms.begin[first]) * width + b - terms.begin[second]]
-        slack = best_price_ * (message[a] + message[b] + most[p] - entry)
-        if slack > highest:
-            first_differs = where[p, 0] != a
-            second_differs = where[p, 1] != b
-            if first_differs and second_differs:
-                second_differs = abs(message[where[p, 1]] - message[b]) > abs(message[where[p, 0]] - message[a])
-            ladder = second if second_differs else first
-            aimed = where[p, 1] if second_differs else where[p, 0]
-            of = i if second_differs else j
-            if not first_differs and not second_differs:
-                continue
-            for n in range(inside.begin[of], inside.begin[of + 1]):
-                cell = inside.place[n]
-                if terms.begin[ladder] + terms.kind[terms.kinds[ladder] + cell - terms.first[of]] == aimed:
-                    highest, axis, one, other = slack, of, m if second_differs else k, cell
-                    break
-    # Or is it the knapsack that is divided?
-    for j in range(axes):
-        if best_left[j] != best_right[j]:
-            spread = 0.5 * abs(inside.cost[best_left[j]] - inside.cost[best_right[j]])
-            if spread > highest:
-                highest, axis = spread, j
-                one, other = inside.place[best_left[j]], inside.place[best_right[j]]
+    place = division(terms, inside, message, best_price_, most, where, best_left, best_right)
     if best > ENOUGH * room:  # under a smaller price less is proved, and enough
         best_price_ *= ENOUGH * room / best
     for j in range(axes):
         left[j], right[j] = inside.place[best_left[j]], inside.place[best_right[j]]
-    return Bounded(best, best_price_, missing, left, right, axis, one, other)
+    return Bounded(best, best_price_, missing, left, right, place.axis, place.one, place.other)
 
 
 # ---------------------------------------------------------------------------------------------- points

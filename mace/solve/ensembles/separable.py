@@ -80,7 +80,9 @@ def _active(terms: Terms, grounded: Grounded, low: Array, high: Array) -> Array:
     of = np.repeat(terms.axis, np.diff(terms.first))
     cell, below, above, ordered = terms.cell, low[of], high[of], grounded.ground.grid[of]
     within = (cell >= below) & (cell <= above)
-    return within if ordered.all() else np.where(ordered, within, below >> np.where(ordered, 0, cell) & 1 == 1)
+    if not ordered.all():
+        within = np.where(ordered, within, below >> np.where(ordered, 0, cell) & 1 == 1)
+    return np.asarray(within)
 
 
 def _point(grounded: Grounded, terms: Terms, places: Array) -> Point:
@@ -109,7 +111,7 @@ class Rows(Sequence[tuple[int, int, int]]):
         return Rows(self.rows[place]) if isinstance(place, slice) else tuple(self.rows[place].tolist())
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        return map(tuple, self.rows.tolist())  # type: ignore[return-value]
+        return map(tuple, self.rows.tolist())
 
 
 @dataclass(slots=True)
@@ -153,7 +155,8 @@ class Separable:
         nearest = np.minimum.reduceat(np.where(active, self.cost, NOT_THERE), terms.first[:-1])
         own = self.cost - np.repeat(nearest, np.diff(terms.first))
         kept = active & (own < plain.limit - self.host.key_of(ground.low, ground.high))
-        self.near, self.near_cost = (cropped(terms, kept), self.cost[kept]) if kept.any() else (terms, self.cost)
+        self.near: Terms = cropped(terms, kept) if kept.any() else terms
+        self.near_cost: Array = self.cost[kept] if kept.any() else self.cost
         self.every = np.ones(len(self.near_cost), bool)
         self.limit, self.nodes, self.stopped = plain.limit, 0, False
         self.doubtful: Fraction | None = None
@@ -255,7 +258,7 @@ class Separable:
         for axis in self.terms.axis.tolist():
             low, high = int(node.low[axis]), int(node.high[axis])
             if self.grounded.ground.grid[axis] and low < high:
-                return axis, (low + high) // 2
+                return axis, low + (high - low) // 2
             if not self.grounded.ground.grid[axis] and low & (low - 1):
                 return axis, low & -low
         return None

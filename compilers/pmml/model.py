@@ -184,6 +184,7 @@ class _Reader:
         segments = parts.all("Segment")
         known = (*(_SUMS if function == "regression" else _VOTES), _FIRST, _CHAIN)
         method = word(parts, "multipleModelMethod", known)
+        word(parts, "missingPredictionTreatment", ("continue", "returnMissing"), "continue")
         if not segments:
             raise wrong(parts, "has no segments")
         if method == _CHAIN and (parted := [one for one in segments if one.first("True") is None]):
@@ -266,6 +267,12 @@ def _rescaled(element: Element, model: Model) -> Model:
         if target.attributes.get("field") not in (names or [None]):
             raise unsupported(
                 target, "a scaled target that is not the model's own", 'Name the model\'s target: field="..".'
+            )
+        parts = element.first("Segmentation")
+        if parts is not None and parts.attributes.get("multipleModelMethod") in (_FIRST, _CHAIN):
+            # By the standard it is scaled; JPMML and PMML4S both give what the segment predicts.
+            raise unsupported(
+                target, "a scaled target of a model that gives what one segment predicts", "Scale the segments' own."
             )
         if not isinstance(model, Value) or model.exponential or len(targets.all("Target") if targets else ()) > 1:
             raise unsupported(target, "a target that is scaled, of anything but a sum")

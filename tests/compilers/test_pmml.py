@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,13 @@ def test_numbers_of_single_precision_are_compared_in_it(tmp_path: Path) -> None:
     assert found.predict(found.frame([{"b": edge}, {"b": float(np.nextafter(np.float32(0.1), 2))}])).tolist() == [2, 3]
 
 
+def with_method(method: str) -> str:
+    """A scaled forest whose segments are taken together in another way."""
+    text = SHAPES["forest"](np.random.default_rng(1))
+    assert "rescaleFactor" in text
+    return re.sub('multipleModelMethod="[^"]*', f'multipleModelMethod="{method}', text)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -201,6 +209,10 @@ def test_numbers_of_single_precision_are_compared_in_it(tmp_path: Path) -> None:
         ),
         # A Target that names no field is of a model without a target: of this one, scorers leave it out.
         (SHAPES["forest"](np.random.default_rng(1)).replace('<Target field="y"', "<Target"), "not the model's own"),
+        # Here the standard scales what scorers leave as it is.
+        (with_method("selectFirst"), "what one segment predicts"),
+        (with_method("modelChain"), "what one segment predicts"),
+        (with_method('sum" missingPredictionTreatment="skipSegment'), "missingPredictionTreatment = 'skipSegment'"),
         (SHAPES["line"](np.random.default_rng(0)).replace('coefficient="', 'exponent="2" coefficient="', 1), "a power"),
     ],
 )

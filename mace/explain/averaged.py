@@ -24,7 +24,7 @@ from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
 from mace.problem.goal_cover import cover
-from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, whole_of
+from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, stated, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
@@ -101,6 +101,11 @@ class Members(NamedTuple):
     oracle: MeanOracle
     table: Ensemble
 
+    def nearer(self, question: Question, asks: Asks, best: Point) -> Point:
+        """A point with the goal, pulled back towards the start."""
+        deadline = asks.limits.deadline
+        return nearer(question, self.table, asks, best, deadline, self.oracle.meets(deadline))
+
     def named(self, bracket: Bracket, question: Question, deadline: Deadline) -> tuple[Question, str]:
         """The question with comparisons of scores that the proof refutes; without such, the bracket loses its proof,
         and the second says why."""
@@ -109,20 +114,18 @@ class Members(NamedTuple):
         assert self.table.link is not None
         claim = None if bracket.status == "infeasible" else bracket.lower
         corners = self.oracle.corners(bracket.proof, claim)
-        pieces, whole = None, whole_of(self.table)
+        parts, why = None, "the search of its proof is not known"
         if corners is not None:
-            whole = _within(whole, *corners.ball)
-            pieces = cover(self.table.link, self.oracle.conditions, corners.refuted, whole, MOST_COVERING, deadline)
-        if pieces is not None:
-            try:
-                decision, wide = covered(self.table, self.oracle.conditions, pieces, question.goal.text, whole)
-            except NowhereError:  # no members' scores that are so near have the goal
-                decision, wide = nowhere(self.table)
-            return replace(question, goal=replace(question.goal, decision=decision), model=wide), ""
-        bracket.proof = None
-        if deadline.over:
-            return question, f"no certificate: {deadline.why}, reached before it was written"
-        return question, f"no certificate: it would tell the goal by more than {MOST_COVERING} pieces"
+            whole = _within(whole_of(self.table), *corners.ball)
+            parts, why = cover(self.table.link, self.oracle.conditions, corners.refuted, whole, MOST_COVERING, deadline)
+        if parts is None:
+            bracket.proof = None
+            return question, f"no certificate: {why}"
+        try:
+            decision, wide = stated(self.table, parts, question.goal.text)
+        except NowhereError:  # no members' scores that are so near have the goal
+            decision, wide = nowhere(self.table)
+        return replace(question, goal=replace(question.goal, decision=decision), model=wide), ""
 
 
 def by_members(question: Question, table: Table) -> Members | None:
@@ -139,13 +142,29 @@ def _two(wanted: Wanted | None) -> bool:
     return isinstance(wanted, Probability) or isinstance(wanted, Classes) and len(wanted.labels) == 1
 
 
-def nearer(question: Question, table: Ensemble | Network, asks: Asks, best: Point, deadline: Deadline) -> Point:
-    """A point with the goal, pulled back towards the start."""
+def nearer(
+    question: Question,
+    table: Ensemble | Network,
+    asks: Asks,
+    best: Point,
+    deadline: Deadline,
+    rough: Callable[[Point], bool] | None = None,
+) -> Point:
+    """A point with the goal, pulled back towards the start.
+
+    rough: what may have the goal, by a faster way than to ask the table.
+    """
     wanted = question.goal.wanted
     assert isinstance(wanted, (Classes, Probability))
     conditions = conditions_of(wanted, table.classes)
     anything = question.aimed(Goal(question.goal.text, question.goal.labels, ((),), enclosed=True), table)
-    found = pull_back(anything, best, lambda point: _surely(table, conditions, question.row(point)), deadline)
+
+    def sure(point: Point) -> bool:
+        return _surely(table, conditions, question.row(point))
+
+    found = best if rough is None else pull_back(anything, best, rough, deadline)
+    if rough is None or not sure(found):
+        found = pull_back(anything, best, sure, deadline)
     return found if asks.confirm(found) else best
 
 

@@ -18,7 +18,7 @@ from mace.base.exact import as_written
 from mace.certify.recheck import read
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
-from mace.explain.averaged import Asks, Refined, by_members, nearer, refined
+from mace.explain.averaged import Asks, Refined, by_members, refined
 from mace.explain.beside import Beside, Nearest, Told
 from mace.explain.judge import Judge
 from mace.explain.level import Level
@@ -151,7 +151,7 @@ class Search:
             oracle.close()
             oracle = members.oracle
             if best is not None:
-                best = nearer(question, members.table, Asks(confirm, self.oracle, gap, limits), best, limits.deadline)
+                best = members.nearer(question, Asks(confirm, self.oracle, gap, limits), best)
         elif oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
             pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)

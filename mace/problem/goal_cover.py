@@ -1,10 +1,12 @@
 """Pieces of a goal of a mean that leave out what a search has refuted, so that its proof is one about comparisons.
 
 In:  a link that is a mean, conditions, boxes of scores that do not meet them (`Refuted`), and all scores that matter.
-Out: `cover`, pieces for `mace.problem.goal_means.covered`, of which each leaves out each of these boxes, by its own
-     ends or by its half-space; None where so many pieces do not suffice, or the time is over.
-How: where the half-space of a piece holds the corner of a box that it should not, it is moved to touch the members'
+Out: `cover`, parts of a goal for `mace.problem.goal_means.stated`, of which each leaves out each of these boxes, by an
+     end of its piece or by a half-space; or why there are none: so many pieces do not suffice, the time is over, or a
+     box is as near to the goal as scores are rounded.
+How: where the half-spaces of a piece hold the corner of a box that they should not, one more touches the members'
 functions there; where that does not do, the piece is cut at the corner. Lines are no wider than pieces, so this ends.
+Ends of pieces that leave no box out are not told: a checker looks at every comparison in every box.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
-from mace.problem.goal_means import Condition, Half, Piece, half_spaces, is_rising, most_of, over
-from mace.tables.table import Bools, Floats, Link
+from mace.problem.goal_means import Condition, Half, Part, Piece, half_spaces, is_rising, most_of, over
+from mace.tables.table import Bools, Compare, Floats, Link
 
 _ROOM = 1e-9  # for the rounding of half-spaces in a certificate
 _TIGHT = 1e-12
@@ -56,37 +58,98 @@ def _boxes(link: Link, conditions: Sequence[Condition], refuted: Refuted) -> _Bo
     return _Boxes(refuted.low, refuted.high, np.array(corners)[most, every], np.array(turns)[most, every])
 
 
+class Cover(NamedTuple):
+    """Parts of a goal, or None and why there are none."""
+
+    parts: list[Part] | None
+    why: str = ""
+
+
 def cover(
     link: Link, conditions: Sequence[Condition], refuted: Refuted, whole: Piece, most: int, deadline: Deadline = NEVER
-) -> list[Piece] | None:
+) -> Cover:
     """See the module's docstring; most: pieces."""
-    done: list[Piece] = []
-    todo = [(whole, _boxes(link, conditions, refuted))]
-    # Invariant: the pieces hold together all of `whole` that meets the conditions.
+    done: list[Part] = []
+    todo = [(whole, _largest(_boxes(link, conditions, refuted)))]
+    # Invariant: the parts and pieces hold together all of `whole` that meets the conditions.
     while todo:
-        if len(done) + len(todo) > most or deadline.over:
-            return None
+        if deadline.over:
+            return Cover(None, f"{deadline.why}, reached before it was written")
+        if len(done) + len(todo) > most:
+            return Cover(None, f"it would tell the goal by more than {most} pieces")
         piece, boxes = todo.pop()
-        boxes = boxes.some(~_outside(piece, whole, boxes))
+        touched = _touched(link, conditions, piece, boxes.some(~_outside(piece, whole, boxes)))
+        if touched is None:
+            continue
+        if not len(touched.left.low):
+            done.append(_part(piece, whole, touched.halves, boxes))
+            continue
+        parts = _parts(link, conditions, piece._replace(at=touched.at), touched.left, touched.worst)
+        if parts is None:
+            return Cover(None, "some refuted scores of its members are as near to the goal as these are rounded")
+        todo += [(part, boxes) for part in parts]
+    return Cover(done)
+
+
+def _largest(boxes: _Boxes) -> _Boxes:
+    """Those that lie in no other: what leaves these out leaves out all."""
+    size = np.where(np.isfinite(boxes.low), boxes.high - boxes.low, boxes.high).sum(axis=1)
+    kept: list[int] = []
+    for number in np.argsort(-size, kind="stable").tolist():
+        inside = (boxes.low[kept] <= boxes.low[number]) & (boxes.high[number] <= boxes.high[kept])
+        if not inside.all(axis=1).any():
+            kept.append(number)
+    which = np.zeros(len(size), np.bool_)
+    which[kept] = True
+    return boxes.some(which)
+
+
+class _Touched(NamedTuple):
+    """Half-spaces of a piece, each of which leaves some box out; the boxes that none does, and of these the one that
+    reaches farthest into the half-space that touches the members at a place."""
+
+    halves: list[Half]
+    left: _Boxes
+    at: tuple[float, ...]
+    worst: int
+
+
+def _touched(link: Link, conditions: Sequence[Condition], piece: Piece, boxes: _Boxes) -> _Touched | None:
+    """Half-spaces that touch the members at the corners of boxes, as long as they leave these out; None where nothing
+    in the piece meets the conditions."""
+    kept: list[Half] = []
+    worst = -1
+    while True:
         halves = half_spaces(link, conditions, piece)
         if halves is None:
-            continue
-        held = _held(halves, boxes)
-        if (held > -_ROOM).any():
-            worst = int(held.argmax())
-            piece = piece._replace(at=_corner(boxes, worst, piece))
-            halves = half_spaces(link, conditions, piece)
-            if halves is None:
-                continue
-            held = _held(halves, boxes)
-        if not (held > -_ROOM).any():
-            done.append(piece)
-            continue
-        parts = _parts(link, conditions, piece, boxes, int(held.argmax()))
-        if parts is None:
             return None
-        todo += [(part, boxes) for part in parts]
-    return done
+        held = _held(halves, boxes)
+        stays = held > -_ROOM
+        if not stays.all():
+            kept += [half for half in halves if (_held([half], boxes) <= -_ROOM).any()]
+        elif worst >= 0 or not len(held):
+            return _Touched(kept or halves, boxes, piece.at, worst)
+        if worst >= 0 and stays[worst]:
+            return _Touched(kept, boxes.some(stays), piece.at, int(stays[:worst].sum()))
+        boxes = boxes.some(stays)
+        if not len(boxes.low):
+            return _Touched(kept, boxes, piece.at, -1)
+        worst = int(held[stays].argmax())
+        piece = piece._replace(at=_corner(boxes, worst, piece))
+
+
+def _part(piece: Piece, whole: Piece, halves: list[Half], boxes: _Boxes) -> Part:
+    """The half-spaces of a piece, and of its ends as many as leave out the boxes that these do not."""
+    left = boxes.some(_held(halves, boxes) > -_ROOM)
+    ends: list[Compare] = []
+    for k, (low, high) in enumerate(zip(piece.low, piece.high, strict=True)):
+        for end, out in (
+            (Compare(k, None, low), (left.high[:, k] < low) & (low > whole.low[k])),
+            (Compare(None, k, -high), (left.low[:, k] > high) & (high < whole.high[k])),
+        ):
+            if out.any():
+                ends.append(end)
+    return Part(ends, halves)
 
 
 def _outside(piece: Piece, whole: Piece, boxes: _Boxes) -> Bools:
@@ -107,8 +170,13 @@ def _held(halves: Sequence[Half], boxes: _Boxes) -> Floats:
 
 
 def _corner(boxes: _Boxes, number: int, piece: Piece) -> tuple[float, ...]:
-    """The place in a piece that is nearest to the corner of a box."""
-    return tuple(np.clip(boxes.corner[number], piece.low, piece.high).tolist())
+    """The place in a piece that is nearest to the corner of a box.
+
+    Of a member that reaches beyond the piece a half-space had better say nothing: it would let the box in by that.
+    """
+    corner, turn = boxes.corner[number], boxes.turn[number]
+    beyond = np.where(turn > 0, corner > piece.high, corner < piece.low)
+    return tuple(np.where(beyond, np.inf, np.clip(corner, piece.low, piece.high)).tolist())
 
 
 def _parts(

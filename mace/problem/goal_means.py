@@ -42,7 +42,8 @@ class Condition(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A box of scores, shape (scores,) each, and the place in it where its half-space shall be tight."""
+    """A box of scores, shape (scores,) each, and the place in it where its half-space shall be tight; an infinite score
+    for a member of which the half-space shall say nothing."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -110,22 +111,24 @@ def covered(
     whole = whole or whole_of(table)
     if pieces is None:
         pieces = _first(link, conditions[0], whole) if isinstance(table, Network) else (whole,)
-    parts: list[list[Compare]] = []
-    rows: list[Floats] = []
-    constants: list[float] = []
-    for piece in pieces:
-        made = _of_piece(link, conditions, piece, whole)
-        if made is None:
-            continue
-        part, lines = made
-        for weights, constant in lines:
-            part.append(Compare(table.outputs + len(rows), None, 0.0))
-            rows.append(weights)
-            constants.append(constant)
-        parts.append(part)
+    found = (_of_piece(link, conditions, piece, whole) for piece in pieces)
+    return stated(table, [part for part in found if part is not None], goal)
+
+
+def stated(table: Ensemble | Network, parts: Sequence[Part], goal: str) -> Covered:
+    """That all comparisons of some part hold; raises NowhereError where there is no part."""
     if not parts:
         raise NowhereError(f"no input has the goal `{goal}`: the members never agree on it")
-    decision: Decision = tuple(map(tuple, parts))
+    rows: list[Floats] = []
+    constants: list[float] = []
+    told: list[list[Compare]] = []
+    for part in parts:
+        told.append([*part.ends])
+        for weights, constant in part.halves:
+            told[-1].append(Compare(table.outputs + len(rows), None, 0.0))
+            rows.append(weights)
+            constants.append(constant)
+    decision: Decision = tuple(map(tuple, told))
     any_: Decision = ((),)
     wide = replace(table, decisions=(any_, any_), link=None)
     if rows:
@@ -212,6 +215,13 @@ def _first(link: Link, condition: Condition, whole: Piece) -> list[Piece]:
     return found
 
 
+class Part(NamedTuple):
+    """Comparisons that all hold: of single scores, and of sums of them."""
+
+    ends: list[Compare]
+    halves: list[Half]
+
+
 class Half(NamedTuple):
     """A half-space: weights @ scores + constant >= 0, the magnitudes of the weights adding up to 1."""
 
@@ -219,16 +229,14 @@ class Half(NamedTuple):
     constant: float
 
 
-def _of_piece(
-    link: Link, conditions: Sequence[Condition], piece: Piece, whole: Piece
-) -> tuple[list[Compare], list[Half]] | None:
+def _of_piece(link: Link, conditions: Sequence[Condition], piece: Piece, whole: Piece) -> Part | None:
     """The box's own comparisons, and its half-spaces; None where nothing in it meets the conditions."""
-    part = []
+    ends = []
     for k, (low, high) in enumerate(zip(piece.low, piece.high, strict=True)):
-        part += [Compare(k, None, low)] if low > whole.low[k] else []
-        part += [Compare(None, k, -high)] if high < whole.high[k] else []
+        ends += [Compare(k, None, low)] if low > whole.low[k] else []
+        ends += [Compare(None, k, -high)] if high < whole.high[k] else []
     halves = half_spaces(link, conditions, piece)
-    return None if halves is None else (part, halves)
+    return None if halves is None else Part(ends, halves)
 
 
 def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> list[Half] | None:
@@ -279,17 +287,34 @@ def _line_above(part: Link, sign: float, low: float, high: float, at: float) -> 
     if not (math.isfinite(low) and math.isfinite(high)):
         far = [low if math.isfinite(low) else -FARTHEST, high if math.isfinite(high) else FARTHEST]
         return Line(0.0, float(most_of(part, sign, np.array(far)).max()))  # it is monotone
-    few, bend = places_of(part, low, high, at, _FEW), bend_of(part)
-    values = most_of(part, sign, few)
-    slope = _slope(few, values, min(max(at, low), high))
-    if bend is not None:
-        constant = (values - slope * few).max() + (float(np.diff(few).max(initial=0.0)) ** 2) * bend / 8
+    few, values, over = _SEEN.get((part, sign, low, high), lambda: _seen(part, sign, low, high))
+    slope = _slope(few, values, min(max(at, low), high)) if math.isfinite(at) else 0.0
+    if over is not None:
+        constant = (values - slope * few).max() + over
     else:  # between two places a monotone function is no larger than at one of them
         many = places_of(part, low, high, at, MANY)
         most, lines = most_of(part, sign, many), slope * many
         found = np.maximum(most[1:], most[:-1]) - np.minimum(lines[1:], lines[:-1])
         constant = found.max(initial=float(most[0] - lines[0]))
     return Line(slope, float(constant) + 1e-13 + 16 * _UNIT * abs(slope) * max(abs(low), abs(high)))
+
+
+class _Seen(NamedTuple):
+    """A part at some rising places between two scores; no chord lies more than `over` below it (None: nobody knows)."""
+
+    places: Floats
+    values: Floats
+    over: float | None
+
+
+_SEEN: Recent[_Seen] = Recent(1024)
+
+
+def _seen(part: Link, sign: float, low: float, high: float) -> _Seen:
+    bend = bend_of(part)
+    places = places_of(part, low, high, low, 2 if bend == 0.0 else _FEW)  # chords between knots are the part itself
+    over = None if bend is None else float(np.diff(places).max(initial=0.0)) ** 2 * bend / 8
+    return _Seen(places, most_of(part, sign, places), over)
 
 
 def bend_of(part: Link) -> float | None:

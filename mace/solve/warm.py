@@ -75,6 +75,8 @@ def members() -> None:
     found = prover.ask(None, Limits(), replay=Replay(lambda _: True))
     assert isinstance(found, Found) and found.proof is not None
     prover.corners(found.proof, found.lower)
+    meets = prover.meets(NEVER)
+    assert meets is not None and meets(found.point)
 
 
 @cache

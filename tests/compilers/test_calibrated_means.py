@@ -25,7 +25,7 @@ from mace.errors import GoalError, ModelError
 from mace.explain.averaged import MOST_TOGETHER, Refined
 from mace.problem.goal_cover import Refuted, cover
 from mace.problem.goal_decision import lower
-from mace.problem.goal_means import Condition, Piece, conditions_of, covered, half_spaces, line_above, whole_of
+from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goals import Between, Classes, Margin, Probability
 from mace.problem.proof import Leaf
 from mace.solve import compiled
@@ -245,18 +245,33 @@ def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition(
     scores = np.random.default_rng(0).uniform(-3, 3, (4000, 2))
     said = sum(probability(part, scores[:, k]) for k, part in enumerate(parts)) / 2
     corners = scores[said < 0.599][:60]
-    pieces = cover(link, [one], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 60)
-    assert pieces is not None and cover(link, [one], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 3) is None
+    parts, why = cover(link, [one], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 25)
+    assert parts is not None and not why
     held = np.zeros(len(scores), dtype=np.bool_)
-    for piece in pieces:
-        inside = ((scores >= piece.low) & (scores <= piece.high)).all(axis=1)
-        outside = (corners < piece.low).any(axis=1)
-        for half in half_spaces(link, [one], piece) or []:
+    for ends, halves in parts:
+        inside, outside = np.ones(len(scores), dtype=np.bool_), np.zeros(len(corners), dtype=np.bool_)
+        for end in ends:
+            assert end.plus is not None and end.minus is None
+            inside &= scores[:, end.plus] >= end.than
+            outside |= corners[:, end.plus] < end.than
+        for half in halves:
             inside &= scores @ half.weights + half.constant >= 0
             outside |= corners @ half.weights + half.constant < 0
         held |= inside
         assert outside.all()
     assert held[said >= 0.6].all()
+
+
+def test_why_nothing_leaves_out_what_was_refuted_is_said() -> None:
+    part = Link("logistic", 2.0, 0.3)
+    link, one = Link("mean", parts=(part, replace(part, score=1))), Condition(1.0, 0.6)
+    corners = np.random.default_rng(0).uniform(-3, 0, (60, 2))
+    refuted = Refuted(np.full(corners.shape, -np.inf), corners)
+    few = cover(link, [one], refuted, WIDE, 0)
+    assert few.parts is None and "more than 0 pieces" in few.why
+    granted = np.array([[2.9, 2.9]])  # a search that errs: what has the goal is nowhere left out
+    none = cover(link, [one], Refuted(granted - 0.1, granted), WIDE, 60)
+    assert none.parts is None and "as near to the goal" in none.why
 
 
 def test_a_probability_that_every_input_has_is_no_goal() -> None:

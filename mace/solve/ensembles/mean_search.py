@@ -9,14 +9,14 @@ Promise: as there. A point that what was read of the model certainly denies is n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, TimeOverError
 from mace.base.kept import Kept
 from mace.problem.goal_cover import Refuted
 from mace.problem.goal_means import Condition, whole_of
@@ -32,6 +32,13 @@ from mace.solve.protocol import Reply
 from mace.space.axes import Point
 from mace.tables.decide import mean_at
 from mace.tables.table import Compare, Ensemble
+
+if TYPE_CHECKING:
+    from mace.solve.ensembles.means import Means
+
+CLEAR = 0.01
+"""By how much a box shall miss a condition, where splitting it does that: scores far from the goal are told from it by
+fewer comparisons."""
 
 
 def owners(table: Ensemble) -> Array | None:
@@ -87,9 +94,36 @@ class MeanOracle(EnsembleOracle):
         assert owner is not None
         return _AIMED.get(table, self.conditions, lambda: _aimed_at(grounded, owner, self.rises))
 
+    def meets(self, deadline: Deadline) -> Callable[[Point], bool] | None:
+        """Whether a point may have the goal, as fast as the search tells it; None without time for its arrays."""
+        from mace.solve.ensembles.means import met_at
+
+        try:
+            grounded = self._grounded = self._grounded or self._ground(deadline)
+        except TimeOverError:
+            return None
+        found = self.means(grounded)
+        return lambda point: bool(met_at(grounded.ground, grounded.forest, found, grounded.cells(point)))
+
+    def means(self, grounded: Grounded) -> Means:
+        """The conditions as compiled code takes them."""
+        from mace.solve.ensembles.means import Means
+
+        table = self.question.model
+        assert isinstance(table, Ensemble)
+        owner = owners(table)
+        assert owner is not None
+        at, places, left, right, start, far = (
+            np.array([getattr(rise, name) for rise in self.rises])
+            for name in ("at", "places", "left", "right", "start", "far")
+        )
+        need, part = np.array([rise.need for rise in self.rises]), np.arange(len(self.rises))
+        unit, clear = self._aimed(grounded).unit, CLEAR * table.outputs
+        return Means(owner, at, places, left, right, start, far, need, self.rises[0].divide, unit, part, clear)
+
     def _plain(self, terms: Terms) -> Plain:
         assert self._grounded is not None
-        return MeanPlain(self, self._grounded, self._aimed(self._grounded).unit, terms)
+        return MeanPlain(self, self._grounded, terms)
 
     def _searched(self, search: Plain) -> Reply:
         finished = search.search()
@@ -134,21 +168,13 @@ def _aimed_at(grounded: Grounded, owner: Array, rises: Sequence[Rise]) -> _Aimed
 class MeanPlain(Plain):
     """One search."""
 
-    def __init__(self, oracle: MeanOracle, grounded: Grounded, unit: float, terms: Terms) -> None:
+    def __init__(self, oracle: MeanOracle, grounded: Grounded, terms: Terms) -> None:
         from mace.solve.ensembles import means
 
         table = oracle.question.model
         assert isinstance(table, Ensemble)
         self.oracle, self.table, self.compiled = oracle, table, means
-        owner, rises = owners(table), oracle.rises
-        assert owner is not None
-        at, places, left, right, start, far = (
-            np.array([getattr(rise, name) for rise in rises])
-            for name in ("at", "places", "left", "right", "start", "far")
-        )
-        need, part = np.array([rise.need for rise in rises]), np.arange(len(rises))
-        self.means = means.Means(owner, at, places, left, right, start, far, need, rises[0].divide, unit, part)
-        self.rises = rises
+        self.means, self.rises = oracle.means(grounded), oracle.rises
         super().__init__(oracle.witnesses, grounded, terms)
         self.room_of = means.new_room(self.means, len(self.forest.up))
 

@@ -51,6 +51,7 @@ class Means(NamedTuple):
     at, left, right: (C, K, P), places: (C, K), start, far: (C, K), need: (C,), divide: see `Rise`.
     unit:  what one unit of a gain is.
     part_of: (C,) all conditions, as the comparisons of one part.
+    clear: by how much a box shall miss a condition; where nothing is left to split, any miss does.
     """
 
     owner: Array
@@ -64,6 +65,7 @@ class Means(NamedTuple):
     divide: float
     unit: float
     part_of: Array
+    clear: float
 
 
 class Room(NamedTuple):
@@ -122,6 +124,18 @@ def add_up(means: Means, gain: Array, c: int, leaves: Array, totals: Array) -> f
     return over(means, c, totals)
 
 
+@compiled
+def met_at(ground: Ground, forest: Forest, means: Means, cells: Array) -> bool:
+    """Whether the point in some cells and levels may meet all conditions."""
+    leaves, totals = np.zeros(len(forest.roots), np.int64), np.zeros(means.places.shape, np.int64)
+    for t in range(len(leaves)):
+        leaves[t] = leaf_of(ground, forest, forest.roots[t], cells)
+    met = True
+    for c in range(len(means.need)):
+        met = add_up(means, forest.gain, c, leaves, totals) >= 0.0 and met
+    return met
+
+
 @lean
 def best_of_all(
     ground: Ground, forest: Forest, means: Means, c: int, box: Box, limit: int, near: Array, best: Array, totals: Array,
@@ -137,7 +151,7 @@ def best_of_all(
         root = forest.roots[t]
         best[t] = best_leaf(ground, forest, forest.gain[c], root, box, limit, near[t], stack)
         totals[c, means.owner[t]] += forest.gain[c, best[t]] - forest.gain[c, root]
-        if t % LOOK == LOOK - 1 and over(means, c, totals) < 0.0:
+        if t % LOOK == LOOK - 1 and over(means, c, totals) < -means.clear:
             return int(t + 1)
     return len(best)
 
@@ -198,12 +212,12 @@ def run(
                     ground, forest, forest.gain[c], NO_NEED, box, limit, scratch.kept, place, c, came, near,
                     scratch.best[c], stack,
                 )  # fmt: skip
-                refuted = add_up(means, forest.gain, c, scratch.best[c], room.total) < 0.0
+                refuted = add_up(means, forest.gain, c, scratch.best[c], room.total) < -means.clear
             else:
                 count[WORK] += best_of_all(
                     ground, forest, means, c, box, limit, near, scratch.best[c], room.total, stack
                 )
-                refuted = over(means, c, room.total) < 0.0
+                refuted = over(means, c, room.total) < -means.clear
         while True:
             if refuted:
                 book.state[node] = TREES
@@ -216,7 +230,11 @@ def run(
                     chosen, spare = c, most
             if chosen >= 0:
                 unit = worths(forest, means, chosen, near, scratch.best[chosen], room)
-                axis, cut = choose(ground, room.worth, box, scratch.best[chosen], scratch, spare / unit, key, limit)
+                spared = (spare + means.clear) / unit
+                axis, cut = choose(ground, room.worth, box, scratch.best[chosen], scratch, spared, key, limit)
+                if axis < 0:  # the best leaf of every tree is that of the nearest point
+                    book.state[node] = TREES if spare < 0.0 else DOUBTFUL
+                    break
             else:
                 axis, cut = undecided(ground, whole, box, leaves)
                 if axis < 0:
@@ -234,7 +252,7 @@ def run(
                 count[WORK] += walk_again(
                     ground, forest, forest.gain[c], box, limit, scratch.best[c], scratch, stack, axis, cut, side
                 )
-                refuted = add_up(means, forest.gain, c, scratch.best[c], room.total) < 0.0 or refuted
+                refuted = add_up(means, forest.gain, c, scratch.best[c], room.total) < -means.clear or refuted
 
 
 @compiled

@@ -233,3 +233,11 @@ def test_a_row_of_a_frame_is_read_as_a_dict_of_its_cells() -> None:
     with pytest.raises(RowError, match="no column `b`"):
         space.row(row.drop("b"))
     assert space.axes({"a": 0.5, "b": 1, "c": "u"})[1] != space.axes({"a": 0.5, "b": 2, "c": "u"})[1]
+
+
+def test_a_cell_that_holds_a_list_within_a_tuple_is_named_by_its_row_and_column() -> None:
+    cells = np.empty(2, dtype=object)
+    cells[:] = [0, (1, [2])]
+    frame = pd.DataFrame({"x": cells}, index=["first", "second"])
+    with pytest.raises(RowError, match=r"row 'second', column `x`: a cell holds \(1, \[2\]\)"):
+        Space([Feature("x", "integer", 0, 3)]).numbers(frame)

@@ -8,7 +8,7 @@ the model would be given for that row; a row outside its space is a `RowError` t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,15 @@ if TYPE_CHECKING:
 
 # Equal values of different types are no equal cells: 1 and True.
 Cell: TypeAlias = tuple[type, Any]
+
+
+def _hashed(value: object) -> bool:
+    """Whether a cell can be compared with others; a tuple says so even of the lists in it."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -213,7 +222,7 @@ class Space:
             try:
                 new = dict.fromkeys(cells)
             except TypeError:
-                place = next(place for place, value in enumerate(values) if not isinstance(value, Hashable))
+                place = next(place for place, value in enumerate(values) if not _hashed(value))
                 what = f"column `{feature.name}`: a cell holds {short(values[place])}, which is no single value"
                 raise RowError(f"row {plain(frame.index[place])!r}, {what}") from None
             for cell in new:

@@ -77,10 +77,11 @@ def _terms(question: Question, grounded: Grounded) -> Terms | None:
 
 def _active(terms: Terms, grounded: Grounded, low: Array, high: Array) -> Array:
     """Which cells and levels a box holds."""
-    of = np.repeat(terms.axis, np.diff(terms.first))
-    cell, below, above, ordered = terms.cell, low[of], high[of], grounded.ground.grid[of]
+    sizes, cell, grid = terms.first[1:] - terms.first[:-1], terms.cell, grounded.ground.grid[terms.axis]
+    below, above = low[terms.axis].repeat(sizes), high[terms.axis].repeat(sizes)
     within = (cell >= below) & (cell <= above)
-    if not ordered.all():
+    if not grid.all():
+        ordered = grid.repeat(sizes)
         within = np.where(ordered, within, below >> np.where(ordered, 0, cell) & 1 == 1)
     return np.asarray(within)
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import mace
-from mace.solve.ensembles import separable
+from mace.solve.ensembles import prover, separable
 
 TOPS = (9, 7, 5, 5)
 NAMES = list("abcd")
@@ -43,13 +43,13 @@ def models() -> list[tuple[Any, Any]]:
 def test_the_nearest_of_all_points_is_found_and_proved(goal: float, models: Any, monkeypatch: Any) -> None:
     searched = []
 
-    ask = separable.separated
+    ended = separable.Separable.run
 
-    def noted(plain: Any) -> Any:
-        searched.append(ask(plain))
+    def noted(sums: Any, most: int) -> bool:
+        searched.append(ended(sums, most))
         return searched[-1]
 
-    monkeypatch.setattr(separable, "separated", noted)
+    monkeypatch.setattr(separable.Separable, "run", noted)
     rng = np.random.default_rng(3)
     for model, said in models:
         least = float(np.quantile(said, goal))
@@ -60,7 +60,29 @@ def test_the_nearest_of_all_points_is_found_and_proved(goal: float, models: Any,
                     for change in EVERY[said >= least] - start]  # fmt: skip
             assert answer.exact_distance == min(away)
             assert answer.exact_distance == 0 or answer.certificate.check().accepted
-    assert sum(reply is not None for reply in searched) > len(models)
+    assert sum(searched) > len(models)
+
+
+def test_where_a_search_ends_early_what_it_knows_is_proved(models: Any, monkeypatch: Any) -> None:
+    def early(search: Any) -> Any:
+        sums = separable.separated(search)
+        assert sums is not None
+        sums.run(most=4)
+        return sums.reply()
+
+    monkeypatch.setattr(prover, "_searched", early)
+    rng, ends = np.random.default_rng(5), []
+    model, said = models[1]
+    least = float(said.max())
+    for start in EVERY[rng.integers(0, len(EVERY), 6)]:
+        row = dict(zip(NAMES, map(int, start), strict=True))
+        answer = mace.explain(model, SPACE, row, goal=f"y >= {least!r}", distance="l1")
+        nearest = min(sum(Fraction(abs(int(x)), top) for x, top in zip(change, TOPS, strict=True)) / 4
+                      for change in EVERY[said >= least] - start)  # fmt: skip
+        assert answer.exact_lower_bound <= nearest <= answer.exact_distance
+        assert not answer.exact_lower_bound or answer.certificate.check().accepted
+        ends.append((answer.status, answer.exact_lower_bound > 0))
+    assert ("bounded", True) in ends
 
 
 def test_what_is_no_such_sum_is_left_to_the_other_searches(models: Any) -> None:

@@ -39,6 +39,7 @@ _REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is t
 _MEMORY = 3 * 2**30
 PATIENCE = 500_000  # walks through trees, a twelfth of a second: searches that end soon after are faster than ascent
 FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
+A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
 
@@ -170,15 +171,25 @@ def _searched(search: Plain) -> Reply:
     """
     from mace.solve.ensembles.separable import separated
 
-    if (known := separated(search)) is not None:
-        return known
+    sums = separated(search)
+    if sums is not None and sums.run(A_GLANCE):
+        return sums.reply()
     patience = PATIENCE if search.leaves <= FEW_LEAVES else MORE_PATIENCE * PATIENCE
     finished = search.search(patience)
     if search.stalled:
+        if sums is not None and sums.run(MANY):
+            return sums.reply()
         from mace.solve.ensembles.stalled import relaxed
 
-        reply = relaxed(search)
-        if reply is not None:
-            return reply
+        if (reply := relaxed(search)) is not None:
+            return reply if sums is None else _tighter(reply, sums.reply())
         finished = search.search()
-    return search.said(search.doubtful(), None if finished else search.lower(), search.proof())
+    reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
+    return reply if sums is None or finished else _tighter(reply, sums.reply())
+
+
+def _tighter(reply: Reply, other: Reply) -> Reply:
+    """Of two replies of searches that share their point, the one with the higher lower bound."""
+    if isinstance(reply, Refuted) or isinstance(other, Refuted):
+        return reply if isinstance(reply, Refuted) else other
+    return other if (other.lower or 0) > (reply.lower or 0) else reply

@@ -33,7 +33,6 @@ from mace.solve.ensembles.stalled import Boxes
 from mace.solve.protocol import Reply
 from mace.space.axes import Point
 
-MOST_NODES = 5000
 DIGITS = 44  # binary ones of the limit, in units of prices
 NOT_THERE = 2**62
 LARGEST = 2**52  # limit, in units of costs: sums of these are exact doubles
@@ -42,12 +41,12 @@ OFFERS = 8  # nodes in which points are looked for; later on in one of four
 LEAST = 1e-3  # of the limit: what another round must raise a bound by
 
 
-def separated(plain: Plain) -> Reply | None:
-    """The reply of a search for such a question; None for any other, and where it takes too long."""
+def separated(plain: Plain) -> Separable | None:
+    """A search for such a question; None for any other."""
     if not plain.bound.distance or not 0 < plain.limit < LARGEST:
         return None
     terms = _terms(plain.question, plain.grounded)
-    return None if terms is None else Separable(plain, terms).reply()
+    return None if terms is None else Separable(plain, terms)
 
 
 def climbed(question: Question, grounded: Grounded) -> Point | None:
@@ -150,6 +149,7 @@ class Separable:
         # What is farther is as good as there: so units of prices fit into whole numbers.
         self.capped = np.minimum(self.cost, 4 * plain.limit)
         self.bits = max(0, DIGITS - plain.limit.bit_length())
+        self.unit = 1 << self.bits  # of costs, in units of prices
         # What is searched is what the first ball has by itself; what is proved is about all.
         ground = self.grounded.ground
         active = _active(terms, self.grounded, ground.low, ground.high)
@@ -160,32 +160,57 @@ class Separable:
         self.near_cost: Array = self.cost[kept] if kept.any() else self.cost
         self.every = np.ones(len(self.near_cost), bool)
         self.limit, self.nodes, self.stopped = plain.limit, 0, False
+        self.root: Node | None = None
+        self.heap: list[tuple[float, int, Node]] = []
         self.doubtful: Fraction | None = None
 
-    def reply(self) -> Reply | None:
-        """Search to the end; None where that takes too long."""
-        ground = self.grounded.ground
-        low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
-        root = Node(low, high, self.host.key_of(low, high), 0.0, np.zeros(len(self.terms.gain)), 0.0)
-        heap: list[tuple[float, int, Node]] = []
-        self._look(root, FIRST_ROUNDS)
-        self._push(root, heap)
-        # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
-        while heap:
-            _, _, node = heapq.heappop(heap)
-            if not self._closed(node):
-                self._divide(node, heap)
-            if self.stopped or self.plain.deadline.over or self.nodes > MOST_NODES:
-                return None
-        self.plain.relaxations = self.nodes
-        return self.plain.said(self.doubtful, None, preorder(root, self._closing))
+    def run(self, most: int) -> bool:
+        """Whether every box is closed, or the gap is met; else the deadline is over, or there are so many nodes.
 
-    def _push(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
+        Nothing is done once the plain search has cut its axes anew, since cells are others then.
+        """
+        if self.plain.grounded is not self.grounded:
+            return False
+        if self.root is None:
+            ground = self.grounded.ground
+            low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
+            self.root = Node(low, high, self.host.key_of(low, high), 0.0, np.zeros(len(self.terms.gain)), 0.0)
+            self._look(self.root, FIRST_ROUNDS)
+            self._push(self.root)
+        self.limit = self.plain.limit
+        ended = self._ended(most)
+        self.plain.book.settled[:] = 0  # its bound may be another one now
+        return ended
+
+    def _ended(self, most: int) -> bool:
+        # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
+        while self.heap:
+            key, _, node = self.heap[0]
+            if self.plain.enough(self.limit) < min(key, self.limit):  # rounded down, prices prove as much
+                return True
+            if self.stopped or self.plain.deadline.over or self.nodes > most:
+                return False
+            heapq.heappop(self.heap)
+            if not self._closed(node):
+                self._divide(node)
+        return True
+
+    def reply(self) -> Reply:
+        """What is known where the search has ended, or at any time before."""
+        assert self.root is not None
+        plain, open_ = self.plain, [node for _, _, node in self.heap if not self._closed(node)]
+        plain.relaxations = self.nodes
+        lower = Fraction(min(map(self._proved, open_)), self.grounded.scale) if open_ else None
+        if lower is not None and plain.deadline.over:
+            plain.why = plain.deadline.why
+        return plain.said(self.doubtful, lower, preorder(self.root, self._closing))
+
+    def _push(self, node: Node) -> None:
         if not self._closed(node):
             self.nodes += 1
-            heapq.heappush(heap, (max(node.bound, node.near), -self.nodes, node))
+            heapq.heappush(self.heap, (max(node.bound, node.near), -self.nodes, node))
 
-    def _divide(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
+    def _divide(self, node: Node) -> None:
         """Split a box and note its sides, or let the plain search close it."""
         cut = node.cut or self._any_cut(node)
         if cut is None:
@@ -193,6 +218,8 @@ class Separable:
             node.proof, self.stopped, self.limit = closing.proof, closing.proof is None, self.plain.limit
             if closing.doubtful is not None:
                 self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
+            if self.stopped:
+                self._push(node)
             return
         axis, place = cut
         ground = self.grounded.ground
@@ -212,7 +239,7 @@ class Separable:
         node.message = node.message[:0]
         for child in node.children:
             self._look(child, ROUNDS)
-            self._push(child, heap)
+            self._push(child)
 
     # ------------------------------------------------------------------------------------------ bounds
 
@@ -291,28 +318,41 @@ class Separable:
                 return True
         if not self._closes(node.bound):
             return False
-        room = float(limit - node.near)
+        proved, rows = self._paid(node)
+        if proved < (limit * self.unit if self.grounded.width else (limit - 1) * self.unit + 1):
+            return False
+        node.rows, node.message = rows, node.message[:0]
+        return True
+
+    def _proved(self, node: Node) -> int:
+        """The scaled distance that is proved of an open box, by its prices or by its own distance."""
+        proved, rows = self._paid(node)
+        # Between whole distances there is none.
+        key = proved // self.unit if self.grounded.width else -(-proved // self.unit)
+        if key > node.near:
+            node.rows = rows
+        else:
+            node.far = True
+        return max(key, node.near)
+
+    def _paid(self, node: Node) -> tuple[int, Array]:
+        """What the prices of a box prove in whole units, and these prices."""
+        room = float(self.limit - node.near)
         active = _active(self.terms, self.grounded, node.low, node.high)
         inside = self.kernel.inside_of(self.terms, self.cost, active, room)
-        unit = 1 << self.bits
         found = self.payments.paid(
-            self.terms, inside, self.capped, active, self.ordered, node.message, node.price * unit,
-            float(self.need - 1), unit, room,
+            self.terms, inside, self.capped, active, self.ordered, node.message, node.price * self.unit,
+            float(self.need - 1), self.unit, room,
         )  # fmt: skip
         near = np.minimum.reduceat(np.where(active, self.cost, NOT_THERE), self.terms.first[:-1])
-        proved = int(found.bound) + (node.near - int(near.sum())) * unit
-        if proved < (limit * unit if self.grounded.width else (limit - 1) * unit + 1):
-            return False
-        node.rows, node.message = found.rows, node.message[:0]
-        return True
+        return int(found.bound) + (node.near - int(near.sum())) * self.unit, found.rows
 
     def _closing(self, node: Node) -> Leaf | Priced:
         """How a box closes, at the bound that is claimed."""
         if node.far or node.near >= self.limit or node.rows is None:
             return Leaf("distance")
         goal = Fraction(node.price) * Fraction(2) ** self.grounded.aim.exponent / self.grounded.scale
-        unit = Fraction(1, self.grounded.scale << self.bits)
-        return Priced((Prices((goal,), {}, unit, Rows(node.rows)),))
+        return Priced((Prices((goal,), {}, Fraction(1, self.grounded.scale * self.unit), Rows(node.rows)),))
 
 
 def _costs(grounded: Grounded, terms: Terms) -> Array:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pebble import ProcessPool
 
 PATIENCE = 1.0  # seconds after which no further query of several is begun
+COMPILING = 600.0  # seconds, longer than the clock of a query ever stands
 _RINGS = hasattr(signal, "setitimer")  # whether a process can be told to end by itself, see `alarm`
 REBUILDS = 3  # how often in a row a pool whose idle processes were killed is built anew
 
@@ -148,8 +149,8 @@ def schedule(pool: ProcessPool, queries: Sequence[Query], task: Task) -> Future[
     limit = task.seconds
     if limit is not None and len(queries) > 1:
         limit += PATIENCE
-    # Pebble's own limit, for systems without alarms, runs on while the clock of the query stands.
-    outside = None if _RINGS else limit
+    # Pebble's own limit runs on while the clock of the query stands: where there are alarms it is the second one.
+    outside = limit if limit is None or not _RINGS else limit + COMPILING
     try:
         future: Future[list[Record]] = pool.schedule(answers, args=(queries, limit), timeout=outside)
     except RuntimeError as error:  # so Pebble says that the pool is broken

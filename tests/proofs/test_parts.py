@@ -604,7 +604,7 @@ def test_tightened_intervals_hold_every_point_against_the_claim(seed: int) -> No
 def test_what_the_claim_takes_from_a_bound_is_rounded_up() -> None:
     said = certificate(network([[[0.0]]], [[0.0]]), AT_LEAST_0, "1/3", [])["statement"]
     model = Check(Statement(said, read_model(said["model"])), []).model
-    least = model.least([[(0, 0, 0)]], Linear([0], 0, FINE), 1 << FINE, None)
+    least = model.least([[(0, 0, 0, 1)]], Linear([0], 0, FINE), 1 << FINE, None)
     assert Fraction(least, 1 << FINE) < -Fraction(1, 3) < Fraction(least + 1, 1 << FINE)
 
 

@@ -43,8 +43,8 @@ LEAST = 1e-3  # of the limit: what another round must raise a bound by
 
 def separated(plain: Plain) -> Separable | None:
     """A search for such a question; None for any other."""
-    if not plain.bound.distance or not 0 < plain.limit < LARGEST:
-        return None
+    if not plain.bound.distance or not 0 < plain.limit < LARGEST or not plain.grounded.scale:
+        return None  # a scale of 0: distances are too long for whole numbers
     terms = _terms(plain.question, plain.grounded)
     return None if terms is None else Separable(plain, terms)
 
@@ -109,6 +109,12 @@ class Rows(Sequence[tuple[int, int, int]]):
     def __getitem__(self, place: slice) -> Rows: ...
     def __getitem__(self, place: int | slice) -> Any:
         return Rows(self.rows[place]) if isinstance(place, slice) else tuple(self.rows[place].tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and np.array_equal(self.rows, other.rows)
+
+    def __hash__(self) -> int:
+        return hash(self.rows.tobytes())
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         return map(tuple, self.rows.tolist())

@@ -16,7 +16,7 @@ import numpy as np
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Forest, Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.inherited import best_again, leave, place_of
+from mace.solve.ensembles.inherited import best_again, place_of
 from mace.solve.ensembles.search import (
     DOUBTED,
     DOUBTFUL,
@@ -30,11 +30,10 @@ from mace.solve.ensembles.search import (
     Book,
     Scratch,
     choose,
+    divide,
     load,
-    near_side,
     next_box,
     push,
-    split,
     undecided,
     walk_again,
 )
@@ -243,11 +242,7 @@ def run(
             if count[NODES] + 2 > len(book.key):
                 push(book, node)
                 return FULL
-            side = near_side(ground, box, axis, cut)
-            node = split(ground, book, node, box, axis, cut, limit)
-            far = node - 1 if side else node + 1
-            if book.key[far] < limit:
-                leave(scratch.kept, far, 0, 0, conditions, means.part_of, near, scratch.best)
+            node, side = divide(ground, book, node, box, axis, cut, limit, scratch, 0, 0, conditions, means.part_of)
             for c in range(conditions):
                 count[WORK] += walk_again(
                     ground, forest, forest.gain[c], box, limit, scratch.best[c], scratch, stack, axis, cut, side

@@ -66,11 +66,29 @@ class Taken(NamedTuple):
     missing: Any
 
 
+@lean
+def singles_of(terms: Terms) -> int:
+    """How many ladders are of trees of one axis."""
+    return len(terms.tree) - 2 * (len(terms.table) - 1)
+
+
+@lean
+def class_of(terms: Terms, ladder: int, j: int, i: int) -> Any:
+    """The class that a cell, by place, is of on a ladder of its axis."""
+    return terms.begin[ladder] + terms.kind[terms.kinds[ladder] + i - terms.first[j]]
+
+
+@lean
+def partner_of(ladder: int, singles: int) -> int:
+    """The other ladder of a table."""
+    return ladder + 1 if (ladder - singles) % 2 == 0 else ladder - 1
+
+
 @compiled
 def inside_of(terms: Terms, cost: Array, active: Array, room: float) -> Inside:
     """room: what points of interest may cost beyond the box."""
     axes, ladders, classes = len(terms.axis), len(terms.tree), len(terms.gain)
-    singles = ladders - 2 * (len(terms.table) - 1)
+    singles = singles_of(terms)
     place, begin = np.empty(len(cost), np.int64), np.zeros(axes + 1, np.int64)
     own, least = np.empty(len(cost)), np.full(classes, FAR)
     count = 0
@@ -90,7 +108,7 @@ def inside_of(terms: Terms, cost: Array, active: Array, room: float) -> Inside:
         if ladder >= singles:
             j = terms.on[ladder]
             for k in range(begin[j], begin[j + 1]):
-                c = terms.begin[ladder] + terms.kind[terms.kinds[ladder] + place[k] - terms.first[j]]
+                c = class_of(terms, ladder, j, place[k])
                 least[c] = min(least[c], own[k])
             for c in range(terms.begin[ladder], terms.begin[ladder + 1]):
                 if least[c] < FAR:
@@ -104,7 +122,7 @@ def inside_of(terms: Terms, cost: Array, active: Array, room: float) -> Inside:
 def errors(terms: Terms, inside: Inside, message: Array, room: float, most: Array, where: Array) -> Any:
     """The largest error of each table, and the classes that have it; returns their sum."""
     total = 0.0
-    singles = len(terms.tree) - 2 * (len(terms.table) - 1)
+    singles = singles_of(terms)
     for p in range(len(terms.table) - 1):
         one, two = singles + 2 * p, singles + 2 * p + 1
         width = terms.begin[two + 1] - terms.begin[two]
@@ -132,8 +150,7 @@ def worths(terms: Terms, inside: Inside, message: Array, worth: Array) -> None:
             i = inside.place[k]
             total = terms.whole[i]
             for n in range(terms.near[j], terms.near[j + 1]):
-                ladder = terms.ladder[n]
-                total += message[terms.begin[ladder] + terms.kind[terms.kinds[ladder] + i - terms.first[j]]]
+                total += message[class_of(terms, terms.ladder[n], j, i)]
             worth[k] = total
 
 
@@ -207,10 +224,10 @@ def best_price(
 @lean
 def send(terms: Terms, inside: Inside, ladder: int, price: float, share: float, total: Array, message: Array) -> None:
     """Renew the message that a table gives on the other ladder: of what this one's axis costs, `share` is its part."""
-    singles = len(terms.tree) - 2 * (len(terms.table) - 1)
+    singles = singles_of(terms)
     p = (ladder - singles) // 2
     first = (ladder - singles) % 2 == 0
-    two = ladder + 1 if first else ladder - 1
+    two = partner_of(ladder, singles)
     width = terms.begin[singles + 2 * p + 2] - terms.begin[singles + 2 * p + 1]
     for n in range(inside.from_[two], inside.from_[two + 1]):
         b = inside.some[n]
@@ -229,14 +246,14 @@ def send(terms: Terms, inside: Inside, ladder: int, price: float, share: float, 
 def passed(terms: Terms, inside: Inside, price: float, message: Array, total: Array) -> None:
     """Pass messages along the axes and back."""
     axes = len(terms.axis)
-    singles = len(terms.tree) - 2 * (len(terms.table) - 1)
+    singles = singles_of(terms)
     for turn in range(2):
         for step in range(axes):
             j = step if turn == 0 else axes - 1 - step
             before = after = 0
             for n in range(terms.near[j], terms.near[j + 1]):
                 ladder = terms.ladder[n]
-                other = terms.on[ladder + 1 if (ladder - singles) % 2 == 0 else ladder - 1]
+                other = terms.on[partner_of(ladder, singles)]
                 if other > j:
                     after += 1
                 else:
@@ -248,20 +265,18 @@ def passed(terms: Terms, inside: Inside, price: float, message: Array, total: Ar
                 for m in range(inside.from_[ladder], inside.from_[ladder + 1]):
                     total[inside.some[m]] = FAR
             for k in range(inside.begin[j], inside.begin[j + 1]):
-                i = inside.place[k] - terms.first[j]
-                own = terms.whole[inside.place[k]]
+                i = inside.place[k]
+                own = terms.whole[i]
                 for n in range(terms.near[j], terms.near[j + 1]):
-                    ladder = terms.ladder[n]
-                    own += message[terms.begin[ladder] + terms.kind[terms.kinds[ladder] + i]]
+                    own += message[class_of(terms, terms.ladder[n], j, i)]
                 own = inside.cost[k] - price * own
                 for n in range(terms.near[j], terms.near[j + 1]):
-                    ladder = terms.ladder[n]
-                    c = terms.begin[ladder] + terms.kind[terms.kinds[ladder] + i]
+                    c = class_of(terms, terms.ladder[n], j, i)
                     total[c] = min(total[c], own)
             share = 1.0 / max(before, after)
             for n in range(terms.near[j], terms.near[j + 1]):
                 ladder = terms.ladder[n]
-                other = terms.on[ladder + 1 if (ladder - singles) % 2 == 0 else ladder - 1]
+                other = terms.on[partner_of(ladder, singles)]
                 if (other > j) == (turn == 0):
                     send(terms, inside, ladder, price, share, total, message)
 
@@ -280,8 +295,7 @@ def division(
 ) -> Division:
     """Where a box may be divided: see `Bounded`."""
     # Where do messages disagree with tables most?
-    tables = len(terms.table) - 1
-    singles = len(terms.tree) - 2 * tables
+    tables, singles = len(terms.table) - 1, singles_of(terms)
     axis: Any = np.int64(-1)
     one: Any = np.int64(-1)
     other: Any = np.int64(-1)
@@ -290,8 +304,7 @@ def division(
         first, second = singles + 2 * p, singles + 2 * p + 1
         j, i = terms.on[first], terms.on[second]
         k, m = inside.place[left[j]], inside.place[left[i]]
-        a = terms.begin[first] + terms.kind[terms.kinds[first] + k - terms.first[j]]
-        b = terms.begin[second] + terms.kind[terms.kinds[second] + m - terms.first[i]]
+        a, b = class_of(terms, first, j, k), class_of(terms, second, i, m)
         width = terms.begin[second + 1] - terms.begin[second]
         entry = terms.entry[terms.table[p] + (a - terms.begin[first]) * width + b - terms.begin[second]]
         slack = price * (message[a] + message[b] + most[p] - entry)
@@ -307,7 +320,7 @@ def division(
                 continue
             for n in range(inside.begin[of], inside.begin[of + 1]):
                 cell = inside.place[n]
-                if terms.begin[ladder] + terms.kind[terms.kinds[ladder] + cell - terms.first[of]] == aimed:
+                if class_of(terms, ladder, of, cell) == aimed:
                     highest, axis, one, other = slack, of, m if second_differs else k, cell
                     break
     # Or is it the knapsack that is divided?
@@ -366,18 +379,18 @@ def evaluate(
 @lean
 def worth_on(terms: Terms, j: int, point: Array, worth: Array) -> None:
     """What each cell of an axis adds to the goal, the others being those of a point."""
-    singles = len(terms.tree) - 2 * (len(terms.table) - 1)
+    singles = singles_of(terms)
     for i in range(terms.first[j], terms.first[j + 1]):
         worth[i] = terms.whole[i]
     for n in range(terms.near[j], terms.near[j + 1]):
         ladder = terms.ladder[n]
         p, first = (ladder - singles) // 2, (ladder - singles) % 2 == 0
-        two = ladder + 1 if first else ladder - 1
+        two = partner_of(ladder, singles)
         width = terms.begin[singles + 2 * p + 2] - terms.begin[singles + 2 * p + 1]
         of = terms.on[two]
-        b = terms.kind[terms.kinds[two] + point[of] - terms.first[of]]
+        b = class_of(terms, two, of, point[of]) - terms.begin[two]
         for i in range(terms.first[j], terms.first[j + 1]):
-            a = terms.kind[terms.kinds[ladder] + i - terms.first[j]]
+            a = class_of(terms, ladder, j, i) - terms.begin[ladder]
             worth[i] += terms.entry[terms.table[p] + (a * width + b if first else b * width + a)]
 
 
@@ -387,12 +400,12 @@ def sum_at(terms: Terms, point: Array) -> Any:
     total = 0.0
     for j in range(len(point)):
         total += terms.whole[point[j]]
-    singles = len(terms.tree) - 2 * (len(terms.table) - 1)
+    singles = singles_of(terms)
     for p in range(len(terms.table) - 1):
         one, two = singles + 2 * p, singles + 2 * p + 1
         j, i = terms.on[one], terms.on[two]
-        a = terms.kind[terms.kinds[one] + point[j] - terms.first[j]]
-        b = terms.kind[terms.kinds[two] + point[i] - terms.first[i]]
+        a = class_of(terms, one, j, point[j]) - terms.begin[one]
+        b = class_of(terms, two, i, point[i]) - terms.begin[two]
         total += terms.entry[terms.table[p] + a * (terms.begin[two + 1] - terms.begin[two]) + b]
     return total
 

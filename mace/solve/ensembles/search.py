@@ -439,6 +439,23 @@ def next_box(
 
 
 @lean
+def divide(
+    ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, limit: int, scratch: Scratch, part: int,
+    first: int, last: int, part_of: Array,
+) -> tuple[int, int]:  # fmt: skip
+    """The near child of a node and its side, as `split`; the far one inherits what is known of its leaves.
+
+    part, first, last, part_of: of the goal, as `leave` takes them.
+    """
+    side = near_side(ground, box, axis, cut)
+    node = split(ground, book, node, box, axis, cut, limit)
+    far = node - 1 if side else node + 1
+    if book.key[far] < limit:
+        leave(scratch.kept, far, part, first, last, part_of, scratch.near, scratch.best)
+    return node, side
+
+
+@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,
@@ -532,13 +549,9 @@ def run(
             if count[NODES] + 2 > len(book.key):
                 push(book, node)
                 return FULL
-            side = near_side(ground, box, axis, cut)
-            node = split(ground, book, node, box, axis, cut, limit)
-            far = node - 1 if side else node + 1
-            if book.key[far] < limit:
-                first, last = aim.begin[part], aim.begin[part + 1]
-                leave(scratch.kept, far, part, first, last, aim.part_of, near, scratch.best)
-            for i in range(aim.begin[part], aim.begin[part + 1]):
+            first, last = aim.begin[part], aim.begin[part + 1]
+            node, side = divide(ground, book, node, box, axis, cut, limit, scratch, part, first, last, aim.part_of)
+            for i in range(first, last):
                 c = aim.part_of[i]
                 count[WORK] += walk_again(
                     ground, forest, forest.gain[c], box, limit, scratch.best[c], scratch, stack, axis, cut, side

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -241,3 +243,21 @@ def test_a_cell_that_holds_a_list_within_a_tuple_is_named_by_its_row_and_column(
     frame = pd.DataFrame({"x": cells}, index=["first", "second"])
     with pytest.raises(RowError, match=r"row 'second', column `x`: a cell holds \(1, \[2\]\)"):
         Space([Feature("x", "integer", 0, 3)]).numbers(frame)
+
+
+@pytest.mark.parametrize(
+    "cell", [(1, 2), date(2020, 1, 1), 1 + 2j, pd.Timestamp(0), {"a": 1}, np.array([1, 2]), pd.Series([1, 2]), object]
+)
+def test_a_cell_that_is_no_number_and_no_level_is_named_by_its_row_and_column(cell: Any) -> None:
+    space = Space(
+        [Feature("x", "real", 0, 3), Feature("n", "integer", 0, 3), Feature("k", "categorical", levels=["u"])]
+    )
+    row = {"x": 1.0, "n": 2, "k": "u"}
+    for name in space.names:
+        with pytest.raises(RowError, match=f"^column `{name}`: "):
+            space.axes({**row, name: cell})
+        cells = np.empty(2, dtype=object)
+        cells[0], cells[1] = row[name], cell
+        frame = pd.DataFrame({**{key: [value, value] for key, value in row.items()}, name: cells}, index=["a", "b"])
+        with pytest.raises(RowError, match=f"^row 'b', column `{name}`: "):
+            space.numbers(frame)

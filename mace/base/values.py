@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from mace.base.escape import short
 from mace.base.exact import nearest
 
 
@@ -18,6 +19,20 @@ def plain(value: Any) -> Any:
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     return None if type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def hashed(value: object) -> bool:
+    """Whether a cell can be compared with others; a tuple says so even of the lists in it."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def no_single(value: object) -> str:
+    """What is wrong with a cell that is not `hashed`."""
+    return f"a cell holds {short(value)}, which is no single value"
 
 
 def for_json(value: Any) -> Any:
@@ -33,4 +48,4 @@ def for_json(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-__all__ = ["for_json", "plain"]
+__all__ = ["for_json", "hashed", "no_single", "plain"]

@@ -19,7 +19,7 @@ import numpy as np
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, nearest
 from mace.base.kept import Recent
-from mace.base.values import plain
+from mace.base.values import hashed, no_single, plain
 from mace.errors import NumberError, RowError, SpaceError
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
 
@@ -227,6 +227,8 @@ class Feature:
             hint = "" if isinstance(value, float) and np.isinf(value) else "Features may be declared with missing=True."
             raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})", hint=hint)
         if not self.numeric:
+            if not hashed(value):
+                raise RowError(f"column `{self.name}`: {no_single(value)}")
             for index, level in enumerate(self.levels):
                 if level == value and isinstance(level, str) == isinstance(value, str):
                     return index
@@ -234,7 +236,10 @@ class Feature:
             raise RowError(f"column `{self.name}`: {short(value)} is not one of its levels", hint=f"Known: {known}.")
         if isinstance(value, (str, bool)):
             raise RowError(f"column `{self.name}`: expected a number, got {short(value)} ({type(value).__name__})")
-        number = as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
+        try:
+            number = as_written(value) if self.step is not None or self.kind == "integer" else exact(value)
+        except NumberError as error:
+            raise RowError(f"column `{self.name}`: {error.message}", hint=error.hint) from None
         if self.kind == "integer" and number.denominator != 1:
             raise RowError(f"column `{self.name}`: expected an integer, got {short(value)}")
         lower, upper = self.bounds()

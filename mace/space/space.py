@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.meant import meant
-from mace.base.values import plain
+from mace.base.values import hashed, no_single, plain
 from mace.base.views import view
 from mace.errors import RowError, SpaceError
 from mace.space.assumed import questions
@@ -36,15 +35,6 @@ if TYPE_CHECKING:
 
 # Equal values of different types are no equal cells: 1 and True.
 Cell: TypeAlias = tuple[type, Any]
-
-
-def _hashed(value: object) -> bool:
-    """Whether a cell can be compared with others; a tuple says so even of the lists in it."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -222,8 +212,8 @@ class Space:
             try:
                 new = dict.fromkeys(cells)
             except TypeError:
-                place = next(place for place, value in enumerate(values) if not _hashed(value))
-                what = f"column `{feature.name}`: a cell holds {short(values[place])}, which is no single value"
+                place = next(place for place, value in enumerate(values) if not hashed(value))
+                what = f"column `{feature.name}`: {no_single(values[place])}"
                 raise RowError(f"row {plain(frame.index[place])!r}, {what}") from None
             for cell in new:
                 try:

@@ -27,7 +27,7 @@ from mace.solve.ensembles.inherited import (
     new_inherited,
     place_of,
 )
-from mace.solve.ensembles.walk import Box, Stack, best_leaf, cheapest, has_goal, leaf_of, lost, measure
+from mace.solve.ensembles.walk import Box, Halves, Stack, best_leaf, halves_of, has_goal, leaf_of, measure, passes
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING, GOES_ON = 0, 1, 2, 3, 4, 5, 6
 OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6, 7
@@ -172,30 +172,9 @@ def load(ground: Ground, book: Book, node: int, box: Box) -> None:
 
 
 @lean
-def near_side(ground: Ground, box: Box, axis: int, cut: Any) -> int:
-    """The side of a cut on which the box's nearest point lies."""
-    if ground.grid[axis]:
-        return 0 if box.near[axis] <= cut else 1
-    return 0 if (ground.at[ground.base[axis] + cut] >> box.near[axis]) & 1 else 1
-
-
-@lean
-def far_key(ground: Ground, box: Box, axis: int, cut: int) -> int:
-    """The key of the side of a cut on which the box's nearest point does not lie."""
-    g = ground.base[axis] + cut
-    if ground.grid[axis]:
-        if box.near[axis] > cut and lost(ground, axis, box.low[axis], box.high[axis]):
-            g = ground.base[axis] + box.low[axis] - 1
-        elif box.near[axis] <= cut and lost(ground, axis, cut + 1, box.high[axis]):
-            g = ground.base[axis] + box.high[axis] - 1
-        part, top = ground.part[g], ground.top[g]
-    else:
-        mask = ground.at[g]
-        if (mask >> box.near[axis]) & 1:
-            mask = ~mask
-        level = cheapest(ground, axis, box.low[axis] & mask)
-        part, top = ground.level_part[axis, level], ground.level_top[axis, level]
-    return int(box.total[0] - box.part[axis] + part + max(box.total[1], top))
+def far_key(box: Box, axis: int, halves: Halves) -> int:
+    """The key of the half that the box's nearest point does not lie in."""
+    return int(box.total[0] - box.part[axis] + halves.part + max(box.total[1], halves.top))
 
 
 @lean
@@ -204,8 +183,8 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
     first = book.count[NODES]
     book.count[NODES] += 2
     book.child[node] = first
-    side = near_side(ground, box, axis, cut)
-    away = far_key(ground, box, axis, cut)
+    halves = halves_of(ground, axis, cut, box.low[axis], box.high[axis])
+    away = far_key(box, axis, halves)
     for child in (first, first + 1):
         book.parent[child] = node
         book.axis[child] = axis
@@ -215,20 +194,13 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
         book.state[child] = OPEN
         book.note[child] = 0
         book.settled[child] = 0
-    near, far = first + side, first + 1 - side
+    near, far = first + halves.near, first + 1 - halves.near
     book.key[near] = book.key[node]
     book.settled[near] = book.settled[node]
     book.key[far] = away
     if away < limit:
         push(book, far)
-    if ground.grid[axis]:
-        if side == 0:
-            box.high[axis] = cut
-        else:
-            box.low[axis] = cut + 1
-    else:
-        mask = ground.at[ground.base[axis] + cut]
-        box.low[axis] &= mask if side == 0 else ~mask
+    box.low[axis], box.high[axis] = halves.low, halves.high
     return int(near)
 
 
@@ -291,7 +263,7 @@ def choose(
                 if above < box.near[axis] <= below:
                     continue
                 cut = above if box.near[axis] <= above else below
-            elif near_side(ground, box, axis, above) == 1 - below:
+            elif passes(ground, axis, above, box.near[axis]) == (below == 1):
                 continue
             else:
                 cut = above
@@ -335,7 +307,8 @@ def choose(
             g = touched[i]
             scratch.marked[g] = 0
             cut = g - ground.base[axis]
-            value = min(scratch.score[g], deficit) * (float(far_key(ground, box, axis, cut) - key) + floor)
+            halves = halves_of(ground, axis, cut, box.low[axis], box.high[axis])
+            value = min(scratch.score[g], deficit) * (float(far_key(box, axis, halves) - key) + floor)
             if value > highest:
                 highest, chosen_axis, chosen_cut = value, axis, cut
         begin = end
@@ -447,8 +420,8 @@ def divide(
 
     part, first, last, part_of: of the goal, as `leave` takes them.
     """
-    side = near_side(ground, box, axis, cut)
     node = split(ground, book, node, box, axis, cut, limit)
+    side = int(book.side[node])
     far = node - 1 if side else node + 1
     if book.key[far] < limit:
         leave(scratch.kept, far, part, first, last, part_of, scratch.near, scratch.best)

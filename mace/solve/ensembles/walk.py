@@ -120,15 +120,19 @@ def measure(ground: Ground, box: Box) -> int:
 
 
 @lean
+def passes(ground: Ground, axis: Any, cut: Any, cell: Any) -> bool:
+    """Whether a test sends a cell or level to the left."""
+    if ground.grid[axis]:
+        return bool(cell <= cut)
+    return bool((ground.at[ground.base[axis] + cut] >> cell) & 1)
+
+
+@lean
 def leaf_of(ground: Ground, forest: Forest, node: int, near: Array) -> int:
     """The leaf below `node` that a point (cells and levels) reaches."""
     while forest.test[node, 0] >= 0:
         axis, cut = forest.test[node, 0], forest.test[node, 1]
-        if ground.grid[axis]:  # noqa: SIM108
-            passed = near[axis] <= cut
-        else:
-            passed = (ground.at[ground.base[axis] + cut] >> near[axis]) & 1 == 1
-        node = forest.test[node, 2] if passed else forest.test[node, 3]
+        node = forest.test[node, 2] if passes(ground, axis, cut, near[axis]) else forest.test[node, 3]
     return node
 
 
@@ -184,6 +188,84 @@ def undo(box: Box, trail: Array, steps: Any, kept: Any) -> Any:
     return steps
 
 
+class Halves(NamedTuple):
+    """What a test makes of a side: see `halves_of`.
+
+    only:      the child that has all of it (0 left, 1 right), and nothing else is said; -1 where each has some.
+    near:      the child with the cell or level that is nearest to the start.
+    low, high: its side; far_low, far_high: the other one's.
+    part, top: what the other one costs on the axis.
+    """
+
+    only: Any
+    near: Any
+    low: Any
+    high: Any
+    far_low: Any
+    far_high: Any
+    part: Any
+    top: Any
+
+
+@lean
+def halves_of(ground: Ground, axis: Any, cut: Any, low: Any, high: Any) -> Halves:
+    """A side low..high of an axis, or the mask `low`, divided by a test."""
+    nothing = np.int64(0)
+    if ground.grid[axis]:
+        if high <= cut or low > cut:
+            return Halves(np.int64(low > cut), nothing, low, high, low, high, nothing, nothing)
+        g, near = ground.base[axis] + cut, np.int64(ground.start[axis] > cut)
+        if lost(ground, axis, low, high):
+            g, near = ground.base[axis] + low - 1, np.int64(1)
+        elif lost(ground, axis, cut + 1, high):
+            g = ground.base[axis] + high - 1
+        part, top = ground.part[g], ground.top[g]
+        if near == 0:
+            return Halves(np.int64(-1), near, low, cut, cut + 1, high, part, top)
+        return Halves(np.int64(-1), near, cut + 1, high, low, cut, part, top)
+    mask = ground.at[ground.base[axis] + cut]
+    if low & mask == low or low & mask == 0:
+        return Halves(np.int64(low & mask == 0), nothing, low, high, low, high, nothing, nothing)
+    near = np.int64((mask >> cheapest(ground, axis, low)) & 1 == 0)
+    if near == 1:
+        mask = ~mask
+    level = cheapest(ground, axis, low & ~mask)
+    return Halves(
+        np.int64(-1), near, low & mask, high, low & ~mask, high, ground.level_part[axis, level],
+        ground.level_top[axis, level],
+    )  # fmt: skip
+
+
+@lean
+def put_off(
+    rows: Array,
+    waiting: Any,
+    steps: Any,
+    axis: Any,
+    low: Any,
+    high: Any,
+    part: Any,
+    total: Any,
+    largest: Any,
+    node: Any,
+) -> None:
+    """Note a child for later: its side of the axis and what that costs."""
+    rows[waiting, STEPS], rows[waiting, AXIS], rows[waiting, LOW], rows[waiting, HIGH] = steps, axis, low, high
+    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = part, total, largest
+    rows[waiting, NODE] = node
+
+
+@lean
+def go_on(box: Box, stack: Stack, waiting: Any, steps: Any) -> Any:
+    """Narrow the box to a child that was put off; returns how many narrowings stand now."""
+    rows = stack.rows
+    steps = undo(box, stack.trail, steps, rows[waiting, STEPS])
+    axis = rows[waiting, AXIS]
+    remember(box, stack.trail, steps, axis)
+    box.low[axis], box.high[axis], box.part[axis] = rows[waiting, LOW], rows[waiting, HIGH], rows[waiting, PART]
+    return steps + 1
+
+
 @lean
 def best_leaf(
     ground: Ground, forest: Forest, gain: Array, node: int, box: Box, limit: int, found: int, stack: Stack
@@ -191,7 +273,6 @@ def best_leaf(
     """The leaf with the largest gain below `node`, in the box and at a cost < limit; `found` if none has more.
 
     Leaves `box` as it was. Invariant: `trail` undoes every narrowing above the current node.
-    Long because it is the innermost loop: what a test does to the box stays in registers from one node to the next.
     """
     best = gain[found]
     total, largest = box.total[0], box.total[1]
@@ -203,65 +284,27 @@ def best_leaf(
             best, found = gain[node], node
             descend = False
         if descend:
-            axis, cut = forest.test[node, 0], np.int64(forest.test[node, 1])
-            left, right = forest.test[node, 2], forest.test[node, 3]
-            low, high = box.low[axis], box.high[axis]
-            if ground.grid[axis]:
-                if high <= cut:
-                    node = left
-                    continue
-                if low > cut:
-                    node = right
-                    continue
-                g = ground.base[axis] + cut
-                near_left = ground.start[axis] <= cut
-                if lost(ground, axis, low, high):
-                    g, near_left = ground.base[axis] + low - 1, False
-                elif lost(ground, axis, cut + 1, high):
-                    g = ground.base[axis] + high - 1
-                part, top = ground.part[g], ground.top[g]
-                if near_left:
-                    close, far = left, right
-                    close_low, close_high, far_low, far_high = low, cut, cut + 1, high
-                else:
-                    close, far = right, left
-                    close_low, close_high, far_low, far_high = cut + 1, high, low, cut
-            else:
-                mask = ground.at[ground.base[axis] + cut]
-                if low & mask == low:
-                    node = left
-                    continue
-                if low & mask == 0:
-                    node = right
-                    continue
-                if (mask >> cheapest(ground, axis, low)) & 1:
-                    close, far = left, right
-                    close_low, far_low = low & mask, low & ~mask
-                else:
-                    close, far = right, left
-                    close_low, far_low = low & ~mask, low & mask
-                close_high = far_high = high
-                level = cheapest(ground, axis, far_low)
-                part, top = ground.level_part[axis, level], ground.level_top[axis, level]
-            far_total = total - box.part[axis] + part
-            far_largest = max(largest, top)
+            axis = forest.test[node, 0]
+            halves = halves_of(ground, axis, np.int64(forest.test[node, 1]), box.low[axis], box.high[axis])
+            if halves.only >= 0:
+                node = forest.test[node, 2 + halves.only]
+                continue
+            close, far = forest.test[node, 2 + halves.near], forest.test[node, 3 - halves.near]
+            part = box.part[axis]
+            far_total, far_largest = total - part + halves.part, max(largest, halves.top)
             remember(box, trail, steps, axis)
+            node = close
             if far_total + far_largest < limit and gain[far] > best:
-                rows[waiting, STEPS], rows[waiting, AXIS], rows[waiting, LOW], rows[waiting, HIGH] = steps, axis, 0, 0
                 if gain[far] > gain[close]:  # the more promising child first: it makes `best` large early
-                    rows[waiting, LOW], rows[waiting, HIGH] = close_low, close_high
-                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = box.part[axis], total, largest
-                    rows[waiting, NODE] = close
-                    box.low[axis], box.high[axis], box.part[axis] = far_low, far_high, part
+                    put_off(rows, waiting, steps, axis, halves.low, halves.high, part, total, largest, close)
                     total, largest, node = far_total, far_largest, far
+                    box.low[axis], box.high[axis], box.part[axis] = halves.far_low, halves.far_high, halves.part
                 else:
-                    rows[waiting, LOW], rows[waiting, HIGH] = far_low, far_high
-                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = part, far_total, far_largest
-                    rows[waiting, NODE] = far
-                    box.low[axis], box.high[axis], node = close_low, close_high, close
+                    far_low, far_high = halves.far_low, halves.far_high
+                    put_off(rows, waiting, steps, axis, far_low, far_high, halves.part, far_total, far_largest, far)
                 waiting += 1
-            else:
-                box.low[axis], box.high[axis], node = close_low, close_high, close
+            if node == close:
+                box.low[axis], box.high[axis] = halves.low, halves.high
             steps += 1
             continue
         # This subtree is done: take the last child that was put off and still promises more.
@@ -270,11 +313,7 @@ def best_leaf(
         if waiting == 0:
             break
         waiting -= 1
-        steps = undo(box, trail, steps, rows[waiting, STEPS])
-        axis = rows[waiting, AXIS]
-        remember(box, trail, steps, axis)
-        steps += 1
-        box.low[axis], box.high[axis], box.part[axis] = rows[waiting, LOW], rows[waiting, HIGH], rows[waiting, PART]
+        steps = go_on(box, stack, waiting, steps)
         total, largest, node = rows[waiting, TOTAL], rows[waiting, LARGEST], rows[waiting, NODE]
     undo(box, trail, steps, 0)
     return found
@@ -295,7 +334,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
     forest: a whole one, or one that was shrunk to a larger limit.
     A test with one side left is skipped, so that a leaf's path may be shorter than in the whole forest. The nearest
     point of any box inside reaches the same leaf as in the whole forest, as long as it costs less than limit.
-    Long for the same reason as `best_leaf`, whose walk it is, but that it writes down every node on the way.
+    Long because it writes down every node on the way, and so keeps what it would give to a function.
     """
     size, compares = len(forest.up), len(forest.gain)
     test = np.empty((size, 4), np.int32)
@@ -313,46 +352,19 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
         side = 2
         while True:
             axis = forest.test[node, 0]
+            cut = np.int64(forest.test[node, 1])
             if axis >= 0:
-                cut = np.int64(forest.test[node, 1])
-                left, right = forest.test[node, 2], forest.test[node, 3]
-                low, high = box.low[axis], box.high[axis]
-                if ground.grid[axis]:
-                    if high <= cut:
-                        node = left
-                        continue
-                    if low > cut:
-                        node = right
-                        continue
-                    g = ground.base[axis] + cut
-                    near_left = ground.start[axis] <= cut
-                    if lost(ground, axis, low, high):
-                        g, near_left = ground.base[axis] + low - 1, False
-                    elif lost(ground, axis, cut + 1, high):
-                        g = ground.base[axis] + high - 1
-                    part, top = ground.part[g], ground.top[g]
-                    left_low, left_high, right_low, right_high = low, cut, cut + 1, high
-                else:
-                    mask = ground.at[ground.base[axis] + cut]
-                    if low & mask == low:
-                        node = left
-                        continue
-                    if low & mask == 0:
-                        node = right
-                        continue
-                    near_left = (mask >> cheapest(ground, axis, low)) & 1 == 1
-                    left_low, right_low, left_high, right_high = low & mask, low & ~mask, high, high
-                    level = cheapest(ground, axis, right_low if near_left else left_low)
-                    part, top = ground.level_part[axis, level], ground.level_top[axis, level]
-                far_total = total - box.part[axis] + part
-                far_largest = max(largest, top)
+                halves = halves_of(ground, axis, cut, box.low[axis], box.high[axis])
+                if halves.only >= 0:
+                    node = forest.test[node, 2 + halves.only]
+                    continue
+                part = box.part[axis]
+                far_total, far_largest = total - part + halves.part, max(largest, halves.top)
                 if far_total + far_largest >= limit:  # narrow to the near side only
                     remember(box, trail, steps, axis)
                     steps += 1
-                    if near_left:
-                        box.low[axis], box.high[axis], node = left_low, left_high, left
-                    else:
-                        box.low[axis], box.high[axis], node = right_low, right_high, right
+                    box.low[axis], box.high[axis] = halves.low, halves.high
+                    node = forest.test[node, 2 + halves.near]
                     continue
             # Emit the node, then go left; the right child waits.
             new = count
@@ -364,28 +376,25 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
                 test[parent, side] = new
             if axis >= 0:
                 test[new, 0], test[new, 1] = axis, cut
-                rows[waiting, STEPS], rows[waiting, AXIS] = steps, axis
-                rows[waiting, NODE], rows[waiting, PARENT] = right, new
-                rows[waiting, LOW], rows[waiting, HIGH] = right_low, right_high
                 remember(box, trail, steps, axis)
-                steps += 1
-                box.low[axis], box.high[axis] = left_low, left_high
-                if near_left:
-                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = part, far_total, far_largest
+                left, right = forest.test[node, 2], forest.test[node, 3]
+                low, high, far_low, far_high = halves.low, halves.high, halves.far_low, halves.far_high
+                if halves.near == 0:
+                    put_off(rows, waiting, steps, axis, far_low, far_high, halves.part, far_total, far_largest, right)
+                    box.low[axis], box.high[axis] = low, high
                 else:
-                    rows[waiting, PART], rows[waiting, TOTAL], rows[waiting, LARGEST] = box.part[axis], total, largest
-                    box.part[axis], total, largest = part, far_total, far_largest
+                    put_off(rows, waiting, steps, axis, low, high, part, total, largest, right)
+                    box.low[axis], box.high[axis], box.part[axis] = far_low, far_high, halves.part
+                    total, largest = far_total, far_largest
+                rows[waiting, PARENT] = new
+                steps += 1
                 waiting += 1
                 parent, side, node = new, 2, left
                 continue
             if waiting == 0:
                 break
             waiting -= 1
-            steps = undo(box, trail, steps, rows[waiting, STEPS])
-            axis = rows[waiting, AXIS]
-            remember(box, trail, steps, axis)
-            steps += 1
-            box.low[axis], box.high[axis], box.part[axis] = rows[waiting, LOW], rows[waiting, HIGH], rows[waiting, PART]
+            steps = go_on(box, stack, waiting, steps)
             total, largest, node = rows[waiting, TOTAL], rows[waiting, LARGEST], rows[waiting, NODE]
             parent, side = rows[waiting, PARENT], 3
         undo(box, trail, steps, 0)

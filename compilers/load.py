@@ -4,8 +4,8 @@ In:  the path of a model file, and whether its maker is trusted.
 Out: the object in it: of .skops a model of scikit-learn, of the other types that a library names (`Library.files`) a
      `ModelFile`, of anything else what joblib or pickle wrote.
 Promise: nothing in a file runs unless `trust_pickle` says so: reading a pickle runs whatever code it names. Of a skops
-file only models and steps that mace reads are made, of values that were checked before skops or anything else used
-them. Each way to fail has its own message: absent, not trusted, damaged, of another version, not a model.
+file only models and steps that mace reads or bounds are made, of values that were checked before skops or anything else
+used them. Each way to fail has its own message: absent, not trusted, damaged, of another version, not a model.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from mace.compilers.enclosures.reader import unwrapped
+from mace.compilers.enclosures.registry import ENCLOSED, enclosed
 from mace.compilers.library import FileType, Opening, is_path
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
@@ -20,7 +22,12 @@ from mace.compilers.reading import read_chain
 from mace.compilers.registry import LIBRARIES, READERS, chain_of, file_type
 from mace.compilers.sklearn.projections import PATH as PROJECTION
 from mace.compilers.xgboost.dump import Dump
-from mace.errors import FileError, ModelError
+from mace.errors import FileError, ModelError, UnreadableError
+
+# Neighbours are looked up in trees of native code, which trusts their arrays.
+_BOUNDED = tuple(path for path in ENCLOSED if not path.startswith("sklearn.neighbors."))
+MATRICES = (PROJECTION, "sklearn.decomposition.TruncatedSVD")
+"""Steps that are one product with a matrix."""
 
 
 class PickleWarning(UserWarning):
@@ -73,13 +80,24 @@ def _open(kind: FileType, path: Path, dump: Dump | str | None) -> object:
     except MemoryError:
         raise FileError(f"{path} needs more memory than there is") from None
     if not isinstance(model, ModelFile):
-        read_chain(chain_of(model))  # Refuses what native code would be led astray by, before anything predicts.
+        _look_through(model)
     return model
 
 
+def _look_through(model: object) -> None:
+    """Read a model, or bound it: this refuses what native code would be led astray by, before anything predicts."""
+    try:
+        read_chain(chain_of(model))
+    except UnreadableError as error:
+        try:
+            enclosed(unwrapped(model)[1])
+        except UnreadableError:
+            raise error from None
+
+
 def _known(module: str, name: str) -> bool:
-    """Whether a class is one of models that are read, or of steps that are followed."""
-    return any(is_path(module, name, path) for path in (*READERS, *STEPS, *PARTS, PROJECTION))
+    """Whether a class is one of models that are read or bounded, or of steps that are followed."""
+    return any(is_path(module, name, path) for path in (*READERS, *_BOUNDED, *STEPS, *PARTS, *MATRICES))
 
 
 def _unpickle(path: Path) -> object:

@@ -7,7 +7,6 @@ Promise: what is called impossible over a box, the library says of no row in it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
@@ -232,11 +231,6 @@ def _reached(table: Ensemble, tree: Tree, seen: Range) -> tuple[Floats, Floats]:
             if way.any():
                 waiting.append((int(child), way))
     return least, most
-
-
-def pairs_of(count: int) -> list[tuple[int, int]]:
-    """All pairs of so many classes."""
-    return list(itertools.combinations(range(count), 2))
 
 
 def same_classes(models: Sequence[Enclosed], what: str) -> tuple[Label, ...]:

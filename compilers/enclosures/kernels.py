@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.enclosures.bounds import TINY, Bounds, Floats, Range, exponential, hyperbolic, power, unsure
-from mace.compilers.enclosures.enclosed import Enclosed, Function, pairs_of
-from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
-from mace.compilers.sklearn.svm import of_pairs, votes_of
+from mace.compilers.enclosures.enclosed import Enclosed, Function
+from mace.compilers.sklearn.common import fitted, name_of, numbers
+from mace.compilers.sklearn.svm import stored, votes_of
 from mace.errors import UnreadableError
 
 MOST_CLASSES = 4
@@ -28,19 +28,10 @@ def machine(model: Any) -> Enclosed:
     """One support vector machine."""
     if not isinstance(model.kernel, str) or model.kernel == "precomputed":
         raise UnreadableError(f"{name_of(model)} with a kernel of the user's own is not bounded over boxes")
-    vectors = fitted(model, "support_vectors_")
-    if getattr(model, "_sparse", False) or hasattr(vectors, "tocsr"):
-        raise UnreadableError(f"{name_of(model)} fitted on sparse rows is not supported", hint="Fit it on dense rows.")
-    columns, count = columns_of(model), len(vectors)
-    classes = () if model._impl in ("epsilon_svr", "nu_svr") else labels_of(model)
-    if len(classes) > MOST_CLASSES or not count or getattr(model, "break_ties", False):
-        raise UnreadableError(f"{name_of(model)} of {len(classes)} classes and {count} vectors is not supported")
-    pairs = pairs_of(len(classes)) or [(0, 1)]
-    known = numbers(model, "support_vectors_", vectors, (count, columns))
-    coefficients = numbers(model, "_dual_coef_", fitted(model, "_dual_coef_"), (max(len(classes), 2) - 1, count))
-    weights = of_pairs(model, coefficients, pairs, len(classes))
-    bias = numbers(model, "_intercept_", fitted(model, "_intercept_"), (len(pairs),))
-    kernel = _kernel(model, known)
+    columns, classes, pairs, vectors, weights, bias = stored(model)
+    if len(classes) > MOST_CLASSES or getattr(model, "break_ties", False):
+        raise UnreadableError(f"{name_of(model)} of {len(classes)} classes is not supported")
+    kernel, count = _kernel(model, vectors), len(vectors)
 
     def scores(x: Bounds) -> Bounds:
         return kernel(x).affine(weights, bias)
@@ -55,7 +46,8 @@ def machine(model: Any) -> Enclosed:
 
 def _kernel(model: Any, vectors: Floats) -> Function:
     """The kernel of the columns and every vector."""
-    gamma, shift = float(fitted(model, "_gamma")), float(model.coef0)
+    gamma = float(numbers(model, "_gamma", fitted(model, "_gamma"), ()))
+    shift = float(numbers(model, "coef0", model.coef0, ()))
     if model.kernel == "rbf":
         return lambda x: exponential(distances(x, vectors).scaled(-gamma))
     products = (vectors.T.copy(), np.zeros(len(vectors)))

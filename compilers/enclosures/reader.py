@@ -72,7 +72,7 @@ def _tried(enclosure: Enclosure) -> Enclosure:
 
 def _enclosed(model: Any, space: Space, raw: bool) -> Enclosure:
     """As `enclose`; what does not fit together is not noticed."""
-    steps, final = _unwrapped(model)
+    steps, final = unwrapped(model)
     if not raw and not all(feature.numeric for feature in space.features):
         found, columns = behind(steps, enclosed(final)), space.columns
     else:
@@ -87,7 +87,7 @@ def _enclosed(model: Any, space: Space, raw: bool) -> Enclosure:
     return Enclosure(found, columns)
 
 
-def _unwrapped(model: Any) -> tuple[list[Any], Any]:
+def unwrapped(model: Any) -> tuple[list[Any], Any]:
     """The steps before the last model, those of nested pipelines too, and that model."""
     steps: list[Any] = []
     while True:

@@ -3,8 +3,8 @@
 In:  the bytes of a .skops file: a zip of `schema.json`, which says how to make an object from others, and arrays.
 Out: a file with the same objects, where every array is written again, and nothing is shared by a number.
 Promise: only classes are made that a caller knows, from dicts, lists, numbers, texts and arrays; the arrays inside
-trees, which native code trusts, have been walked through. What is only for training (states of random numbers) becomes
-None; sparse matrices, methods, bytes and other versions of the format are refused by name.
+trees, which native code trusts, have been walked through. What is only for training (states of random numbers,
+splits, scorers) becomes None; sparse matrices, methods, bytes and other versions of the format are refused by name.
 Source: skops/io/_general.py, _numpy.py, _sklearn.py (0.13 to 0.16, protocol 2); sklearn/tree/_tree.pyx, `__setstate__`.
 """
 
@@ -30,8 +30,8 @@ LARGEST_FILE = 2**30
 LARGEST_CONTENT = 2**31
 DEEPEST = 100
 NOT_TRUSTED = (
-    "Of scikit-learn, the models and steps that have a table are read; boosters have files of their own. A file you "
-    "trust may also be a pickle."
+    "Of scikit-learn it may hold models and steps that are read, and models that are bounded over boxes, but for "
+    "neighbours; boosters have files of their own. A file you trust may also be a pickle."
 )
 _DICTS = ("builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch")
 _TYPES = ("builtins.bool", "builtins.dict", "builtins.float", "builtins.int", "builtins.list", "builtins.object",
@@ -40,6 +40,8 @@ _LISTS = {"ListNode": "builtins.list", "TupleNode": "builtins.tuple", "SetNode":
 _NUMBERS = ("bool", "bool_", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "str_", "uint8",
             "uint16", "uint32", "uint64")  # fmt: skip
 _FUNCTIONS = ("sklearn.utils.validation.check_array",)
+# Of a search; its splits, scorers and results are of no use to the model that it chose.
+_SCORERS = tuple(f"sklearn.metrics._scorer.{name}" for name in ("_PassthroughScorer", "_Scorer", "_MultimetricScorer"))
 _NONE = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "null", "is_json": True}
 
 Known = Callable[[str, str], bool]
@@ -221,6 +223,8 @@ class _Writer:
 
     def object(self, at: At) -> dict[str, Any]:
         module, _, kind = at.path.rpartition(".")
+        if module == "sklearn.model_selection._split" or at.path in _SCORERS:
+            return _nothing()
         if not self.known(module, kind):
             raise self.refuse(at.path)
         content = at.state.values.get("content")
@@ -322,5 +326,5 @@ _LOADERS: dict[str, Callable[[_Writer, At], dict[str, Any]]] = {
     "SetNode": _Writer.listed, "TypeNode": _Writer.kind, "SliceNode": _Writer.slice, "NdArrayNode": _Writer.array,
     "DTypeNode": _Writer.dtype, "ObjectNode": _Writer.object, "FunctionNode": _Writer.function,
     "PartialNode": _Writer.partial, "LossNode": _Writer.loss, "TreeNode": _Writer.tree,
-    "RandomStateNode": _nothing, "RandomGeneratorNode": _nothing,
+    "RandomStateNode": _nothing, "RandomGeneratorNode": _nothing, "MaskedArrayNode": _nothing,
 }  # fmt: skip

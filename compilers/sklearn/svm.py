@@ -12,13 +12,13 @@ vote, and the first class with the most wins.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError, UnreadableError
-from mace.tables.table import Compare, Decision, Floats, Layer, Network
+from mace.tables.table import Compare, Decision, Floats, Label, Layer, Network
 
 MOST_CLASSES = 3
 
@@ -32,27 +32,65 @@ def read_svm(model: Any) -> Network:
             "supported",
             hint='Use kernel="linear", or an ensemble of trees; or only ask it, which proves nothing: oracle="search".',
         )
+    machine = stored(model)
+    if len(machine.classes) > MOST_CLASSES:
+        raise UnreadableError(
+            f"{name_of(model)} votes between pairs of {len(machine.classes)} classes; supported are up to "
+            f"{MOST_CLASSES}",
+            hint="LinearSVC has one score a class.",
+        )
+    layers = (
+        Layer(machine.vectors.T.copy(), np.zeros(len(machine.vectors)), "identity"),
+        Layer(machine.weights, machine.bias, "identity"),
+    )
+    decisions = votes_of(machine.pairs, len(machine.classes)) if machine.classes else None
+    return Network(layers, machine.columns, "value", machine.classes, name=name_of(model), decisions=decisions)
+
+
+class Machine(NamedTuple):
+    """What a machine of any kernel holds.
+
+    pairs:   of classes, one score each; of numbers, one.
+    vectors: shape (vectors, columns).    weights: of each vector's kernel in each score, shape (vectors, pairs).
+    bias:    shape (pairs,).
+    """
+
+    columns: int
+    classes: tuple[Label, ...]
+    pairs: list[tuple[int, int]]
+    vectors: Floats
+    weights: Floats
+    bias: Floats
+
+
+def stored(model: Any) -> Machine:
+    """What a machine holds, in the shapes that libsvm, which is native code, takes for granted."""
     vectors = fitted(model, "support_vectors_")
     if getattr(model, "_sparse", False) or hasattr(vectors, "tocsr"):
         raise UnreadableError(f"{name_of(model)} fitted on sparse rows is not supported", hint="Fit it on dense rows.")
     columns, count = columns_of(model), len(vectors)
     classes = () if model._impl in ("epsilon_svr", "nu_svr") else labels_of(model)
-    if len(classes) > MOST_CLASSES:
-        raise UnreadableError(
-            f"{name_of(model)} votes between pairs of {len(classes)} classes; supported are up to {MOST_CLASSES}",
-            hint="LinearSVC has one score a class.",
-        )
     if not count:
         raise ModelError(f"{name_of(model)} has no support vectors: it says the same of every input")
-    pairs = list(itertools.combinations(range(len(classes)), 2)) or [(0, 1)]
-    coefficients = numbers(model, "_dual_coef_", fitted(model, "_dual_coef_"), (max(len(classes), 2) - 1, count))
-    bias = numbers(model, "_intercept_", fitted(model, "_intercept_"), (len(pairs),))
-    layers = (
-        Layer(numbers(model, "support_vectors_", vectors, (count, columns)).T.copy(), np.zeros(count), "identity"),
-        Layer(of_pairs(model, coefficients, pairs, len(classes)), bias, "identity"),
-    )
-    decisions = votes_of(pairs, len(classes)) if classes else None
-    return Network(layers, columns, "value", classes, name=name_of(model), decisions=decisions)
+    sides = max(len(classes), 2)
+    pairs = list(itertools.combinations(range(sides), 2))
+    shapes = {
+        "support_vectors_": (count, columns), "support_": (count,), "_n_support": (sides,),
+        "_dual_coef_": (sides - 1, count), "_intercept_": (len(pairs),),
+    }  # fmt: skip
+    held = {name: numbers(model, name, _shaped(model, name, shape), shape) for name, shape in shapes.items()}
+    for name in ("_probA", "_probB"):
+        _shaped(model, name, (len(pairs) if len(model._probA) else 0,))
+    weights = of_pairs(model, held["_dual_coef_"], pairs, len(classes))
+    return Machine(columns, classes, pairs, held["support_vectors_"], weights, held["_intercept_"])
+
+
+def _shaped(model: Any, attribute: str, shape: tuple[int, ...]) -> Any:
+    """An attribute that has this very shape."""
+    value = fitted(model, attribute)
+    if np.shape(value) != shape:
+        raise ModelError(f"{name_of(model)} is damaged: {attribute} has shape {np.shape(value)}, expected {shape}")
+    return value
 
 
 def of_pairs(model: Any, coefficients: Floats, pairs: list[tuple[int, int]], classes: int) -> Floats:
@@ -60,7 +98,7 @@ def of_pairs(model: Any, coefficients: Floats, pairs: list[tuple[int, int]], cla
     if not classes:
         return coefficients.T.copy()
     held = np.asarray(fitted(model, "_n_support")).tolist()
-    if sum(held) != coefficients.shape[1] or len(held) != classes:
+    if sum(held) != coefficients.shape[1] or min(held) < 0:
         raise ModelError(f"{name_of(model)} is damaged: it has {held} support vectors of {coefficients.shape[1]}")
     ends = np.cumsum([0, *held])
     weights = np.zeros((coefficients.shape[1], len(pairs)))

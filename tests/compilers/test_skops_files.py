@@ -253,3 +253,66 @@ def test_a_step_whose_attributes_do_not_fit_is_refused_by_name(tmp_path: Path) -
     space = mace.Space([mace.Feature("a", "real", 0.0, 9.0), mace.Feature("b", "real", -3.0, 3.0)])
     with pytest.raises(ModelError, match="the step `simpleimputer` of the pipeline cannot be followed"):
         mace.explain(load_model(saved(model, tmp_path)), space, {"a": 1.0, "b": 0.0})
+
+
+def kernels(options: dict[str, Any], **changed: Any) -> Any:
+    from sklearn.svm import SVC, SVR
+
+    X, y = rows()
+    model = (SVR(**options) if "epsilon" in options else SVC(**options)).fit(X, y)
+    for name, value in changed.items():
+        setattr(model, name, value)
+    return model
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"support_": np.zeros(3_000_000, dtype=np.int32)},
+        {"_n_support": np.ones(100_000, dtype=np.int32)},
+        {"_dual_coef_": np.ones((1, 1))},
+        {"_intercept_": np.ones(3)},
+        {"_probA": np.ones(1), "_probB": np.zeros(0)},
+    ],
+    ids=str,
+)
+def test_a_machine_whose_arrays_do_not_fit_is_refused_before_libsvm_reads_beyond_them(
+    tmp_path: Path, kernel: str, changed: dict[str, Any]
+) -> None:
+    for options in ({}, {"epsilon": 0.1}):
+        model = kernels({"kernel": kernel, **options}, **changed)
+        with pytest.raises(ModelError, match=" is damaged: "):
+            load_model(saved(model, tmp_path))
+    held = kernels({"kernel": kernel})._n_support + np.array([1000, -1000], dtype=np.int32)
+    with pytest.raises(ModelError, match="support vectors of"):
+        load_model(saved(kernels({"kernel": kernel}, _n_support=held), tmp_path))
+
+
+def test_models_that_are_bounded_and_searches_are_read(tmp_path: Path) -> None:
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+    from sklearn.ensemble import VotingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    import mace
+
+    X, y = rows()
+    space = mace.Space([mace.Feature("a", "integer", 0, 8), mace.Feature("b", "real", -2.0, 2.0, step=0.5)])
+    members = [("one", LogisticRegression()), ("two", GaussianNB())]
+    for model in (
+        make_pipeline(StandardScaler(), SVC()),
+        make_pipeline(StandardScaler(), MLPClassifier((3,), activation="tanh", random_state=0, max_iter=60)),
+        SVR(), GaussianNB(), QuadraticDiscriminantAnalysis(), VotingClassifier(members, voting="soft"),
+        GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2, scoring="roc_auc"),
+        GridSearchCV(LogisticRegression(), {"C": [1.0, 2.0]}, cv=2),
+    ):  # fmt: skip
+        again = load_model(saved(model.fit(X, y), tmp_path))
+        goal = "y >= 0.9" if isinstance(model, SVR) else None
+        said = [str(mace.explain(one, space, {"a": 1, "b": 0.5}, goal=goal)) for one in (model, again)]
+        assert said[0] == said[1] and "needed" in said[0]

@@ -204,9 +204,9 @@ def _skops(path: Path) -> Iterator[Honest]:
     )
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LinearRegression, LogisticRegression
-    from sklearn.model_selection import FixedThresholdClassifier
+    from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
     from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.naive_bayes import BernoulliNB
+    from sklearn.naive_bayes import BernoulliNB, GaussianNB
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
@@ -217,7 +217,7 @@ def _skops(path: Path) -> Iterator[Honest]:
         QuantileTransformer,
         StandardScaler,
     )
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC, SVR
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -254,6 +254,10 @@ def _skops(path: Path) -> Iterator[Honest]:
         ("machine", 3, False, SVC(kernel="linear")),
         ("kernels", 2, False, SVC()),
         ("tanh", 2, False, MLPClassifier((3,), activation="tanh", random_state=0, max_iter=60)),
+        ("many kernels", 4, False, SVC(kernel="poly")),
+        ("a number of kernels", 0, False, SVR()),
+        ("densities", 3, False, GaussianNB()),
+        ("search", 2, False, GridSearchCV(tree, {"max_depth": [1, 2]}, cv=2)),
         ("neighbours", 2, False, KNeighborsClassifier(3)),
         ("projected", 2, False, make_pipeline(StandardScaler(), PCA(2), LogisticRegression())),
         ("quantiles", 2, False, make_pipeline(QuantileTransformer(n_quantiles=5), tree)),

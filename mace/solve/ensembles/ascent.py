@@ -107,16 +107,19 @@ def state(frame: Frame, row: int, low: Array, high: Array) -> int:
     return WITHIN if below else OUTSIDE if above else CUTTING
 
 
-@compiled
-def cost_of_leaf(frame: Frame, ground: Ground, box: Box, rows: Array, low: Array, high: Array) -> int:
+@lean
+def cost_of_leaf(
+    frame: Frame, ground: Ground, box: Box, number: Array, row: Array, begin: int, end: int, low: Array, high: Array
+) -> int:
     """The scaled cost of the part of a box that lies on all these rows' sides; `ANYTHING` if that is empty.
 
-    low, high: those of the box; they are changed here, and left as they were.
+    row: places in `number`, those from begin to end. low, high: those of the box, changed here, and left as they were.
     """
     total: Any = box.total[0]
     largest: Any = box.total[1]
     empty = False
-    for r in rows:
+    for k in range(begin, end):
+        r = number[row[k]]
         axis, cut = frame.axis[r], frame.cut[r]
         if not frame.grid[axis]:
             low[axis] &= cut if frame.side[r] == 0 else ~cut
@@ -127,8 +130,8 @@ def cost_of_leaf(frame: Frame, ground: Ground, box: Box, rows: Array, low: Array
         else:
             low[axis] = max(low[axis], cut + 1)
             empty |= low[axis] > high[axis]
-    for r in rows:
-        axis = frame.axis[r]
+    for k in range(begin, end):
+        axis = frame.axis[number[row[k]]]
         if low[axis] != box.low[axis] or high[axis] != box.high[axis]:
             if not empty:
                 side = side_of(ground, axis, low[axis], high[axis])
@@ -175,7 +178,7 @@ def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
                 if where >= 0:
                     row[kept] = where
                     kept += 1
-            if reached and cost_of_leaf(frame, ground, box, number[row[pairs:kept]], low, high) < limit:
+            if reached and cost_of_leaf(frame, ground, box, number, row, pairs, kept, low, high) < limit:
                 pairs = kept
                 leaf[leaves] = one
                 leaves += 1

@@ -80,6 +80,22 @@ def test_a_forest_cut_to_a_ball_has_the_same_leaves_inside(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
+def test_interpreted_code_asks_compiled_code_for_types_that_it_has(seed: int) -> None:
+    # Half a second of a question is interpreted; then whatever is called next is compiled for what it is given.
+    _, made = grounded(seed)
+    sides, box = inherited.sides_above(made.ground, made.forest), whole(made)
+    for leaf, axis in itertools.product(np.flatnonzero(made.forest.test[:, 0] < 0), range(len(made.axes))):
+        before = box.low[axis], box.high[axis]
+        levels = not made.ground.grid[axis]
+        box.low[axis], box.high[axis] = (before[0] if levels else before[1]), before[1]
+        walk.measure(made.ground, box)
+        given = made.ground, sides, int(leaf), box, NO_LIMIT
+        assert inherited.reached.py_func(*given) == inherited.reached(*given)  # type: ignore[attr-defined]
+        box.low[axis], box.high[axis] = before
+        walk.measure(made.ground, box)
+
+
+@pytest.mark.parametrize("seed", range(10))
 def test_leaves_inherited_across_a_cut_are_as_good_as_those_walked_to(seed: int) -> None:
     _, made = grounded(seed)
     every, stack, limit = made.ground, walk.new_stack(made.depth), NO_LIMIT

@@ -138,7 +138,8 @@ def reached(ground: Ground, sides: Sides, leaf: int, box: Box, limit: int) -> bo
         near = box.near[axis]
         low, high = box.low[axis], box.high[axis]
         if ground.grid[axis]:
-            above, below = sides.above[side], sides.below[side]
+            # As wide as cells: what is interpreted may call what is compiled already, for the types that it is given.
+            above, below = np.int64(sides.above[side]), np.int64(sides.below[side])
             side += 1
             if above < near <= below:
                 continue

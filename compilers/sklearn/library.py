@@ -41,7 +41,7 @@ def _passing_on(attribute: str) -> Reader:
     )
 
 
-_BOXES = "It is bounded over boxes, without a certificate."
+_BOXES = "`mace.explain` bounds it over boxes, without a certificate."
 _QUADRATIC = f"Its scores are quadratic. {_BOXES} LinearDiscriminantAnalysis has linear ones."
 _NEIGHBOURS = f"Its votes depend on distances to all stored rows. {_BOXES} Or fit an ensemble of trees to them."
 _KERNELS = "Its scores are sums of kernels over stored rows: use a linear model, or trees."

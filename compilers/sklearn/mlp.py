@@ -32,7 +32,8 @@ def read_mlp(model: Any) -> Network:
     if hidden is None and len(weights) > 1:
         raise UnreadableError(
             f"{name_of(model)} has hidden layers with activation {model.activation!r}, which is not supported",
-            hint='Supported are "relu" and "identity": fit the model again with activation="relu".',
+            hint='Supported are "relu" and "identity": fit the model again with activation="relu". `mace.explain` '
+            "bounds the others over boxes, without a certificate.",
         )
     output, columns = fitted(model, "out_activation_"), columns_of(model)
     if output not in ("identity", "logistic", "softmax"):

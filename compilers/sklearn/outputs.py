@@ -41,6 +41,11 @@ class OneOutput:
         """The model that is asked for the output, behind the steps before; raises ModelError where there is none."""
         before = list(self.model.steps[:-1]) if is_a(self.model, "sklearn.pipeline.Pipeline") else []
         last = self.model.steps[-1][1] if before else self.model
+        if not any(is_a(last, f"sklearn.multioutput.MultiOutput{kind}") for kind in ("Classifier", "Regressor")):
+            raise ModelError(
+                f"OneOutput is one of a MultiOutputClassifier or MultiOutputRegressor, and got {name_of(last)}",
+                hint="Fit one model for each output; MultiOutputClassifier and MultiOutputRegressor do that.",
+            )
         members = fitted(last, "estimators_")
         place = self.output
         if isinstance(place, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(members):

@@ -30,7 +30,8 @@ def read_svm(model: Any) -> Network:
         raise UnreadableError(
             f"{name_of(model)} with the kernel {kernel if isinstance(kernel, str) else 'of a function'!r} is not "
             "supported",
-            hint='Use kernel="linear", or an ensemble of trees; or only ask it, which proves nothing: oracle="search".',
+            hint='Use kernel="linear", or an ensemble of trees; `mace.explain` bounds "rbf", "poly" and "sigmoid" over '
+            "boxes, without a certificate.",
         )
     machine = stored(model)
     if len(machine.classes) > MOST_CLASSES:

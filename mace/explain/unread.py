@@ -10,7 +10,7 @@ then is said to, and proves nothing. No more rows than `max_calls` are asked abo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -145,6 +145,15 @@ class Unread:
         return Place(self.space, axes, self.distance, rules, most_changes=most)
 
 
+def _names(outputs: Sequence[str], goal: Targets, count: int) -> tuple[Hashable, ...]:
+    """What targets call the outputs: their names; of outputs without names their places, or texts in their order."""
+    if outputs:
+        return tuple(outputs)
+    if all(isinstance(name, int) for name in goal.values):
+        return tuple(range(count))
+    return tuple(goal.values)
+
+
 @dataclass
 class _Found:
     """One answer on its way: a point, what is proved of it, and why no more is."""
@@ -210,10 +219,11 @@ class _Search:
             if sure and box.confidence is None:
                 raise GoalError("the goal asks for confidence", hint="Give mace.BlackBox(.., confidence=function).")
         if isinstance(goal, Targets):
-            names = tuple(box.outputs) or tuple(goal.values)
+            names = _names(box.outputs, goal, len(decision) if isinstance(decision, list) else 1)
             unknown = [name for name in (*goal.values, *goal.thresholds) if name not in names]
             if unknown:
-                raise GoalError(f"the {box.name} has no output `{unknown[0]}`", hint=f"It has {', '.join(names)}.")
+                known = ", ".join(map(str, names))
+                raise GoalError(f"the {box.name} has no output `{unknown[0]}`", hint=f"It has {known}.")
             return TargetsAim(goal, names), str(goal)
         if isinstance(decision, list):
             raise GoalError(

@@ -10,7 +10,7 @@ leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,7 +40,8 @@ class Aim(Protocol):
 class Targets:
     """A target for each of several outputs of a black box.
 
-    values:     name of an output -> the value wanted: a number, a truth, a class.
+    values:     name of an output -> the value wanted: a number, a truth, a class. Outputs without names are called by
+                their places, from 0, or all of them by any texts, in their order.
     tolerance:  how far a number may be off, as a share of the larger of the two; of 0 the number itself.
     confidence: name of an output -> how sure it has to be, in 0..1; or one threshold for all of `values`.
     """
@@ -109,7 +110,7 @@ class TargetsAim:
     """A target for each of several outputs."""
 
     targets: Targets
-    names: tuple[str, ...]
+    names: tuple[Hashable, ...]
 
     def said(self, calls: Calls, rows: Floats) -> Said:
         """Ask for all outputs, and for their confidences where there are thresholds."""

@@ -98,7 +98,8 @@ def black_box(model: Any, space: Space) -> BlackBox:
     if classes is None:
         known: Sequence[Label] | None = () if hasattr(model, "fit") else None  # a fitted classifier has its classes
     else:
-        known = np.asarray(classes).tolist()
+        # Of several outputs, a list of the classes of each.
+        known = [np.asarray(one).tolist() for one in classes]
     return BlackBox(
         model.predict,
         getattr(model, "predict_proba", None),

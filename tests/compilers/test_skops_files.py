@@ -292,7 +292,7 @@ def test_a_machine_whose_arrays_do_not_fit_is_refused_before_libsvm_reads_beyond
 def test_models_that_are_bounded_and_searches_are_read(tmp_path: Path) -> None:
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
     from sklearn.ensemble import VotingClassifier
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression, TweedieRegressor
     from sklearn.model_selection import GridSearchCV
     from sklearn.naive_bayes import GaussianNB
     from sklearn.neural_network import MLPClassifier
@@ -310,9 +310,10 @@ def test_models_that_are_bounded_and_searches_are_read(tmp_path: Path) -> None:
         make_pipeline(StandardScaler(), MLPClassifier((3,), activation="tanh", random_state=0, max_iter=60)),
         SVR(), GaussianNB(), QuadraticDiscriminantAnalysis(), VotingClassifier(members, voting="soft"),
         GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2, scoring="roc_auc"),
-        GridSearchCV(LogisticRegression(), {"C": [1.0, 2.0]}, cv=2),
+        GridSearchCV(LogisticRegression(), {"C": [1.0, 2.0]}, cv=2), TweedieRegressor(power=1.5),
+        TweedieRegressor(power=0),
     ):  # fmt: skip
         again = load_model(saved(model.fit(X, y), tmp_path))
-        goal = "y >= 0.9" if isinstance(model, SVR) else None
+        goal = "y >= 0.5" if isinstance(model, (SVR, TweedieRegressor)) else None
         said = [str(mace.explain(one, space, {"a": 1, "b": 0.5}, goal=goal)) for one in (model, again)]
         assert said[0] == said[1] and "needed" in said[0]

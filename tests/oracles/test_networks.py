@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -121,6 +122,42 @@ def test_same_optimum_as_enumeration_and_accepted_proof(kind: str, block: int) -
         agree(random_question(seed, kind))
 
 
+@pytest.mark.parametrize("kind", ["linear", "network"])
+@pytest.mark.parametrize("block", slow_unless(lambda block: block < 1, range(20)))
+def test_with_a_gap_bounds_lie_about_the_optimum_and_proofs_hold(kind: str, block: int) -> None:
+    for seed in range(5 * block, 5 * block + 5):
+        question = random_question(seed, kind)
+        expected = nearest(question)
+        for gap in (Gap(Fraction(1, 5)), Gap(Fraction(1, 50)), Gap(relative=Fraction(1, 4))):
+            reply = NetworkOracle(question).ask(None, Limits.of(600.0), gap=gap)
+            if expected is None:
+                assert isinstance(reply, Refuted)
+                continue
+            assert isinstance(reply, Found) and reply.lower is not None and question.has_goal(reply.point)
+            distance = question.distance_of(reply.point)
+            assert reply.lower <= expected[0] <= distance
+            assert gap.met(reply.lower, distance)
+            verdict = check(certificate(question, reply.lower, reply.point, reply.proof).data)
+            assert verdict.accepted, verdict
+
+
+def test_who_is_content_with_a_gap_waits_for_no_more_than_who_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, look = [0], Search.look
+
+    def counted(search: Search, node: Node) -> None:
+        looked[0] += 1
+        look(search, node)
+
+    monkeypatch.setattr(Search, "look", counted)
+    nodes = {}
+    for gap in (Gap(), Gap(Fraction(1, 4))):
+        looked[0] = 0
+        for seed, spec in itertools.product((0, 1, 2, 4), ("l1", "linf")):
+            NetworkOracle(drawn((), seed, spec, step="0.001")).ask(None, Limits(), gap=gap)
+        nodes[gap] = looked[0]
+    assert nodes[Gap(Fraction(1, 4))] <= nodes[Gap()]
+
+
 def test_same_optimum_where_bounds_are_tightened_as_soon_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks_search, "STALLED", 1)
     for seed in (134, 502, 612, 789, 908, 1009, 1108, 1141, 1214):
@@ -132,7 +169,7 @@ def test_tightened_bounds_make_proofs_short(monkeypatch: pytest.MonkeyPatch, see
     lengths = []
     for stalled in (1, 10**9):
         monkeypatch.setattr(networks_search, "STALLED", stalled)
-        question = floats((10, 10), seed, "l1")
+        question = drawn((10, 10), seed, "l1")
         reply = NetworkOracle(question).ask(None, Limits.of(600.0))
         assert isinstance(reply, Found) and reply.proof is not None and reply.lower is not None
         assert question.distance_of(reply.point) - reply.lower <= 2 * CLOSE
@@ -143,10 +180,10 @@ def test_tightened_bounds_make_proofs_short(monkeypatch: pytest.MonkeyPatch, see
     assert lengths[0] < lengths[1]
 
 
-def floats(layers: tuple[int, ...], seed: int, spec: str) -> Question:
-    """A question over four features on the float64 grid and a categorical one."""
+def drawn(layers: tuple[int, ...], seed: int, spec: str, step: str | None = None) -> Question:
+    """A question over four real features, on the float64 grid without a step, and a categorical one."""
     rng = np.random.default_rng(seed)
-    features = [Feature(f"x{k}", "real", -3, 3) for k in range(4)]
+    features = [Feature(f"x{k}", "real", -3, 3, step=step) for k in range(4)]
     space = Space([*features, Feature("c", "categorical", levels=["a", "b", "c"])])
     width, made = 7, []
     for size in (*layers, 1):
@@ -166,7 +203,7 @@ def floats(layers: tuple[int, ...], seed: int, spec: str) -> Question:
 @pytest.mark.parametrize("layers", [(), (6,), (6, 5), pytest.param((5, 4, 4), marks=pytest.mark.slow)])
 def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers: tuple[int, ...], spec: str) -> None:
     for seed in range(3):
-        question = floats(layers, seed, spec)
+        question = drawn(layers, seed, spec)
         reply = NetworkOracle(question).ask(None, Limits.of(600.0))
         assert isinstance(reply, (Found, Refuted))
         lower = reply.lower if isinstance(reply, Found) else None
@@ -191,7 +228,7 @@ def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers
 
 def test_a_relaxation_that_is_cut_off_proves_what_it_was_cut_off_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks_search, "STALLED", 1)
-    search = Search(Witnesses(floats((6, 5), 1, "l1")), Gap(), Limits(), None, False)
+    search = Search(Witnesses(drawn((6, 5), 1, "l1")), Gap(), Limits(), None, False)
     solve, cut_off = search.solve, list[tuple[float, float]]()
 
     def noted(node: Node, part: Part, than: Array | None = None, rounds: int = 2000) -> Relaxed:
@@ -210,7 +247,7 @@ def test_a_relaxation_that_is_cut_off_proves_what_it_was_cut_off_for(monkeypatch
 def test_where_the_first_point_is_far_the_last_ball_is_as_large_as_the_distance_of_the_nearest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    question = floats((6, 5), 4, "l1")
+    question = drawn((6, 5), 4, "l1")
     nearest_one = NetworkOracle(question).ask(None, Limits())
     assert isinstance(nearest_one, Found)
     axes, rng = question.axes, np.random.default_rng(0)
@@ -236,7 +273,7 @@ def test_where_the_first_point_is_far_the_last_ball_is_as_large_as_the_distance_
 
 
 def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:
-    question = floats((6,), 0, "l1")
+    question = drawn((6,), 0, "l1")
     reply = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(reply, Found)
     distance = question.distance_of(reply.point)
@@ -267,7 +304,7 @@ def test_importing_the_oracle_loads_no_compiler_and_no_solver() -> None:
 
 
 def test_a_limit_that_is_reached_leaves_a_proved_bound() -> None:
-    question = floats((6, 5), 1, "l1")
+    question = drawn((6, 5), 1, "l1")
     reply = NetworkOracle(question).ask(None, Limits.of(0.0))
     assert isinstance(reply, (Found, Unknown))
     best = NetworkOracle(question).ask(None, Limits.of(600.0))
@@ -279,7 +316,7 @@ def test_a_limit_that_is_reached_leaves_a_proved_bound() -> None:
 def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_not_claimed(
     share: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = floats((6, 5), 1, "l1")
+    question = drawn((6, 5), 1, "l1")
     whole = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(whole, Found)
     distance = question.distance_of(whole.point)
@@ -305,7 +342,7 @@ def test_the_time_limit_holds_for_the_proof_and_what_was_not_proved_in_time_is_n
 
 
 def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    question = floats((8, 8), 2, "l1")
+    question = drawn((8, 8), 2, "l1")
     best = NetworkOracle(question).ask(None, Limits.of(600.0))
     assert isinstance(best, Found)
     clock, expand, counted = Hand(), Search.expand, [0]

@@ -97,11 +97,13 @@ def _attempt(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
 def _exactly(search: Search, until: Deadline) -> Proof | None:
     """The proof that nothing is closer than the point found, where every feature has steps; None if it is too long.
 
-    Boxes of such features can be split until each is beyond the distance or has no point with the goal.
+    Boxes of such features can be split until each is beyond the distance or has no point with the goal. Who is content
+    with a gap does not wait for a proof that is far longer than the search was.
     """
     settled, search.exactly = search.settled, True
+    content = search.gap.absolute > 0 or search.gap.relative > 0
     try:
-        return write(search, search.distance, until.share(1 / 3), 2 * search.count + EXTRA)
+        return write(search, search.distance, until.share(1 / 3), 2 * search.count + (0 if content else EXTRA))
     except (UnprovedError, TimeOverError):
         search.settled = settled
         return None

@@ -76,18 +76,22 @@ class Chart:
     def snap(self, rows: Floats, way: Way = "nearest") -> Floats:
         """The rows, moved onto the grids and into what is allowed; `way`: to which of two values of a step."""
         found = np.array(rows, dtype=np.float64, ndmin=2)
-        for j, axis in enumerate(self.place.axes):
-            column = found[:, j]
-            if isinstance(axis, LevelAxis):
-                known = self.levels[j]
-                assert known is not None
-                column = np.where(np.isnan(column), self.start[j], column)
-                found[:, j] = known[np.abs(column[:, None] - known[None, :]).argmin(axis=1)]
-                continue
-            gone = np.isnan(column)
-            column = np.clip(np.where(gone, self.low[j], column), self.low[j], self.high[j])
-            found[:, j] = np.clip(_on_grid(axis, column, way), self.low[j], self.high[j])
-            found[gone, j] = np.nan if axis.may_lack else self.low[j] if axis.lacks else self.start[j]
+        for j in range(self.features):
+            found[:, j] = self.snap_column(j, found[:, j], way)
+        return found
+
+    def snap_column(self, j: int, numbers: Floats, way: Way = "nearest") -> Floats:
+        """The same of one feature; numbers: shape (n,)."""
+        axis, known = self.place.axes[j], self.levels[j]
+        gone = np.isnan(numbers)
+        if isinstance(axis, LevelAxis):
+            assert known is not None
+            between = (known[:-1] + known[1:]) / 2  # a number in the middle goes to the lower level
+            return known[np.searchsorted(between, np.where(gone, self.start[j], numbers))]
+        column = np.clip(np.where(gone, self.low[j], numbers), self.low[j], self.high[j])
+        found = np.clip(_on_grid(axis, column, way), self.low[j], self.high[j])
+        if gone.any():
+            found[gone] = np.nan if axis.may_lack else self.low[j] if axis.lacks else self.start[j]
         return found
 
     def fitted(self, rows: Floats) -> Fitted:

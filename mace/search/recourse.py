@@ -84,9 +84,7 @@ class ActionableRecourse:
         for j in range(chart.features):
             known = chart.levels[j]
             if chart.free[j] and known is None:
-                rows = np.tile(chart.start, (self.bins + 1, 1))
-                rows[:, j] = np.linspace(chart.low[j], chart.high[j], self.bins + 1)
-                known = chart.snap(rows)[:, j]
+                known = chart.snap_column(j, np.linspace(chart.low[j], chart.high[j], self.bins + 1))
             own = [chart.start[j]] if question.axes[j].allows(question.axes[j].start) else []
             several = np.unique([*own, *(known if known is not None and chart.free[j] else ())])
             features += [j] * len(several)

@@ -39,6 +39,13 @@ class Leaves(NamedTuple):
     most: Floats
 
 
+class Demands(NamedTuple):
+    """What the leaves demand of some columns, each demand once, and which of them each leaf has."""
+
+    each: Leaves
+    which: NDArray[np.intp]
+
+
 @dataclass(frozen=True)
 class FeatureTweaking:
     """Feature tweaking.
@@ -72,8 +79,7 @@ class FeatureTweaking:
         """The rows of all goal leaves, the nearest first, until one has the goal."""
         question, chart = task.place, task.chart
         assert isinstance(question, Question) and isinstance(question.model, Ensemble)
-        leaves = goal_leaves(question.model, question.goal.decision)
-        found, kept = self._moved(question, chart, leaves)
+        found, kept = self._moved(question, chart)
         rows = found[kept]
         rows = rows[np.argsort(chart.distances(rows), kind="stable")]
         for first in range(0, len(rows), BATCH):
@@ -82,22 +88,24 @@ class FeatureTweaking:
                 return None
         return None
 
-    def _moved(self, question: Question, chart: Chart, leaves: Leaves) -> tuple[Floats, Bools]:
+    def _moved(self, question: Question, chart: Chart) -> tuple[Floats, Bools]:
         """For every leaf the row that reaches it, and whether there is one."""
-        rows = np.tile(chart.start, (len(leaves.above), 1))
+        model, decision = question.model, question.goal.decision
+        assert isinstance(model, Ensemble)
+        rows = np.tile(chart.start, (len(goal_leaves(model, decision).above), 1))
         kept = np.ones(len(rows), dtype=np.bool_)
         for j in range(chart.features):
             places = [k for k, column in enumerate(question.columns) if column.feature == j]
             if not places:
                 continue
+            (above, most), which = demands(model, decision, tuple(places))
             if chart.numbers[j]:
-                (k,) = places
-                rows[:, j] = self._number(chart, j, leaves.above[:, k], leaves.most[:, k], question)
+                rows[:, j] = self._number(chart, j, above[:, 0], most[:, 0], question)[which]
             else:
                 values = np.array([question.columns[k].values for k in places])
-                part = Leaves(leaves.above[:, places], leaves.most[:, places])
-                rows[:, j], possible = self._level(chart, j, values, part, question)
-                kept &= possible
+                levels, possible = self._level(chart, j, values, Leaves(above, most), question)
+                rows[:, j] = levels[which]
+                kept &= possible[which]
         return rows, kept
 
     def _number(self, chart: Chart, j: int, above: Floats, most: Floats, question: Question) -> Floats:
@@ -116,13 +124,13 @@ class FeatureTweaking:
         if self.epsilon:
             by = self.epsilon * chart.scale[j]
             moved = np.where(low, above + by, np.where(high, most - by, start))
-            return _column(chart, j, moved, "nearest")
+            return chart.snap_column(j, moved)
         # The numbers next to a threshold on either side that the model sees as they are.
         kind = np.float32 if model.cast == "float32" else np.float64
         up = _first_at_least(above, kind) if strict else _first_above(above, kind)
         down = -_first_above(-most, kind) if strict else -_first_at_least(-most, kind)
-        moved = np.where(low, _column(chart, j, np.where(low, up, start), "up"), start)
-        return np.where(high, _column(chart, j, np.where(high, down, start), "down"), moved)
+        moved = np.where(low, chart.snap_column(j, np.where(low, up, start), "up"), start)
+        return np.where(high, chart.snap_column(j, np.where(high, down, start), "down"), moved)
 
     def _level(self, chart: Chart, j: int, values: Floats, leaves: Leaves, question: Question) -> tuple[Floats, Bools]:
         """A level that passes the tests, and whether there is one.
@@ -153,13 +161,6 @@ class FeatureTweaking:
         return chosen.astype(np.float64), np.asarray(possible.any(axis=1))
 
 
-def _column(chart: Chart, j: int, numbers: Floats, way: str) -> Floats:
-    """Numbers of one feature, moved onto its grid and into what is allowed."""
-    rows = np.tile(chart.start, (len(numbers), 1))
-    rows[:, j] = numbers
-    return chart.snap(rows, way)[:, j]  # type: ignore[arg-type]
-
-
 def _first_at_least(numbers: Floats, kind: type) -> Floats:
     """The first floats of a type that are at least these numbers."""
     found: NDArray[Any] = numbers.astype(kind)
@@ -173,11 +174,24 @@ def _first_above(numbers: Floats, kind: type) -> Floats:
 
 
 _LEAVES: Kept[Leaves] = Kept(4)
+_DEMANDS: Kept[Demands] = Kept(1024)  # one a feature
 
 
 def goal_leaves(model: Ensemble, decision: Decision) -> Leaves:
     """What the ways to all goal leaves demand; kept with the model."""
     return _LEAVES.get(model, decision, lambda: _goal_leaves(model, decision))
+
+
+def demands(model: Ensemble, decision: Decision, places: tuple[int, ...]) -> Demands:
+    """What the goal leaves demand of some columns; kept with the model: they demand few different things."""
+    return _DEMANDS.get(model, (decision, places), lambda: _demands(goal_leaves(model, decision), places))
+
+
+def _demands(leaves: Leaves, places: tuple[int, ...]) -> Demands:
+    columns = list(places)
+    both = np.hstack([leaves.above[:, columns], leaves.most[:, columns]])
+    each, which = np.unique(both, axis=0, return_inverse=True)
+    return Demands(Leaves(each[:, : len(columns)], each[:, len(columns) :]), which.reshape(-1))
 
 
 def _goal_leaves(model: Ensemble, decision: Decision) -> Leaves:

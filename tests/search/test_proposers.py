@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import MaceError
-from mace.search.tweaking import FeatureTweaking
+from mace.search.chart import Chart
+from mace.search.tweaking import FeatureTweaking, demands, goal_leaves
 from mace.space.feature import Feature
 from mace.space.space import Space
 
@@ -76,6 +77,28 @@ def test_the_minimum_observable_is_the_nearest_allowed_row_with_the_goal(distanc
     check(explainer, model, x, found)
     assert found.best.distance == nearest_of(explainer, model, x, rows)
     assert found.calls <= len(rows)
+
+
+def test_what_is_proposed_moves_to_the_nearest_allowed_value() -> None:
+    space = Space([*SPACE.features, Feature("e", "ordinal", levels=[0, 1, 2, 3], change="increase")])
+    model = RandomForestClassifier(2, random_state=0).fit(space.encode(EVERY.assign(e=EVERY.d)), labels(0))
+    question, _ = mace.Explainer(model, space).question({"a": 2, "b": 3, "c": "v", "d": 1, "e": 1}, 0)
+    chart = Chart(question)
+    rows = np.array([[2.4, 9.0, 0.5, 2.0, 0.0], [np.nan, 1.0, 7.0, 0.0, 2.5], [-3.0, 4.5, np.nan, 1.0, 2.6]])
+    moved = [[2, 6, 0, 1, 1], [2, 3, 2, 1, 2], [0, 4, 1, 1, 3]]  # in the middle between two levels: the lower one
+    assert chart.snap(rows).tolist() == moved
+    assert [chart.snap_column(j, rows[:, j]).tolist() for j in range(5)] == np.transpose(moved).tolist()
+
+
+def test_leaves_that_demand_the_same_of_a_column_are_moved_together() -> None:
+    model = fitted(RandomForestClassifier(5, random_state=0))
+    question, _ = mace.Explainer(model, SPACE).question(start_of(model), 1)
+    leaves = goal_leaves(question.model, question.goal.decision)
+    for places in ((0,), (2, 3, 4), (1, 5)):
+        (above, most), which = demands(question.model, question.goal.decision, places)
+        assert np.array_equal(above[which], leaves.above[:, places])
+        assert np.array_equal(most[which], leaves.most[:, places])
+        assert len(above) < len(which)
 
 
 @pytest.mark.parametrize("distance", ["l0", "l1", "linf"])

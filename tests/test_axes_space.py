@@ -261,3 +261,40 @@ def test_a_cell_that_is_no_number_and_no_level_is_named_by_its_row_and_column(ce
         frame = pd.DataFrame({**{key: [value, value] for key, value in row.items()}, name: cells}, index=["a", "b"])
         with pytest.raises(RowError, match=f"^row 'b', column `{name}`: "):
             space.numbers(frame)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int8", "uint64", "object", "Int64"])
+@given(data=st.data())
+def test_a_column_is_read_at_once_as_cell_by_cell(kind, data):
+    """Ends that are no doubles, numbers that a person wrote, -0.0, whole numbers of any size, and what is missing."""
+    feature = data.draw(
+        st.sampled_from(
+            [
+                Feature("x", "integer", -100, 100),
+                Feature("x", "integer", -100, 2**53 + 1, missing="keep"),
+                Feature("x", "real", -1, 1),
+                Feature("x", "real", "-0.3", "0.7", step="0.1"),
+                Feature("x", "real", Fraction(-1, 3), 2**62, missing="fill"),
+            ]
+        )
+    )
+    whole = st.sampled_from([0, 1, 2, 100, 101, 127, *([2**53, 2**53 + 1, 2**62] if "64" in kind else [])])
+    cells = st.sampled_from(
+        [-0.0, 0.1, 0.7, 0.30000000000000004, -0.3, 1.0, 2.0, -100.0, 2.0**53, 1e16, np.nan, np.inf]
+    )
+    drawn = data.draw(st.lists(whole if "nt" in kind else cells, max_size=4))
+    column = pd.Series(drawn, dtype=kind)
+    space = Space([feature])
+    read = []
+    for value in column.tolist():
+        try:
+            read.append(feature.read(value))
+        except RowError:
+            with pytest.raises(RowError, match=r"row .*, column `x`"):
+                space.numbers(pd.DataFrame({"x": column}))
+            return
+    expected = [np.nan if number is None else float(number) for number in read]
+    assert space.numbers(pd.DataFrame({"x": column}))[:, 0].tolist() == pytest.approx(
+        expected, rel=0, abs=0, nan_ok=True
+    )
+    assert not np.signbit(space.numbers(pd.DataFrame({"x": column}))[column.to_numpy() == 0]).any()

@@ -12,9 +12,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, nearest
@@ -22,6 +23,9 @@ from mace.base.kept import Recent
 from mace.base.values import hashed, no_single, plain
 from mace.errors import NumberError, RowError, SpaceError
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Kind: TypeAlias = Literal["real", "integer", "binary", "categorical", "ordinal"]
 Change: TypeAlias = Literal["any", "fixed", "increase", "decrease"]
@@ -249,6 +253,28 @@ class Feature:
                 hint="Widen the range in the space, or correct the row.",
             )
         return number
+
+    def numbers(self, column: pd.Series[Any]) -> NDArray[np.float64] | None:
+        """What `read` makes of a column's cells, in floats (missing: NaN), at once; None where only `read` can tell.
+
+        It keeps the order of numbers: none lies out of range where the least and the largest do not.
+        """
+        if not self.numeric:
+            return None
+        cells = column.to_numpy()
+        if cells.ndim != 1 or cells.dtype.kind not in "iuf" or cells.dtype.itemsize > 8:
+            return None
+        floats = cells.astype(np.float64) + 0.0  # `read` knows no -0.0
+        gone = np.isnan(floats)
+        there = cells[~gone]
+        if len(there) < len(cells) and not self.missing or self.kind == "integer" and (there != np.floor(there)).any():
+            return None
+        try:
+            for end in (there.min(), there.max()) if len(there) else ():
+                self.read(end)
+        except RowError:
+            return None
+        return floats
 
     @property
     def price(self) -> Fraction:

@@ -8,12 +8,12 @@ the model would be given for that row; a row outside its space is a `RowError` t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 # Equal values of different types are no equal cells: 1 and True.
 Cell: TypeAlias = tuple[type, Any]
+
+
+class Cells(NamedTuple):
+    """The cells of a column, and what each different one reads as."""
+
+    cells: list[Cell]
+    read: dict[Cell, Fraction | int | None]
 
 
 @dataclass(frozen=True)
@@ -187,41 +194,31 @@ class Space:
 
     def numbers(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """A frame as floats, shape (rows, features): values (missing: NaN), or levels' indices. Raises RowError."""
+        self._check_columns(frame)
         values = np.empty((len(frame), len(self.features)))
-        for j, (cells, read) in enumerate(self._cells(frame)):
+        for j, feature in enumerate(self.features):
+            at_once = feature.numbers(frame[feature.name])
+            if at_once is not None:
+                values[:, j] = at_once
+                continue
+            cells, read = _cells(feature, frame)
             floats = {cell: np.nan if it is None else nearest(Fraction(it)) for cell, it in read.items()}
             values[:, j] = [floats[cell] for cell in cells]
         return values
 
     def read(self, frame: pd.DataFrame) -> list[list[Fraction | int | None]]:
         """Per feature what `Feature.read` makes of its column; raises RowError naming column and row."""
-        return [[read[cell] for cell in cells] for cells, read in self._cells(frame)]
+        self._check_columns(frame)
+        return [[read[cell] for cell in cells] for cells, read in (_cells(feature, frame) for feature in self.features)]
 
-    def _cells(self, frame: pd.DataFrame) -> Iterator[tuple[list[Cell], dict[Cell, Fraction | int | None]]]:
-        """Per feature the cells of its column, and what each different one reads as: many are equal."""
+    def _check_columns(self, frame: pd.DataFrame) -> None:
+        """Raise RowError for a frame without a feature's column."""
         missing = [name for name in self.names if name not in frame.columns]
         if missing:
             raise RowError(
                 f"the frame has no column `{missing[0]}`",
                 hint=meant(missing[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
             )
-        for feature in self.features:
-            values = [None if isinstance(v, float) and v != v else v for v in frame[feature.name].tolist()]
-            cells = [(type(value), value) for value in values]
-            read: dict[Cell, Fraction | int | None] = {}
-            try:
-                new = dict.fromkeys(cells)
-            except TypeError:
-                place = next(place for place, value in enumerate(values) if not hashed(value))
-                what = f"column `{feature.name}`: {no_single(values[place])}"
-                raise RowError(f"row {plain(frame.index[place])!r}, {what}") from None
-            for cell in new:
-                try:
-                    read[cell] = feature.read(cell[1])
-                except RowError as error:
-                    row = plain(frame.index[cells.index(cell)])
-                    raise RowError(f"row {row!r}, {error.message}", shown=error.shown, hint=error.hint) from None
-            yield cells, read
 
     def decode(self, matrix: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
         """The way back: rows of the model's matrix, shape (rows, columns), as the features people see.
@@ -316,6 +313,26 @@ class Space:
     def save(self, path: str | Path) -> None:
         """Write the space as a TOML file that `load` reads back."""
         save(self, Path(path))
+
+
+def _cells(feature: Feature, frame: pd.DataFrame) -> Cells:
+    """The cells of a feature's column, and what each different one reads as: many are equal."""
+    values = [None if isinstance(v, float) and v != v else v for v in frame[feature.name].tolist()]
+    cells = [(type(value), value) for value in values]
+    read: dict[Cell, Fraction | int | None] = {}
+    try:
+        new = dict.fromkeys(cells)
+    except TypeError:
+        place = next(place for place, value in enumerate(values) if not hashed(value))
+        what = f"column `{feature.name}`: {no_single(values[place])}"
+        raise RowError(f"row {plain(frame.index[place])!r}, {what}") from None
+    for cell in new:
+        try:
+            read[cell] = feature.read(cell[1])
+        except RowError as error:
+            row = plain(frame.index[cells.index(cell)])
+            raise RowError(f"row {row!r}, {error.message}", shown=error.shown, hint=error.hint) from None
+    return Cells(cells, read)
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -106,19 +106,24 @@ def costs_of(axis: Axis, charge: Charge, indices: Array) -> Costs:
     if isinstance(axis, LevelAxis):
         every = _level_costs(axis, charge)
         return Costs(every.part[indices], every.top[indices])
-    changed = indices != axis.start
-    lost = np.full(len(indices), axis.lacks) if axis.lacks else indices == axis.missing
-    if not charge.slope and not charge.peak:
-        part, top = np.full(len(indices), math.floor(charge.once)), np.zeros(len(indices), np.int64)
-    elif axis.lacks:
-        part = top = np.zeros(len(indices), np.int64)
+    if axis.missing is None:
+        part, top = _of_numbers(axis, charge, indices)
     else:
-        part, top = _of_values(axis, charge, np.where(lost, axis.start, indices))
-    if axis.missing is not None:
-        cost = axis.missing_cost
+        lost, cost = np.ones(len(indices), bool) if axis.lacks else indices == axis.missing, axis.missing_cost
+        part = top = np.zeros(len(indices), np.int64)
+        if not axis.lacks:
+            part, top = _of_numbers(axis, charge, np.where(lost, axis.start, indices))
         part = np.where(lost, math.floor(charge.part(cost)), part)
         top = np.where(lost, math.floor(charge.top(cost)), top)
-    return Costs(np.where(changed, part, 0).astype(np.int64), np.where(changed, top, 0).astype(np.int64))
+    changed = indices != axis.start
+    return Costs(part * changed, top * changed)
+
+
+def _of_numbers(axis: GridAxis, charge: Charge, indices: Array) -> Costs:
+    """The costs of values, with what is charged for any change alike."""
+    if not charge.slope and not charge.peak:
+        return Costs(np.full(len(indices), math.floor(charge.once)), np.zeros(len(indices), np.int64))
+    return _of_values(axis, charge, indices)
 
 
 def _of_values(axis: GridAxis, charge: Charge, indices: Array) -> Costs:
@@ -142,8 +147,10 @@ def _of_values(axis: GridAxis, charge: Charge, indices: Array) -> Costs:
 
 def _multiples(once: Fraction, each: Fraction, steps: Array) -> Array | None:
     """once + each * steps, rounded down; None where 64 bits do not hold the way to it."""
+    if not each and once < EXACT:
+        return np.full(len(steps), math.floor(once))
     below = math.lcm(once.denominator, each.denominator)
-    first, more = int(once * below), int(each * below)
+    first, more = once.numerator * (below // once.denominator), each.numerator * (below // each.denominator)
     if first + more * int(steps.max(initial=0)) >= EXACT or max(below, more) >= EXACT:
         return None
     return np.asarray((first + more * steps) // below)

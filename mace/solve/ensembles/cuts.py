@@ -336,13 +336,14 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
 
     found = np.full(len(thresholds), axis.lower - 1, np.int64)
     every = np.arange(len(thresholds))
-    first = low_side(np.full(len(thresholds), axis.lower), every)
-    last = low_side(np.full(len(thresholds), axis.upper), every)
+    first, last = (low_side(np.array([end]), every) for end in (axis.lower, axis.upper))
     found[last] = axis.upper
     open_ = first & ~last
     guess = _guess(axis, _back(source, _last_passing(thresholds, model)))
     for offset in (0, -1, 1):
         which = np.flatnonzero(open_)
+        if not len(which):
+            return found
         index = np.clip(guess[which] + offset, axis.lower, axis.upper - 1)
         right = low_side(index, which) & ~low_side(index + 1, which)
         found[which[right]] = index[right]

@@ -22,7 +22,7 @@ from mace.solve.ensembles.walk import ball, has_goal, leaf_of
 STUCK, GOING, REACHED = 0, 1, 2
 NO_LIMIT = 2**62
 ROUNDS = 8  # steps of a climb between two looks at the clock
-POWERS = (1.0, 0.6, 0.2, None)  # of the cost against the gain; None: pull back from the given point
+POWERS = (0.6, 1.0, 0.2)  # of the cost against the gain: points of the first are hardly ever farther than the others'
 
 
 class Room(NamedTuple):
@@ -265,8 +265,9 @@ def climb(
 
 
 def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadline) -> Array | None:
-    """The cheapest point found by climbing with several weights of cost against gain, and from a given point.
+    """The cheapest point found by climbing to each part of the goal, and from a given point.
 
+    Other weights of cost against gain are tried as long as no point is known.
     most_changes: -1 for any number. given: cells of a point with the goal, empty where none is known.
     Returns cells; None if no point was found before the deadline.
     """
@@ -288,8 +289,9 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
         return None
 
     for part in range(len(aim.begin) - 1):
-        for power in POWERS:
-            point = given.copy() if power is None and len(given) else None if power is None else reach(part, power)
+        powers = POWERS if best is None else POWERS[:1]
+        climbed = (point for power in powers if (point := reach(part, power)) is not None)
+        for point in (next(climbed, None), given.copy() if len(given) else None):
             if point is None:
                 continue
             while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):

@@ -293,7 +293,7 @@ def limited(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | {"MACE_DEBUG": ""},
+        env=os.environ | {"MACE_DEBUG": "", "PYTHONDONTWRITEBYTECODE": "1"},  # Python keeps what it wrote of byte code
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
     )
 

@@ -36,7 +36,7 @@ def as_rich(result: Reproduced) -> Any:
 def said(result: Reproduced) -> list[str]:
     """What stands below the tables, a sentence or more a line."""
     alike = [figure.alike for figure in result.figures if figure.alike is not None]
-    lines = [f"{result.proved:,} of {result.rows:,} answers that were to be proved are; {result.seconds:,.0f} s."]
+    lines = [f"{result.proved:,} of {result.rows:,} answers are proved; {result.seconds:,.0f} s."]
     if alike:
         lines.append(f"{sum(alike)} of {len(alike)} figures point the way that the paper's do.")
     lines += [f"Another direction: {line}" for line in result.unlike]

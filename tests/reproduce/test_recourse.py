@@ -15,7 +15,7 @@ from mace.cli import app
 from mace.datasets.dataset import Dataset
 from mace.errors import FileError, MaceError
 from mace.reproduce import Work, entries, reproduce
-from mace.reproduce.recourse import printed, setting
+from mace.reproduce.recourse import distances, printed, setting
 from mace.reproduce.recourse.improvement import improvement, largest_gap
 from mace.reproduce.recourse.questions import course, trace_of
 from mace.reproduce.result import Figure, Grid, Listing, Reproduced
@@ -116,6 +116,21 @@ def test_a_row_that_needed_no_question_has_its_distance_from_the_first():
     assert list(trace_of(needed_none)) == [(0.5, 0.5)]
     asked = replace(needed_none, notes=["[[null, 1.0], [0.25, 2.0]]"])
     assert list(trace_of(asked)) == [[None, 1.0], [0.25, 2.0]]
+
+
+def test_a_method_that_is_nearer_than_ours_is_marked_with_the_reason(monkeypatch):
+    far = {
+        "1e-5": [blank("1/4"), blank("1/10")],
+        "MO": [blank("1/2"), blank("1/10")],
+        "PFT": [blank("1/5"), blank(None)],
+    }
+    monkeypatch.setattr(distances, "records", lambda work, cell, gaps, methods: far)
+    result = reproduce("mace-figure-4", only=ONLY)
+    means, gaps = result.parts
+    assert {figure.row[1]: figure.alike for figure in means.figures} == {"ours": None, "MO": True, "PFT": False}
+    assert [line for line in result.unlike if "PFT (adult l1)" in line and "1e-5" in line] == result.unlike != []
+    assert [figure.ours for figure in gaps.figures] == [0.0]
+    assert (result.rows, result.proved, len(result.plots)) == (2, 2, 1)
 
 
 def test_every_entry_has_its_name_and_a_source():

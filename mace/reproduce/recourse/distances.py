@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mace.present.drawing import BLUE, GREEN, GREY, ORANGE, PALE, RED, Display
+from mace.present.drawing import BLUE, GREEN, GREY, INK, ORANGE, PALE, RED, Display
 from mace.reproduce.entry import Entry
+from mace.reproduce.recourse.improvement import improvement, largest_gap
 from mace.reproduce.recourse.printed import NORMS, SOURCE
-from mace.reproduce.recourse.setting import MODEL_NAMES, SETTING, WORDS, Setting, others, proved, records, settings
+from mace.reproduce.recourse.setting import MODEL_NAMES, SETTING, WORDS, others, proved, records, settings
 from mace.reproduce.result import Figure, Grid, Reproduced
 from mace.reproduce.work import Work
 
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TITLE = "Distances of the counterfactuals by method"
-GAP = "1e-3"
+GAP = "1e-5"
+WHY = f"it is nearer by less than {GAP}, the gap at which ours stop"
+NOTES = ["The figure prints no numbers; the way it points is that no method is nearer than MACE."]
 COLOURS = (PALE, ORANGE, GREY, RED, GREEN)  # of as many methods as a model has
 
 
@@ -43,8 +46,9 @@ class Panel(Display):
             ]
             places = [n * (len(methods) + 1) + k for n, _ in there]
             boxes = ax.boxplot(
-                [values for _, values in there], positions=places, widths=0.7, patch_artist=True, showfliers=False
-            )
+                [values for _, values in there], positions=places, widths=0.7, patch_artist=True, showfliers=False,
+                medianprops={"color": INK, "linewidth": 1.5},
+            )  # fmt: skip
             for box in boxes["boxes"]:
                 box.set(facecolor=COLOURS[k % len(COLOURS)], edgecolor=BLUE if k == 0 else GREY)
             ax.plot([], [], "s", color=COLOURS[k % len(COLOURS)], label=method)
@@ -52,40 +56,38 @@ class Panel(Display):
         ax.set_ylabel("distance")
         ax.set_yscale("symlog", linthresh=1e-4)
         ax.set_ylim(0, 1.3)  # no distance is above 1
-        ax.legend(fontsize=7, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        ax.legend(
+            fontsize=8, frameon=False, ncols=len(methods), loc="lower center", bbox_to_anchor=(0.5, 1.0),
+            columnspacing=0.9, handletextpad=0.1,
+        )  # fmt: skip
 
 
 def run(work: Work) -> Reproduced:
-    """Ask every chosen setting; a panel for each model and table, and the means as a table."""
+    """Ask every chosen setting; a panel for each model and table, and as tables the means and the largest gaps."""
     panels: dict[tuple[str, str], dict[tuple[str, str], list[float]]] = {}
-    figures, rows, settled = [], 0, 0
+    figures, gaps, rows, settled = [], [], 0, 0
     for cell in settings(work):
-        found = _distances(work, cell)
-        panels.setdefault((cell.data, cell.model), {}).update(
-            {(cell.norm, method): values for method, (values, _, _) in found.items()}
-        )
-        asked, final = found["ours"][1:]
-        rows, settled = rows + asked, settled + final
-        for method, (values, count, sure) in found.items():
+        found = records(work, cell, [GAP], others(cell))
+        ours = found[GAP]
+        rows, settled = rows + len(ours), settled + proved(ours)
+        column = f"{cell.data} {cell.norm}"
+        gaps.append(Figure((MODEL_NAMES[cell.model],), column, largest_gap(ours), None, len(ours), proved(ours)))
+        for name, answered in found.items():
+            method = "ours" if name == GAP else name
+            values = [record.distance for record in answered if record.distance is not None]
+            panels.setdefault((cell.data, cell.model), {})[cell.norm, method] = values
             mean = sum(values) / len(values) if values else None
+            by, _ = improvement(ours, answered)
+            alike = None if method == "ours" or by is None else by >= 0
             row = (MODEL_NAMES[cell.model], method)
-            figures.append(Figure(row, f"{cell.data} {cell.norm}", mean, None, count, sure))
+            figures.append(Figure(row, column, mean, None, len(answered), proved(answered), alike, WHY))
     plots = [Panel(data, model, distances) for (data, model), distances in panels.items()]
-    grid = Grid("Mean distance", ("model", "method"), figures, "", 5)
-    return Reproduced("mace-figure-4", TITLE, f"{SOURCE}, figure 4", [grid], SETTING, [], plots, rows, settled)
-
-
-def _distances(work: Work, cell: Setting) -> dict[str, tuple[list[float], int, int]]:
-    """Method -> the distances found, how many rows, how many of them proved."""
-    found = records(work, cell, [GAP], others(cell))
-    return {
-        "ours" if name == GAP else name: (
-            [record.distance for record in answered if record.distance is not None],
-            len(answered),
-            proved(answered),
-        )
-        for name, answered in found.items()
-    }
+    grids = [
+        Grid("Mean distance, of the rows that a method answers (! where it is nearer than ours)", ("model", "method"),
+             figures, "", 5),
+        Grid("Largest proved gap between our distance and its lower bound", ("model",), gaps, "", 9),
+    ]  # fmt: skip
+    return Reproduced("mace-figure-4", TITLE, f"{SOURCE}, figure 4", grids, SETTING, NOTES, plots, rows, settled)
 
 
 ENTRY = Entry("mace-figure-4", TITLE, f"{SOURCE}, figure 4", run, WORDS)

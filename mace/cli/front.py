@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mace.base.files import check_folder, make_folder
+from mace.base.files import make_folder
 from mace.cli.alive import alive
 from mace.cli.options import (
     DONE,
@@ -24,6 +24,7 @@ from mace.cli.options import (
     print_json,
     say,
 )
+from mace.cli.plots import check_plot, save_plot
 from mace.cli.proofs import save
 
 
@@ -50,7 +51,7 @@ def front(
     from mace.explain.front import front_of
 
     if plot is not None:
-        check_folder(plot)
+        check_plot(plot)
     if certificates is not None:
         make_folder(certificates, "certificates")
     chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
@@ -60,12 +61,12 @@ def front(
     found = front_of(
         explainer, row, asked.goal, asked.most_changes, oracle, deadline, limits.memory_mb, most,
     )  # fmt: skip
-    if plot is not None:
-        found.plot().figure_.savefig(plot)
     if format is Format.json:
         print_json(found.to_dict())
     else:
         say(found)
+    if plot is not None:
+        save_plot(found.plot(), plot)
     if certificates is not None:
         levels = [(f"point-{n}-{level.name}", level) for n, p in enumerate(found.points, 1) for level in p.levels]
         save(certificates, [*levels, *((f"empty-{n}", cell.level) for n, cell in enumerate(found.empty, 1))])

@@ -22,6 +22,8 @@ from mace.cli.options import (
     say,
     terminal,
 )
+from mace.cli.plots import check_plot, save_plot
+from mace.errors import FileError
 
 if TYPE_CHECKING:
     from mace.plans.plan_front import PlanFront
@@ -93,9 +95,10 @@ def plan(
     from mace.base.files import check_folder
     from mace.plans.run import Planner
 
-    for path in (plot, certificate):
-        if path is not None:
-            check_folder(path)
+    if plot is not None:
+        check_plot(plot)
+    if certificate is not None:
+        check_folder(certificate)
     asked = planned_of(given, world, goal)
     alive.doing = "searching plans"
     planner = Planner(asked.model, asked.space, asked.world, rules=rule or [])
@@ -106,19 +109,26 @@ def plan(
     if aims.front is not None:
         _show_front(planner.front(asked.row(row), aims.front, points=aims.points, **common), format)
     made = planner.plan(asked.row(row), **aims.asked, **common)
+    written, failed = _saved(made, certificate, timeout or None)
+    _show(made, written, format)
     if plot is not None and made.steps:
-        made.plot().figure_.savefig(plot)
+        save_plot(made.plot(), plot)
         say(f"plot written to {plot}", err=True)
-    written = None if certificate is None else _save(made, certificate, timeout or None)
+    if failed is not None:
+        raise failed
+    if made.status in ("unknown", "bounded"):
+        raise typer.Exit(UNDECIDED)
+    raise typer.Exit(NOT_FOUND if must_exist and made.status == "infeasible" else DONE)
+
+
+def _show(made: Plan, written: str, format: Format) -> None:
+    """Print a plan, and what is said of its certificate."""
     if format is Format.json:
         print_json(made.to_dict() | ({"certificate": written} if written else {}))
     else:
         terminal().print(made)
         if written:
             say(written)
-    if made.status in ("unknown", "bounded"):
-        raise typer.Exit(UNDECIDED)
-    raise typer.Exit(NOT_FOUND if must_exist and made.status == "infeasible" else DONE)
 
 
 def _show_front(made: PlanFront, format: Format) -> None:
@@ -131,12 +141,16 @@ def _show_front(made: PlanFront, format: Format) -> None:
     raise typer.Exit(UNDECIDED if open_ends else DONE)
 
 
-def _save(made: Plan, path: Path, timeout: float | None) -> str:
-    """Write the certificate; says where it is, or why there is none."""
+def _saved(made: Plan, path: Path | None, timeout: float | None) -> tuple[str, FileError | None]:
+    """Write the certificate; says where it is, or why there is none, and what is to be raised once that is printed."""
     from mace.errors import CertificateError
 
+    if path is None:
+        return "", None
     try:
         made.certify(timeout).save(path)
     except CertificateError as error:
-        return f"no certificate: {error.message}"
-    return f"certificate written to {path}; check it with: mace check {path}"
+        return f"no certificate: {error.message}", None
+    except FileError as error:
+        return "", error
+    return f"certificate written to {path}; check it with: mace check {path}", None

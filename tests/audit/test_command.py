@@ -6,7 +6,10 @@ import inspect
 import json
 import os
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -20,6 +23,7 @@ from mace.audit.request import jobs
 from mace.base.files import write_whole
 from mace.cli import app
 from mace.cli.audit import _stoppable
+from mace.cli.faults import StoppedError, explained
 from mace.cli.options import row_of
 from mace.datasets.loans import loans
 from mace.errors import FileError, MaceError
@@ -52,6 +56,8 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ("verify", ["--property", "fair(Sex)", "--certificates", "/dev/null/x"], "cannot be used as a folder"),
         ("menu", ["--certificates", "/dev/null/x"], "cannot be used as a folder"),
         ("front", ["--certificates", "/proc/x"], "cannot be used as a folder"),
+        ("front", ["--plot", "f.foo"], "cannot tell the format from the name"),
+        ("plan", ["--world", "loans", "--plot", "absent/p.svg"], "there is no folder absent"),
         ("export", ["--to", "json", "--out", "absent/q"], "there is no folder absent"),
         ("verify", [], "give either --property or --suite"),
         ("serve", ["--goal", "7"], "the goal '7' is not a class of this model"),
@@ -66,6 +72,20 @@ def test_a_mistake_is_a_message(
     assert isinstance(ran.exception, MaceError)
     assert ran.exception.exit_code == 2
     assert words in str(ran.exception)
+
+
+def test_a_plot_that_cannot_be_drawn_costs_no_answer_and_leaves_no_file(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def half(_: object, file: Any, **__: object) -> None:
+        file.write(b"<svg")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", half)
+    file = tmp_path / "f.svg"
+    with pytest.raises(StoppedError), redirect_stdout(StringIO()) as printed, explained():
+        app(["front", *given, "--goal", "1", "--row", "3", "--plot", str(file)], standalone_mode=False)
+    assert "proved: these are all" in printed.getvalue() and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("command", ["menu", "front"])

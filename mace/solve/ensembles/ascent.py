@@ -64,6 +64,24 @@ class Frame(NamedTuple):
     top: Array
 
 
+class Rows(NamedTuple):
+    """The rows that a box leaves open as passes over all of them read them. R rows, P pairs of a leaf and a row.
+
+    of:        (R,) the axis. after: (R,) of ordered axes the first piece above the cut, of others one that is none.
+    sign:      (R,) -1 where the side lies below the cut, 1 where above, 0 on other axes; under: (R,) 1 below, else 0.
+    lone:      the rows of axes that are not ordered.
+    leaf, row: (P,) the pairs, row by row.
+    """
+
+    of: Array
+    after: Array
+    sign: Array
+    under: Array
+    lone: Array
+    leaf: Array
+    row: Array
+
+
 class Active(NamedTuple):
     """What of a frame a box leaves open.
 
@@ -71,6 +89,7 @@ class Active(NamedTuple):
     number:     the rows whose cut divides the box.
     begin, end: (J,) the pieces begin..end - 1 that meet the box; mask: (J,) of a level axis the pieces themselves.
     empty:      whether some tree has no leaf.
+    rows:       the rows and pairs once more.
     """
 
     first: Array
@@ -82,6 +101,7 @@ class Active(NamedTuple):
     end: Array
     mask: Array
     empty: bool
+    rows: Rows
 
 
 class Climbed(NamedTuple):
@@ -142,6 +162,36 @@ def cost_of_leaf(
 
 
 @compiled
+def rows_of(frame: Frame, number: Array, at: Array, row: Array) -> Rows:
+    """The rows of `number`; at, row: as in `Active`."""
+    rows = len(number)
+    of, after = np.empty(rows, np.int32), np.full(rows, len(frame.part), np.int32)
+    sign, under = np.zeros(rows, np.int8), np.zeros(rows, np.int8)
+    lone, alone = np.empty(rows, np.int32), 0
+    for i in range(rows):
+        r = number[i]
+        of[i] = frame.axis[r]
+        if frame.grid[of[i]]:
+            after[i] = frame.begin[of[i]] + frame.place[r] + 1
+            sign[i], under[i] = (-1, 1) if frame.side[r] == 0 else (1, 0)
+        else:
+            lone[alone] = i
+            alone += 1
+    end = np.zeros(rows + 1, np.int32)
+    for pair in range(len(row)):
+        end[row[pair] + 1] += 1
+    for i in range(rows):
+        end[i + 1] += end[i]
+    leaf, again = np.empty(len(row), np.int32), np.empty(len(row), np.int32)
+    for k in range(len(at) - 1):
+        for pair in range(at[k], at[k + 1]):
+            i = row[pair]
+            leaf[end[i]], again[end[i]] = k, i
+            end[i] += 1
+    return Rows(of, after, sign, under, lone[:alone].copy(), leaf, again)
+
+
+@compiled
 def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
     """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
 
@@ -195,10 +245,9 @@ def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
                 end[j] -= 1
         else:
             mask[j] = low[j]
-    return Active(
-        first, leaf[:leaves].copy(), at[: leaves + 1].copy(), row[:pairs].copy(), number[:open_rows].copy(), begin, end,
-        mask, empty,
-    )  # fmt: skip
+    leaf, at = leaf[:leaves].copy(), at[: leaves + 1].copy()
+    row, number = row[:pairs].copy(), number[:open_rows].copy()
+    return Active(first, leaf, at, row, number, begin, end, mask, empty, rows_of(frame, number, at, row))
 
 
 @lean
@@ -210,32 +259,68 @@ def on_side(frame: Frame, row: int, piece: int) -> bool:
     return bool(((frame.cut[row] >> frame.begin_cell[piece]) & 1 == 1) == (frame.side[row] == 0))
 
 
-@compiled
-def payments(frame: Frame, active: Active, prices: Array, paid: Array) -> None:
-    """What every piece of the box pays; prices: one for each row of `active`."""
+@lean
+def payments(frame: Frame, active: Active, prices: Array, below: Array, paid: Array) -> None:
+    """What every piece of the box pays; of an ordered axis, how much more than the piece before it.
+
+    prices: one for each row of `active`. below, paid: filled in here; one for each axis, what the first piece pays, and
+    one more than there are pieces. Without branches, since about every other row has a price.
+    """
+    rows = active.rows
+    below[:] = 0
     paid[:] = 0
-    for i in range(len(active.number)):
-        price = prices[i]
-        if price == 0:
-            continue
-        r = active.number[i]
-        axis = frame.axis[r]
-        if frame.grid[axis]:
-            cut = frame.begin[axis] + frame.place[r] + 1
-            # As differences from piece to piece: they are added up at the end.
-            if frame.side[r] == 0:
-                paid[active.begin[axis]] += price
-                paid[cut] -= price
-            else:
-                paid[cut] += price
-        else:
-            for piece in range(active.begin[axis], active.end[axis]):
-                if on_side(frame, r, piece):
-                    paid[piece] += price
-    for j in range(len(frame.grid)):
-        if frame.grid[j]:
-            for piece in range(active.begin[j] + 1, active.end[j]):
-                paid[piece] += paid[piece - 1]
+    for i in range(len(prices)):
+        paid[rows.after[i]] += prices[i] * rows.sign[i]
+        below[rows.of[i]] += prices[i] * rows.under[i]
+    for j in range(len(below)):
+        paid[active.begin[j]] += below[j]
+    for i in rows.lone:
+        for piece in range(active.begin[rows.of[i]], active.end[rows.of[i]]):
+            if on_side(frame, active.number[i], piece):
+                paid[piece] += prices[i]
+
+
+@lean
+def lift(frame: Frame, active: Active, chosen: Array, change: Array) -> None:
+    """Take one from the change of every row on whose side the chosen piece of its axis lies."""
+    of, after, under = active.rows.of, active.rows.after, active.rows.under
+    for i in range(len(change)):
+        change[i] -= 1.0 if (chosen[of[i]] < after[i]) == (under[i] == 1) else 0.0
+    for i in active.rows.lone:
+        change[i] -= 1.0 if on_side(frame, active.number[i], chosen[of[i]]) else 0.0
+
+
+@lean
+def turn_to(price: Array, change: Array, way: Array, seen: Array, rate: Array, share: Array, some: Array) -> float:
+    """Turn the direction to a subgradient; returns its size.
+
+    way: the direction. seen: squared subgradients so far, and rate: one by the root of their sum, where prices move.
+    share: the direction by these rates. some: room for the rows whose rates change.
+    One loop for each step, so that most of them are vectors.
+    """
+    count, norm = 0, 0.0
+    for i in range(len(price)):
+        own = change[i] + KEPT * way[i]
+        seen[i] += change[i] * change[i]
+        way[i] = 0.0 if price[i] <= 0.0 and own < 0.0 else own
+    for i in range(len(price)):
+        some[count] = i
+        count += change[i] != 0.0 and way[i] != 0.0
+    for k in range(count):
+        rate[some[k]] = 1.0 / math.sqrt(seen[some[k]])
+    for i in range(len(price)):
+        share[i] = way[i] * rate[i]
+    for i in range(len(price)):
+        norm += way[i] * share[i]
+    return norm
+
+
+@lean
+def step_by(price: Array, share: Array, step: float) -> None:
+    """Move prices, which stay >= 0."""
+    for i in range(len(price)):
+        own = price[i] + step * share[i]
+        price[i] = own if own > 0.0 else 0.0
 
 
 @lean
@@ -274,74 +359,67 @@ def ascend(
     """
     trees, axes, compares = len(active.first) - 1, len(frame.grid), len(frame.need)
     open_rows, leaves = len(active.number), len(active.leaf)
+    rows = active.rows
     price, best_price = np.empty(open_rows), np.empty(open_rows)
     for i in range(open_rows):
         price[i] = prices[active.number[i]] / size
-    # Of a row its axis, whether that is ordered, the first piece above its cut, and whether its side lies below it.
-    of, after = np.empty(open_rows, np.int64), np.empty(open_rows, np.int64)
-    ordered, below = np.empty(open_rows, np.bool_), np.empty(open_rows, np.bool_)
-    for i in range(open_rows):
-        r = active.number[i]
-        of[i], below[i] = frame.axis[r], frame.side[r] == 0
-        ordered[i], after[i] = frame.grid[of[i]], frame.begin[of[i]] + frame.place[r] + 1
     way, change, share = np.zeros(open_rows), np.empty(open_rows), np.empty(open_rows)
-    seen = np.ones(open_rows)  # squared subgradients so far
+    seen, rate, some = np.ones(open_rows), np.ones(open_rows), np.empty(open_rows + 1, np.int32)
     goal, shares = goal / size, shares.copy()
     best_goal, best_shares = goal.copy(), shares.copy()
     # Multipliers of comparisons are moved in units in which a tree's gain changes by about a tenth of a price.
-    unit = np.empty(compares)
+    unit, gain = np.empty(compares), np.empty((compares, leaves))
     for c in range(compares):
         spread = 0.0
+        for k in range(leaves):
+            gain[c, k] = frame.gain[c, active.leaf[k]]
         for t in range(trees):
-            most, least = frame.gain[c, active.leaf[active.first[t]]], frame.gain[c, active.leaf[active.first[t]]]
-            for k in range(active.first[t], active.first[t + 1]):
-                most, least = max(most, frame.gain[c, active.leaf[k]]), min(least, frame.gain[c, active.leaf[k]])
-            spread += float(most - least)
+            of_tree = gain[c, active.first[t] : active.first[t + 1]]
+            spread += of_tree.max() - of_tree.min()
         unit[c] = max(10.0 * spread / trees, 1.0)
     goal_way, goal_change = np.zeros(compares), np.zeros(compares)
     share_way, share_change = np.zeros(axes), np.zeros(axes)
     worth = np.empty(leaves)
-    paid = np.zeros(len(frame.part) + 1)
-    taken = np.zeros(len(frame.part))
-    chosen = np.empty(axes, np.int64)
+    part, top = frame.part / size, frame.top / size
+    below, paid = np.empty(axes), np.empty(len(part) + 1)
+    taken = np.zeros(len(part))
+    chosen = np.empty(axes, np.int32)
     best, before, idle, weight = -np.inf, -np.inf, 0, 1.0
     aim = target / size
     for turn in range(rounds):
         total = 0.0
         change[:] = 0.0
+        worth[:] = 0.0
         for c in range(compares):
             total += goal[c] * frame.need[c]
             goal_change[c] = frame.need[c]
-        for k in range(leaves):
-            own = 0.0
-            for c in range(compares):
-                own -= goal[c] * frame.gain[c, active.leaf[k]]
-            worth[k] = own
+            for k in range(leaves):
+                worth[k] -= goal[c] * gain[c, k]
+        for pair in range(len(rows.leaf)):
+            worth[rows.leaf[pair]] += price[rows.row[pair]]
         for t in range(trees):
             least, found = np.inf, active.first[t]
             for k in range(active.first[t], active.first[t + 1]):
-                own = worth[k]
-                for i in range(active.at[k], active.at[k + 1]):
-                    own += price[active.row[i]]
-                if own < least:
-                    least, found = own, k
+                if worth[k] < least:
+                    least, found = worth[k], k
             total += least
             for c in range(compares):
-                goal_change[c] -= frame.gain[c, active.leaf[found]]
+                goal_change[c] -= gain[c, found]
             for i in range(active.at[found], active.at[found + 1]):
                 change[active.row[i]] += 1.0
-        payments(frame, active, price, paid)
+        payments(frame, active, price, below, paid)
         for j in range(axes):
-            least, found = np.inf, active.begin[j]
+            least, found, here = np.inf, active.begin[j], 0.0
             for piece in range(active.begin[j], active.end[j]):
+                here = paid[piece] + (here if frame.grid[j] else 0.0)
                 if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
-                    own = (frame.part[piece] + shares[j] * frame.top[piece]) / size - paid[piece]
+                    own = part[piece] + shares[j] * top[piece] - here
                     if own < least:
                         least, found = own, piece
             total += least
             chosen[j] = found
             taken[found] += weight
-            share_change[j] = frame.top[found] / size
+            share_change[j] = top[found]
         weight *= LATER
         if total > best:
             best, idle = total, 0
@@ -356,17 +434,8 @@ def ascend(
             if best - before < SLOW * (aim - best):
                 break
             before = best
-        norm = 0.0
-        for i in range(open_rows):
-            piece = chosen[of[i]]
-            if (piece < after[i]) == below[i] if ordered[i] else on_side(frame, active.number[i], piece):
-                change[i] -= 1.0
-            seen[i] += change[i] * change[i]
-            way[i] = change[i] + KEPT * way[i]
-            if price[i] <= 0.0 and way[i] < 0.0:
-                way[i] = 0.0
-            share[i] = way[i] / math.sqrt(seen[i])
-            norm += way[i] * share[i]
+        lift(frame, active, chosen, change)
+        norm = turn_to(price, change, way, seen, rate, share, some)
         for c in range(compares):
             goal_way[c] = goal_change[c] / unit[c] + KEPT * goal_way[c]
             norm += goal_way[c] * goal_way[c]
@@ -377,19 +446,16 @@ def ascend(
         if norm == 0.0:
             break
         step = length * (1.01 * aim - total) / norm
-        for i in range(open_rows):
-            price[i] = max(0.0, price[i] + step * share[i])
+        step_by(price, share, step)
         for c in range(compares):
             goal[c] = max(0.0, goal[c] + step * goal_way[c] / unit[c])
         if largest:
             for j in range(axes):
                 shares[j] += step * share_way[j]
             onto_simplex(shares)
-    for i in range(open_rows):
-        change[i] = best_price[i] * size
     every = np.zeros(len(prices), prices.dtype)
     for i in range(open_rows):
-        every[active.number[i]] = change[i]
+        every[active.number[i]] = best_price[i] * size
     for j in range(axes):
         all_taken = 0.0
         for piece in range(active.begin[j], active.end[j]):
@@ -441,13 +507,15 @@ def proved(
             least = min(least, here)
         size += most
         total += least
-    paid = np.zeros(len(frame.part) + 1, np.int64)
-    payments(frame, active, price, paid)
+    below, paid = np.empty(len(frame.grid), np.int64), np.empty(len(frame.part) + 1, np.int64)
+    payments(frame, active, price, below, paid)
     for j in range(len(frame.grid)):
         least = np.int64(ANYTHING)
+        pays: Any = np.int64(0)
         for piece in range(active.begin[j], active.end[j]):
+            pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
             if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
-                own = frame.part[piece] - paid[piece]
+                own = frame.part[piece] - pays
                 if shares[j] > 0.0:
                     own += max(0, np.int64(np.floor(shares[j] * float(frame.top[piece]) * (1.0 - 2.0**-50))))
                 least = min(least, np.int64(own))

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
-from mace.proofs.kernel.ensembles import Ensemble, Reach, Sides, Test
+from mace.proofs.kernel.ensembles import Ensemble, Reach, Sides
 from mace.proofs.kernel.floats import DIGITS, LOWEST, Refused, float_with_bits, floor
 from mace.proofs.kernel.networks import BOUND, FINE, Linear, Part
 from mace.proofs.kernel.proof import RULES, Check, State, read_model
@@ -97,15 +97,13 @@ class Cuts(dict[int, Any]):
     def __init__(self, reach: Reach) -> None:
         super().__init__()
         self.reach = reach
-        self.tests: list[Test] = list(reach.model.tests)
-        self.found: list[int | None] = [None] * len(self.tests)
+        self.found: list[int | None] = [None] * len(reach.model.tests)
+        self.update((number, sides) for number, sides in enumerate(reach.uncut()) if sides is not None)
 
     def __missing__(self, number: int) -> Any:
-        test = self.tests[number]
-        column = self.reach.statement.columns[test[0]]
-        if column.table is None and not isinstance(test[1], frozenset):
-            self.found[number] = cut(self.reach.model, column, test[1])
-        self[number] = sides = self.reach.cut(test, self.found[number])
+        test = self.reach.model.tests[number]
+        self.found[number] = at = cut(self.reach.model, self.reach.statement.columns[test[0]], test[1])
+        self[number] = sides = self.reach.cut(number, at)
         return sides
 
 

@@ -246,8 +246,10 @@ def rule_within(rule: Any) -> None:
             todo += node
         elif type(node) is str and node[-1:].isdigit():
             digits += len(node)
-        within(seen, 3 * MAX_RULE_NODES, "parts of a rule")
-        within(digits, MAX_RULE_DIGITS, "digits of a rule")
+        if seen > 3 * MAX_RULE_NODES or digits > MAX_RULE_DIGITS:
+            break
+    within(seen, 3 * MAX_RULE_NODES, "parts of a rule")
+    within(digits, MAX_RULE_DIGITS, "digits of a rule")
 
 
 def denominator_within(features: list[dict[str, Any]]) -> None:

@@ -5,16 +5,32 @@ A span is a set of indices: (lowest, highest) of a grid, a bit mask of levels. A
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from mace.proofs.kernel.fields import count, index, integer, least_0, maybe, one_of, positive, read, truth, words
+from mace.proofs.kernel.fields import (
+    anything,
+    count,
+    index,
+    integer,
+    least_0,
+    maybe,
+    once,
+    one_of,
+    positive,
+    read,
+    truth,
+    words,
+)
 from mace.proofs.kernel.floats import LAST, ONE, float_with_bits, need, rational
 
 Span: TypeAlias = Any
 Cost: TypeAlias = tuple[int, int]  # what one axis adds to the sum of the distance, and its part of the maximum
+SPANS = 1 << 12  # of an axis, of which costs are kept
 
 BOTH = {"name": words, "weight": least_0, "start": index}
 GRID = {
@@ -44,11 +60,32 @@ def levels(mask: int) -> list[int]:
     return [level for level in range(mask.bit_length()) if mask >> level & 1]
 
 
+class Mix:
+    """How much counts in a distance: that an axis changes, the sum of changes, the largest; and its forms."""
+
+    def __init__(self, data: Any, where: str) -> None:
+        shape = {"alpha": least_0, "beta": least_0, "gamma": least_0, "forms?": [anything]}
+        self.alpha, self.beta, self.gamma, forms = vars(read(data, shape, where)).values()
+        self.forms = forms or []
+
+
+class Half(NamedTuple):
+    """What a side of a test leaves of a span: None if all of it; else how much the cost in the sum grows by that, and
+    the part of the maximum."""
+
+    is_right: bool
+    inside: Span | None
+    more: int
+    largest: int
+
+
 class Axis:
     """A grid of numbers in order, perhaps with "missing" as one more index above them; or a few levels."""
 
-    # What `measure` says, times the common denominator of all distances.
+    # What `measure` says, times the common denominator of all distances; and what follows from that, see `counted`.
     jump = slope = steep = lost = lost_top = 0
+    cost: Callable[[Span], Cost]
+    halves: Callable[[Span, Span, Span], list[Half]]
 
     def __init__(self, data: Any, where: str) -> None:
         self.is_grid = type(data) is not dict or data.get("kind") != "levels"
@@ -57,7 +94,6 @@ class Axis:
         absent = found.missing
         self.missing_cost = absent.cost if absent else Fraction(0)
         self.unit, self.step, self.extra, self.may_lack = 1, 1, None, False
-        self.costs: dict[Span, Cost] = {}
         if not self.is_grid:
             self.count, self.full, self.ordered = found.count, found.allowed, found.ordered
             need(self.full < 1 << self.count and 0 <= self.start < self.count, f"{where}: expected an integer below")
@@ -122,11 +158,20 @@ class Axis:
         low, high = span
         return [low, high] if high != self.missing or low == high else [low, high - 1, high]
 
-    def measure(self, alpha: Fraction, beta: Fraction, gamma: Fraction) -> list[Fraction]:
+    @lru_cache(1 << 12)  # noqa: B019  # axes are kept anyway, see `once`
+    def measure(self, mix: Mix) -> list[Fraction]:
         """What this axis adds to the distance: for a change at all, for each unit of change in the sum and in the
         maximum, and for a change from or to "missing" in the sum and in the maximum."""
-        jump, scale, lost = self.weight * alpha, self.weight / self.reach, self.weight * self.missing_cost
-        return [jump, beta * scale, gamma * scale, jump + beta * lost if lost else lost, gamma * lost]
+        jump, scale, lost = self.weight * mix.alpha, self.weight / self.reach, self.weight * self.missing_cost
+        return [jump, mix.beta * scale, mix.gamma * scale, jump + mix.beta * lost if lost else lost, mix.gamma * lost]
+
+    @lru_cache(1 << 12)  # noqa: B019
+    def counted(self, mix: Mix, common: int) -> Axis:
+        """The axis with its costs, in units of 1 / common."""
+        axis = copy(self)
+        axis.jump, axis.slope, axis.steep, axis.lost, axis.lost_top = (int(n * common) for n in self.measure(mix))
+        axis.cost, axis.halves = lru_cache(SPANS)(axis.least), lru_cache(SPANS)(axis.parts)
+        return axis
 
     def between(self, one: int, other: int) -> Cost:
         """What two points that differ in these indices are apart on this axis."""
@@ -143,17 +188,29 @@ class Axis:
         near = low if low > self.start else high if high < self.start else self.start
         return min(near, high, key=lambda k: self.between(k, self.start)) if high == self.missing else int(near)
 
-    def cost(self, span: Span) -> Cost:
+    def least(self, span: Span) -> Cost:
         """The least that a point of the span adds to the distance."""
-        found = self.costs.get(span)
-        if found is None:
-            found = self.costs[span] = self.between(self.nearest(span), self.start)
+        return self.between(self.nearest(span), self.start)
+
+    def parts(self, span: Span, left: Span, right: Span) -> list[Half]:
+        """What two sides of a test leave of a span, without what is empty."""
+        old, found = self.cost(span), []
+        for is_right, side in enumerate((left, right)):
+            inside = meet(span, side)
+            if inside == span:
+                found.append(Half(bool(is_right), None, 0, 0))
+            elif not empty(inside):
+                new = self.cost(inside)
+                found.append(Half(bool(is_right), inside, new[0] - old[0], new[1]))
         return found
 
     def narrowed(self, total: int, largest: int, span: Span, inside: Span) -> Cost:
         """The two parts of the least distance of a box, once its span of this axis is a smaller one."""
         old, new = self.cost(span), self.cost(inside)
         return total + new[0] - old[0], max(largest, new[1])
+
+
+read_axis, read_mix = once(Axis), once(Mix)
 
 
 def farthest(axes: Sequence[Axis], one: Sequence[Span], other: Sequence[Span]) -> int:

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
 
-from mace.proofs.kernel.axes import Span, empty, meet
+from mace.proofs.kernel.axes import Span, meet
 from mace.proofs.kernel.fields import anything, count, float_0, index, integer, one_of, read, truth
 from mace.proofs.kernel.floats import (
     BEYOND,
@@ -25,7 +25,7 @@ from mace.proofs.kernel.floats import (
     quotient,
     to_float,
 )  # fmt: skip
-from mace.proofs.kernel.statement import Compare, Statement
+from mace.proofs.kernel.statement import Column, Compare, Statement
 
 # Scores this near to the boundary of a squashed decision count as on either side of it (units of the dtype).
 SQUASHED = {"argmax": 0, "softmax": 32, "positive": 0, "nonnegative": 0, "sigmoid": 16, "value": 0}
@@ -36,7 +36,9 @@ ENSEMBLE = {
 }  # fmt: skip
 
 Test: TypeAlias = tuple[int, Any]  # a column, and its threshold times 2^1074 or the categories that go left
+Cut: TypeAlias = tuple[int, Span, Span]  # the axis of a test, the indices that go left, and those that go right
 Sides: TypeAlias = dict[int, Span]  # where a leaf's path narrows the axes
+CUTS = 1 << 16  # of a model, of which the sides are kept
 
 
 class Tree(NamedTuple):
@@ -67,9 +69,15 @@ class Ensemble:
         except Refused as error:
             raise Refused(f"statement: model: start: {error}") from None
         self.outputs = len(self.start)
-        self.tests: dict[Test, int] = {}
+        self.numbers: dict[Test, int] = {}
         self.trees = [self._tree(tree, f"statement: model: tree {t}") for t, tree in enumerate(found.trees)]
+        self.tests = [*self.numbers]
+        self.tested: dict[int, list[int]] = {}  # column -> its tests
+        for test, number in self.numbers.items():
+            self.tested.setdefault(test[0], []).append(number)
         self.squashed = SQUASHED[self.rule] * int(UNIT[self.dtype] * ONE)
+        # Statements about one model have most columns, and many cuts, in common.
+        self.cut, self.levels = lru_cache(CUTS)(self._cut), lru_cache(CUTS)(self._levels)
 
     def _stored(self, values: Iterable[int]) -> tuple[int, ...]:
         """Floats as the library adds them: rounded to its dtype."""
@@ -114,7 +122,35 @@ class Ensemble:
             threshold = frozenset(ONE * index(k, "threshold") for k in threshold)
         else:
             threshold = floating(threshold, "threshold")
-        return self.tests.setdefault((column, threshold), len(self.tests))
+        return self.numbers.setdefault((column, threshold), len(self.numbers))
+
+    def _cut(self, number: int, column: Column, at: int) -> Cut:
+        """The sides of a test of a grid, which is cut after an index.
+
+        Lemma: rounding, the chain, the cast and the comparison are monotone functions of the index of a grid, so that
+        the two indices beside the cut decide all.
+        """
+        need(column.table is None, "cuts: levels are not cut")
+        test, (low, high) = self.tests[number], column.axis.full
+        integer(at, low - 1, high, "cuts")
+        before = at < low or self.passes(column.at(at), test[1]) != column.falling
+        after = at == high or self.passes(column.at(at + 1), test[1]) == column.falling
+        if not (before and after):
+            raise Refused(f"cuts: column {test[0]} is not cut after the index {at}")
+        sides = ((low, at), (at + 1, high))
+        return column.feature, *(sides[::-1] if column.falling else sides)
+
+    def _levels(self, tested: int, column: Column) -> list[tuple[int, Cut]]:
+        """The tests of a column of levels, each with its sides: levels are tested one by one."""
+        found = []
+        for number in self.tested[tested]:
+            threshold = self.tests[number][1]
+            if column.table is None:
+                need(not isinstance(threshold, frozenset), "statement: model: tests categories of a grid")
+                continue
+            mask = sum(1 << level for level, x in enumerate(column.table) if self.passes(x, threshold))
+            found.append((number, (column.feature, mask, ~mask)))
+        return found
 
     def passes(self, number: int, threshold: Any) -> bool:
         """Whether a float goes left."""
@@ -163,11 +199,11 @@ class Ensemble:
 
     def witness(self, statement: Statement, point: Sequence[int]) -> bool:
         """Whether the float model certainly has the goal at a point: by its own sums, or beyond the slack."""
-        row, leaves, tests = statement.row(point), [], list(self.tests)
+        row, leaves = statement.row(point), []
         for tree in self.trees:
             n = 0
             while tree.test[n] >= 0:
-                column, threshold = tests[tree.test[n]]
+                column, threshold = self.tests[tree.test[n]]
                 n = tree.left[n] if self.passes(row[column], threshold) else tree.right[n]
             leaves.append(tree.value[n])
         scores, sums = self.scores(leaves), [sum(values) for values in zip(self.start, *leaves, strict=True)]
@@ -190,7 +226,10 @@ class Reach:
     def __init__(self, statement: Statement, model: Ensemble, cuts: Any, root: Any) -> None:
         self.statement, self.model = statement, model
         need(type(cuts) is list and len(cuts) == len(model.tests), f"cuts: expected {len(model.tests)} entries")
-        self.sides: Sequence[Any] = [self.cut(test, at) for test, at in zip(model.tests, cuts, strict=True)]
+        self.sides = self.uncut()
+        for number, at in enumerate(cuts):
+            if at is not None:
+                self.sides[number] = self.cut(number, at)
         self.prepare(root)
 
     def prepare(self, root: Any) -> None:
@@ -225,30 +264,20 @@ class Reach:
         # A strict comparison of exact sums does not hold at a tie.
         return int(least) + 1 if not slack and compare.strict else -(-least.numerator // least.denominator)
 
-    def cut(self, test: Test, at: Any) -> tuple[int, Span, Span] | None:
-        """The axis of a test, the indices that go left, and those that go right; None if nothing is said of it.
+    def uncut(self) -> list[Cut | None]:
+        """The sides of the tests of levels, which need no cut; None for those of grids, of which nothing is said."""
+        found: list[Cut | None] = [None] * len(self.model.tests)
+        for column in self.model.tested:
+            if column >= len(self.statement.columns):
+                raise Refused(f"statement: model: no column {column}")
+            for number, sides in self.model.levels(column, self.statement.columns[column]):
+                found[number] = sides
+        return found
 
-        Lemma: rounding, the chain, the cast and the comparison are monotone functions of the index of a grid, so that
-        the two indices beside the cut decide all. Levels are tested one by one.
-        """
-        if test[0] >= len(self.statement.columns):
-            raise Refused(f"statement: model: no column {test[0]}")
-        column, passes = self.statement.columns[test[0]], self.model.passes
-        if column.table is not None:
-            need(at is None, "cuts: levels are not cut")
-            mask = sum(1 << level for level, x in enumerate(column.table) if passes(x, test[1]))
-            return column.feature, mask, ~mask
-        need(not isinstance(test[1], frozenset), "statement: model: tests categories of a grid")
-        if at is None:
-            return None
-        low, high = column.axis.full
-        at = integer(at, low - 1, high, "cuts")
-        before = at < low or passes(column.at(at), test[1]) != column.falling
-        after = at == high or passes(column.at(at + 1), test[1]) == column.falling
-        if not (before and after):
-            raise Refused(f"cuts: column {test[0]} is not cut after the index {at}")
-        sides = ((low, at), (at + 1, high))
-        return column.feature, *(sides[::-1] if column.falling else sides)
+    def cut(self, number: int, at: Any) -> Cut:
+        """The sides of a test of a grid, which is cut after an index."""
+        column = self.statement.columns[self.model.tests[number][0]]
+        return self.model.cut(number, column, integer(at, None, None, "cuts"))
 
     def reached(self, tree: Tree, root: Any) -> dict[int, tuple[int, Sides]]:
         """The leaves that the root reaches: node -> its bit, and where its path narrows the axes."""
@@ -267,22 +296,23 @@ class Reach:
                 todo += [(tree.left[n], sides, total, largest), (tree.right[n], sides, total, largest)]
                 continue
             j, left, right = cut
-            axis, span = axes[j], sides.get(j, root.box[j])
-            for child, side in ((tree.left[n], left), (tree.right[n], right)):
-                inside = meet(span, side)
-                if inside == span:
+            for is_right, inside, more, least in axes[j].halves(sides.get(j, root.box[j]), left, right):
+                child = tree.right[n] if is_right else tree.left[n]
+                if inside is None:
                     todo.append((child, sides, total, largest))
-                elif not empty(inside):
-                    spent, most = axis.narrowed(total, largest, span, inside)
-                    if limit is None or spent + most < limit:
-                        todo.append((child, {**sides, j: inside}, spent, most))
+                    continue
+                spent, most = total + more, max(largest, least)
+                if limit is None or spent + most < limit:
+                    todo.append((child, {**sides, j: inside}, spent, most))
         return found
 
     def unreached(self, state: Any, sides: Sides) -> bool:
         """Whether no point of a state's box, nearer than the claim, lies in these sides."""
         box, limit, total, largest = state.box, self.statement.limit, state.total, state.largest
         for j, side in sides.items():
-            if empty(meet(box[j], side)):
+            span = box[j]
+            # As `empty(meet(span, side))`, of which most of the time would go into the calls.
+            if not span & side if type(side) is int else span[0] > side[1] or span[1] < side[0]:
                 return True
         if limit is None:
             return False
@@ -307,7 +337,8 @@ class Reach:
             t = integer(entry[0], 0, len(self.leaves) - 1, "tree")
             alive, leaves = child.alive[t], self.leaves[t]
             for n in entry[1:]:
-                need(type(n) is int and n in leaves, "the root does not reach this leaf")
+                if type(n) is not int or n not in leaves:
+                    raise Refused("the root does not reach this leaf")
                 bit, sides = leaves[n]
                 if not self.unreached(state, sides):
                     raise Refused(f"leaf {n} of tree {t} can be reached")

@@ -13,6 +13,8 @@ from typing import Any
 
 from mace.proofs.kernel.floats import Refused, floating, need, rational
 
+KEPT = 1 << 24  # characters of data of which `once` keeps what was made
+
 
 def read(data: Any, shape: Any, where: str) -> Any:
     """What data of this shape means; refuses any other."""
@@ -32,6 +34,29 @@ def read(data: Any, shape: Any, where: str) -> Any:
     need(len(data) == len(parts), f"{where}: expected {len(parts)} entries, found {len(data)}")
     pairs = zip(data, parts, strict=True)
     return [part(inner, where) if callable(part) else read(inner, part, where) for inner, part in pairs]
+
+
+def once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What is made of data, and of what else it depends on, once for all data that reads the same: statements about one
+    model share most of theirs. Nobody changes what was made."""
+    known: dict[Any, Any] = {}
+    room = KEPT
+
+    def made(data: Any, *more: Any) -> Any:
+        nonlocal room
+        try:
+            key = (repr(data), *more)  # the text, since 1 == true
+        except (RecursionError, ValueError):  # it is nested deeply, or holds an integer of thousands of digits
+            return make(data, *more)
+        if key not in known:
+            room -= len(key[0])
+            if room < 0:
+                known.clear()
+                room = KEPT
+            known[key] = make(data, *more)
+        return known[key]
+
+    return made
 
 
 def integer(data: Any, low: int | None, high: int | None, where: str) -> int:

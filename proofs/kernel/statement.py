@@ -7,17 +7,16 @@ from fractions import Fraction
 from math import lcm
 from typing import Any, NamedTuple
 
-from mace.proofs.kernel.axes import Axis, Span
-from mace.proofs.kernel.fields import anything, below_or, index, integer, least_0, maybe, one_of, read, truth
+from mace.proofs.kernel.axes import Axis, Mix, Span, read_axis, read_mix
+from mace.proofs.kernel.fields import anything, below_or, index, integer, maybe, once, one_of, read, truth
 from mace.proofs.kernel.floats import INFINITE, ONE, floating, need, quotient, to_float
 from mace.proofs.kernel.forms import Forms
-from mace.proofs.kernel.world import Region, Rule
+from mace.proofs.kernel.world import Region, read_rule
 
 SHAPE = {
     "features": [anything], "columns": [anything], "model": anything,
     "goal": [[(maybe(index), maybe(index), floating, truth)]],
-    "distance": {"alpha": least_0, "beta": least_0, "gamma": least_0, "forms?": [anything]},
-    "rules": [anything], "avoid": [anything], "most_changes": maybe(index),
+    "distance": anything, "rules": [anything], "avoid": [anything], "most_changes": maybe(index),
     "claim": below_or("closer_than", "anywhere"),
 }  # fmt: skip
 OPERATIONS = one_of("add", "sub", "mul", "div")
@@ -53,10 +52,8 @@ class Column:
     ends of a grid holds of all between them.
     """
 
-    def __init__(self, data: Any, axes: Sequence[Axis], where: str) -> None:
-        need(type(data) is list and data, f"{where}: expected a list")
-        self.feature = integer(data[0], 0, len(axes) - 1, where)
-        self.axis = axes[self.feature]
+    def __init__(self, data: Any, axis: Axis, where: str) -> None:
+        self.feature, self.axis = data[0], axis
         self.table: list[int] | None = None
         self.chain: list[list[Any]] = []
         self.given = "float64"
@@ -95,13 +92,24 @@ class Column:
         return x
 
 
+read_column = once(Column)
+
+
+def column(data: Any, axes: Sequence[Axis], where: str) -> Column:
+    """A column of one of the axes."""
+    need(type(data) is list and data, f"{where}: expected a list")
+    found: Column = read_column(data, axes[integer(data[0], 0, len(axes) - 1, where)], where)
+    return found
+
+
 class Statement:
     """A validated statement; costs of axes, and `limit` (None: the claim is `anywhere`), count in 1 / `common`."""
 
     def __init__(self, data: Any, model: Any) -> None:
         found = read(data, SHAPE, "statement")
-        self.axes = [Axis(entry, f"statement: feature {j}") for j, entry in enumerate(found.features)]
-        self.columns = [Column(c, self.axes, f"statement: column {k}") for k, c in enumerate(found.columns)]
+        mix: Mix = read_mix(found.distance, "statement: distance")
+        axes: list[Axis] = [read_axis(entry, f"statement: feature {j}") for j, entry in enumerate(found.features)]
+        self.columns = [column(data, axes, f"statement: column {k}") for k, data in enumerate(found.columns)]
         self.model = model
         self.goal = [[Compare(*entry) for entry in part] for part in found.goal]
         for compare in (compare for part in self.goal for compare in part):
@@ -109,19 +117,17 @@ class Statement:
             need(known and compare.sides, "statement: goal: no score is compared, or one that the model does not have")
             plain = len(compare.sides) == 1 or not compare.than
             need(plain, "statement: goal: two scores are compared without a number")
-        self.rules = [Rule(r, self.axes, f"statement: rule {k}") for k, r in enumerate(found.rules)]
-        self.avoid = [Region(r, self.axes, f"statement: avoid {k}") for k, r in enumerate(found.avoid)]
-        self.most = len(self.axes) if found.most_changes is None else found.most_changes
+        lacking = bytes(axis.may_lack for axis in axes)
+        self.rules = [read_rule(r, lacking, f"statement: rule {k}") for k, r in enumerate(found.rules)]
+        self.avoid = [Region(r, axes, f"statement: avoid {k}") for k, r in enumerate(found.avoid)]
+        self.most = len(axes) if found.most_changes is None else found.most_changes
         self.claim: Fraction | None = found.claim
-        mix = found.distance
-        self.forms = Forms(mix.forms or [], self.axes)
+        self.forms = Forms(mix.forms, axes)
         near = any(region.kind == "near" for region in self.avoid)
         need(not (near and self.forms.count), "statement: avoid: a ball is measured without forms")
-        measures = [axis.measure(mix.alpha, mix.beta, mix.gamma) for axis in self.axes]
         claim = [] if self.claim is None else [self.claim]
-        self.common = lcm(*(number.denominator for number in [*claim, *(n for m in measures for n in m)]))
-        for axis, measure in zip(self.axes, measures, strict=True):
-            axis.jump, axis.slope, axis.steep, axis.lost, axis.lost_top = (int(n * self.common) for n in measure)
+        self.common = lcm(*(n.denominator for part in (claim, *(axis.measure(mix) for axis in axes)) for n in part))
+        self.axes = [axis.counted(mix, self.common) for axis in axes]
         self.limit = None if self.claim is None else int(self.claim * self.common)
 
     def row(self, point: Sequence[int]) -> list[int]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import Axis, Span, farthest, meet
-from mace.proofs.kernel.fields import index, integer, read
+from mace.proofs.kernel.fields import index, integer, once, read
 from mace.proofs.kernel.floats import need, rational
 
 Number: TypeAlias = tuple[Fraction, Fraction, frozenset[Fraction] | None]  # an interval, or all members where known
@@ -26,6 +27,7 @@ class Operator(NamedTuple):
     on: Callable[[list[Any], Any], Any]
 
 
+@lru_cache(1 << 12)
 def values_of(axis: Axis, span: Span) -> Number:
     """The values of a span that is not empty."""
     held = [Fraction(axis.number(k), axis.unit) for k in axis.ends(span)]
@@ -78,9 +80,9 @@ OPERATORS = {
 
 
 class Rule:
-    """A condition on the features, as operations on a stack."""
+    """A condition on the features, as operations on a stack. lacking: a 1 for each feature that may be missing."""
 
-    def __init__(self, data: Any, axes: Sequence[Axis], where: str) -> None:
+    def __init__(self, data: Any, lacking: bytes, where: str) -> None:
         self.steps: list[tuple[str, Any, int]] = []
         todo: list[tuple[Any, str]] = [(data, TRUTH)]  # expressions, and of what kind each is to be
         while todo:
@@ -91,10 +93,10 @@ class Rule:
             extra: Any = None
             if name in ("x", "c", "*"):
                 need(len(rest) == 1 + (name == "*"), f"{where}: {name} has {len(rest)} parts")
-                extra = integer(rest[0], 0, len(axes) - 1, where) if name == "x" else rational(rest[0], where)
+                extra = integer(rest[0], 0, len(lacking) - 1, where) if name == "x" else rational(rest[0], where)
                 rest = rest[1:]
             if name in ("x", "c"):
-                need(name == "c" or not axes[extra].may_lack, f"{where}: reads what may be missing")
+                need(name == "c" or not lacking[extra], f"{where}: reads what may be missing")
                 need(kind == NUMBER, f"{where}: {name} is a number, where a {kind} is expected")
             else:
                 need(name in OPERATORS, f"{where}: unknown operator {name[:20]!a}")
@@ -121,6 +123,9 @@ class Rule:
             else:
                 stack.append(OPERATORS[name].on(parts, extra))
         return stack[0][0], stack[0][1]
+
+
+read_rule = once(Rule)
 
 
 class Region:

@@ -15,10 +15,12 @@ from mace.proofs import check as checker
 from mace.proofs import convert
 from mace.proofs.kernel.axes import Axis, levels
 from mace.proofs.kernel.ensembles import Ensemble, Reach
+from mace.proofs.kernel.fields import once
 from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
 from mace.proofs.kernel.networks import BOUND, ERROR, FINE, SLOPE, Linear, Relaxation, relaxed
 from mace.proofs.kernel.proof import Check, State, read_model
-from mace.proofs.kernel.statement import Column, Statement
+from mace.proofs.kernel.statement import Statement, read_column
+from mace.proofs.kernel.world import read_rule
 from tests.proofs import enumeration
 from tests.proofs.by_hand import AT_LEAST_0, certificate, forest, grid, network, number
 
@@ -94,7 +96,7 @@ def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers(
     rng = np.random.default_rng(3)
     below = 2**62
     axis = grid(-below, below, 0)
-    column = Column([0, None, "float32"], [Axis(axis, "")], "")
+    column = read_column([0, None, "float32"], Axis(axis, ""), "")
     differ = 0
     for _ in range(2000):
         x = int(rng.integers(-below, below)) >> int(rng.integers(40))
@@ -104,6 +106,44 @@ def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers(
             assert column.at(n) == scaled(at_once)
             differ += at_once != float(np.float32(np.float64(n)))
     assert differ > 1000
+
+
+def test_what_was_read_is_told_by_its_text() -> None:
+    said = {"name": "a", "weight": "1", "start": 0, "kind": "levels", "count": 2, "allowed": 3, "ordered": True}
+    for wrong in ({**said, "ordered": 1}, {**said, "start": False}):  # equal to it, as Python compares
+        for order in ((said, wrong), (wrong, said)):
+            read_once = once(Axis)
+            for data in order:
+                if data is wrong:
+                    with pytest.raises(Refused):
+                        read_once(data, "")
+                else:
+                    assert read_once(data, "") is read_once({**data}, "")
+
+
+def test_what_nests_too_deeply_for_a_text_is_read_all_the_same() -> None:
+    deep: Any = ["true"]
+    for _ in range(5000):
+        deep = ["not", deep]
+    assert len(read_rule(deep, b"", "").steps) == 5001
+
+
+def test_statements_that_share_features_have_costs_of_their_own() -> None:
+    model, features = forest([[1.0]]), [grid(0, 10, 3), grid(0, 10, 5)]
+    asked = (
+        ("beta", "1", "1"),
+        ("alpha", "1/3", "1"),
+        ("beta", "2/7", "1"),
+        ("gamma", "1", "1/11"),
+        ("beta", "1", "1"),
+    )
+    statements = []
+    for part, size, claim in asked:
+        mix = {"alpha": "0", "beta": "0", "gamma": "0", part: size}
+        data = certificate(model, AT_LEAST_0, claim, [], features=features, distance=mix)["statement"]
+        statements.append(Statement(data, read_model(model)))
+    found = [Fraction(sum(one.least([(5, 7), (6, 9)])), one.common) for one in statements]
+    assert found == [3, Fraction(2, 3), Fraction(6, 7), 2, 3]
 
 
 @pytest.mark.parametrize(

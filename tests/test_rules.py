@@ -229,3 +229,16 @@ def test_a_linear_model_is_divided_where_a_rule_of_two_numbers_changes_its_mind(
     answer = mace.explain(model, space, {"gain": 0, "loss": 2042, "hours": 40, "age": 43}, goal=1)
     assert (answer.status, answer.oracle) == ("optimal", "networks")
     assert divided[0] < 40
+
+
+def test_what_a_rule_knows_of_indices_is_of_axes_on_whose_grids_they_mean_the_same():
+    space = Space([Feature("a", "real", 0.0, 2.0, step="0.5"), Feature("b", "integer", 0, 9)])
+    rule = rule_of("a + b <= 2", space)
+    rows = [{"a": a, "b": 1} for a in (0.5, 0.7, 1.5, 0.7, 1.1)]  # off the steps a start is one more value
+    for row in rows:
+        axes = space.axes(row)
+        held = [rule.holds(axes, (k, axes[1].start)) for k in range(axes[0].lower, axes[0].upper + 1)]
+        assert held == [axes[0].value(k) + 1 <= 2 for k in range(axes[0].lower, axes[0].upper + 1)]
+    level = Space([Feature("a", "integer", 3, 7), Feature("b", "integer", 0, 9)])
+    alike = rule_of("a == 3", level)
+    assert [alike.holds(level.axes({"a": 3, "b": 0}), (k, 0)) for k in (3, 4)] == [True, False]

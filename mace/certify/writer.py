@@ -23,7 +23,7 @@ import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
-from mace.base.kept import Kept
+from mace.base.kept import Kept, Recent
 from mace.base.views import view
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING, float_text, float_texts, model_part
@@ -51,6 +51,7 @@ FORMAT = 2
 
 # The last proof about a network is elaborated when it is checked, and written down soon after.
 _NETWORKS: Kept[tuple[Proof, list[list[Any]]]] = Kept(1)
+_TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
 
 
 @dataclass(frozen=True)
@@ -342,7 +343,9 @@ def _column(column: Column, axis: Axis) -> list[Any]:
     """
     values = _of_levels(column, axis)
     if values is not None:
-        return [column.feature, float_texts(values), []]
+        # The values stay beside their texts, so that no others have their identity meanwhile.
+        texts = _TEXTS.get(id(values), lambda: (values, float_texts(values)))[1]
+        return [column.feature, texts, []]
     chain: list[Any] | str = [
         [step[0], float_text(step[1])] for step in column.chain if isinstance(step[1], (int, float))
     ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from mace.base.files import read_text
 from mace.base.kept import Recent
@@ -53,12 +53,25 @@ from mace.language.syntax import (
     levels_of,
     statements_of,
 )
-from mace.space.axes import Axis, Point
+from mace.space.axes import Axis, Grid, Point
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Formula
 
 Side = tuple[Fraction, Fraction] | Set[int]
+
+KEPT = 1024  # points of a rule, and boxes, of which is known whether they obey it
+
+
+class Known(NamedTuple):
+    """What was found out of a rule: of points and of boxes, by the indices of the features that it reads.
+
+    grids: what indices stand for on the axes of these features; None: for levels.
+    """
+
+    grids: list[Grid | None]
+    held: Recent[bool]
+    broken: Recent[bool]
 
 
 @dataclass(frozen=True)
@@ -93,14 +106,28 @@ class Rule:
 
     def holds(self, axes: Sequence[Axis], point: Point) -> bool:
         """Whether a point obeys the rule, by the interpreter."""
+        return self.known(axes).held.get(tuple(point[j] for j in self._places), lambda: self._holds(axes, point))
+
+    def _holds(self, axes: Sequence[Axis], point: Point) -> bool:
         self._refuse_unbound()
         values = {name: axes[j].value(point[j]) for name, j in self.reads.items()}
-        return self._held.get(tuple(values.values()), lambda: bool(run(self.program, typed(self.program, values))))
+        return bool(run(self.program, typed(self.program, values)))
 
     @cached_property
-    def _held(self) -> Recent[bool]:
-        """By the values read: of the points of one row most differ in other features."""
-        return Recent()
+    def _places(self) -> tuple[int, ...]:
+        return tuple(self.reads.values())
+
+    def known(self, axes: Sequence[Axis]) -> Known:
+        """What was found out of points and boxes of axes on whose grids indices mean the same."""
+        grids = [getattr(axes[j], "grid", None) for j in self._places]
+        last = self._last[0]  # threads may meet here: what is taken belongs together
+        if last.grids != grids:
+            last = self._last[0] = Known(grids, Recent(KEPT), Recent(KEPT))
+        return last
+
+    @cached_property
+    def _last(self) -> list[Known]:
+        return [Known([], Recent(), Recent())]
 
     def can_hold(self, box: Mapping[str, Side]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""

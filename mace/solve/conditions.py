@@ -18,6 +18,7 @@ from mace.base.exact import first_holding
 from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.programs import Rule
 from mace.problem.question import Question
 from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
 
@@ -56,9 +57,15 @@ def broken(question: Question, number: int, box: Box) -> bool:
     rule = question.rules[number]
     if isinstance(rule, Budget):
         return not rule.can_hold(question.axes, box)
+    sides = tuple(box[j] for j in rule.reads.values())
+    return rule.known(question.axes).broken.get(sides, lambda: _broken(rule, question.axes, sides))
+
+
+def _broken(rule: Rule, axes: Sequence[Axis], sides: Sequence[Side]) -> bool:
+    """The same, of a rule that is a program, by the sides of the features that it reads."""
     values: dict[str, tuple[Fraction, Fraction] | frozenset[int]] = {}
-    for name, j in rule.reads.items():
-        axis, side = question.axes[j], box[j]
+    for (name, j), side in zip(rule.reads.items(), sides, strict=True):
+        axis = axes[j]
         if isinstance(side, tuple):
             values[name] = (axis.value(side[0]), axis.value(side[1]))
         else:

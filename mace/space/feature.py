@@ -35,6 +35,7 @@ Missing: TypeAlias = Literal["keep", "fill", "any"]
 Level: TypeAlias = Any  # str, int, float or bool
 
 NUMERIC = ("real", "integer")
+INTEGERS = Grid("step")
 DEFAULT_ENCODING: dict[Kind, Encoding] = {
     "real": "as-is",
     "integer": "as-is",
@@ -335,7 +336,7 @@ class Feature:
     def _grid(self, number: Fraction | None, value: object) -> Grid:
         """The grid of a numeric feature, with its start on it."""
         if self.kind == "integer":
-            return Grid("step")
+            return INTEGERS
         if self.step is not None:
             step = self._number("step")
             return Grid("step", step, None if number is None or (number / step).denominator == 1 else number)

@@ -73,7 +73,13 @@ def asked(model: Any, given: Given, names: tuple[str, ...] | None) -> Deployed:
     """A model that is asked by its `predict`, and by its `predict_proba` if it has one."""
     ask = getattr(model, "predict_proba", None)
     probabilities = None if ask is None else lambda frame: np.asarray(ask(given(frame)))
-    return Deployed(lambda frame: np.asarray(model.predict(given(frame))), names, "", probabilities)
+
+    def predict(frame: pd.DataFrame) -> Rows:
+        said = np.asarray(model.predict(given(frame)))
+        # CatBoost gives one of several classes as a column, and so does a pipeline that ends in it.
+        return said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
+
+    return Deployed(predict, names, "", probabilities)
 
 
 def of_numbers(ask: Callable[[pd.DataFrame], Rows], names: tuple[str, ...] | None, *, binary: bool) -> Deployed:

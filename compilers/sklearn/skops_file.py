@@ -231,6 +231,8 @@ class _Writer:
         return {} if content is None else {"content": self.node(content, at.depth)}
 
     def function(self, at: At) -> dict[str, Any]:
+        if at.path.startswith("sklearn.feature_selection."):
+            return _nothing()  # What columns were chosen by.
         # Of numpy and scipy skops itself makes none but their ufuncs.
         if at.path not in _FUNCTIONS and not at.path.startswith(("numpy.", "scipy.")):
             raise self.refuse(at.path)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mace
 from mace.compilers import load_model, read
 from mace.compilers.catboost.hashing import hash_of
 from mace.compilers.pipeline.reader import CompiledPipeline, compile_raw
@@ -265,3 +266,24 @@ def test_a_json_of_neither_library_is_no_model(tmp_path: Path) -> None:
     path.write_text('{"features_info": {}}')
     with pytest.raises(ModelError, match="CatBoost"):
         load_model(path)
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_several_classes_behind_steps_are_read_as_the_column_that_catboost_gives(search: bool) -> None:
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 6, 90).astype(float), "b": rng.integers(0, 6, 90).astype(float)})
+    labels = np.array(["low", "middle", "high"])[np.digitize(X["a"] + X["b"], [4, 7])]
+    model: Any = make_pipeline(StandardScaler(), catboost.CatBoostClassifier(**SMALL))
+    if search:
+        model = GridSearchCV(model, {"catboostclassifier__depth": [2, 3]}, cv=2)
+    model.fit(X, labels)
+    space = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 5)])
+    answer = mace.explain(model, space, {"a": 0, "b": 0}, goal="high")
+    every = pd.DataFrame([(a, b) for a in range(6) for b in range(6)], columns=["a", "b"], dtype=float)
+    high = every[model.predict(every)[:, 0] == "high"]
+    assert answer.status == "optimal" and answer.distance == (high["a"] + high["b"]).min() / 10
+    assert answer.certificate.check().accepted

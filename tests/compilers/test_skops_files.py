@@ -207,6 +207,7 @@ def test_pipelines_and_votes_are_read(tmp_path: Path) -> None:
     from sklearn.compose import make_column_transformer
     from sklearn.decomposition import PCA
     from sklearn.ensemble import VotingClassifier
+    from sklearn.feature_selection import SelectKBest
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
@@ -218,6 +219,7 @@ def test_pipelines_and_votes_are_read(tmp_path: Path) -> None:
     )
     for model in (
         make_pipeline(StandardScaler(), PCA(1), LogisticRegression()),
+        make_pipeline(SelectKBest(k=1), LogisticRegression()),
         make_pipeline(columns, make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3))),
         VotingClassifier([("one", DecisionTreeClassifier(max_depth=2)), ("two", DecisionTreeClassifier(max_depth=3))]),
     ):

@@ -178,7 +178,7 @@ class Ensemble:
     @property
     def leaves(self) -> int:
         """How many leaves all trees have together."""
-        return _LEAVES.get(self, None, lambda: sum(int((tree.column < 0).sum()) for tree in self.trees))
+        return _LEAVES.get(self, None, lambda: sum(int(np.count_nonzero(tree.column < 0)) for tree in self.trees))
 
     def leaf(self, tree: Tree, row: Floats) -> int:
         """The leaf of `tree` that a row of shape (columns,) reaches."""

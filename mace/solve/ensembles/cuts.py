@@ -329,14 +329,14 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
     A guess for each, kept if the library's test confirms it at both neighbours; bisection for the others.
     """
     flip = _decreasing(source)
-    axis = replace(axis.present, missing=None)
+    if axis.missing is not None:
+        axis = replace(axis.present, missing=None)
 
-    def low_side(indices: Array, which: Array) -> Array:
-        return model.passes(source.of_many(_given(axis, indices)), thresholds[which]) ^ flip
+    def low_side(indices: Array, thresholds: Array) -> Array:
+        return model.passes(source.of_many(_given(axis, indices)), thresholds) ^ flip
 
     found = np.full(len(thresholds), axis.lower - 1, np.int64)
-    every = np.arange(len(thresholds))
-    first, last = (low_side(np.array([end]), every) for end in (axis.lower, axis.upper))
+    first, last = low_side(np.array([axis.lower, axis.upper]), thresholds[:, None]).T
     found[last] = axis.upper
     open_ = first & ~last
     guess = _guess(axis, _back(source, _last_passing(thresholds, model)))
@@ -345,12 +345,12 @@ def _cut_indices(axis: GridAxis, source: Column, thresholds: Array, model: Ensem
         if not len(which):
             return found
         index = np.clip(guess[which] + offset, axis.lower, axis.upper - 1)
-        right = low_side(index, which) & ~low_side(index + 1, which)
+        right = low_side(index, thresholds[which]) & ~low_side(index + 1, thresholds[which])
         found[which[right]] = index[right]
         open_[which[right]] = False
     which = np.flatnonzero(open_)
     low, high = np.full(len(which), axis.lower), np.full(len(which), axis.upper)
-    found[which] = first_holding_each(lambda middle: ~low_side(middle, which), low, high) - 1
+    found[which] = first_holding_each(lambda middle: ~low_side(middle, thresholds[which]), low, high) - 1
     return found
 
 

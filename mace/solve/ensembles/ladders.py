@@ -107,15 +107,17 @@ def _terms(grounded: Grounded) -> Terms | None:
     ground, forest = grounded.ground, grounded.forest
     ends = [*forest.roots[1:].tolist(), len(forest.test)]
     spans = list(zip(forest.roots.tolist(), ends, strict=True))
-    tested = [np.unique(forest.test[root:end, 0]) for root, end in spans]
-    if max((int((axes >= 0).sum()) for axes in tested), default=0) > 2:
-        return None
+    tested = []
+    for root, end in spans:
+        axes = np.unique(forest.test[root:end, 0])
+        tested.append(axes[axes >= 0].tolist())
+        if len(tested[-1]) > 2:  # as the first tree of most models does
+            return None
     singles: list[tuple[int, Ladder, Array]] = []
     tables: list[tuple[int, Ladder, Ladder, Array]] = []
     fixed = 0
     for tree, (root, end) in enumerate(spans):
-        axes = tested[tree][tested[tree] >= 0].tolist()
-        ladders = [_ladder(grounded, root, end, axis) for axis in axes]
+        ladders = [_ladder(grounded, root, end, axis) for axis in tested[tree]]
         some = [one for one in ladders if one is not None]
         if len(some) < len(ladders):
             return None

@@ -158,6 +158,24 @@ def test_who_is_content_with_a_gap_waits_for_no_more_than_who_is_not(monkeypatch
     assert nodes[Gap(Fraction(1, 4))] <= nodes[Gap()]
 
 
+def test_a_nearer_point_that_is_found_while_the_proof_is_written_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    prove, distances = networks_proof.prove, list[tuple[Fraction, Fraction]]()
+
+    def noted(search: Search) -> tuple[Fraction, Proof | None]:
+        before, proved = search.distance, prove(search)
+        distances.append((before, search.distance))
+        return proved
+
+    monkeypatch.setattr(networks_proof, "prove", noted)
+    for seed, spec in itertools.product((0, 1, 2, 4), ("l1", "linf")):
+        question = drawn((), seed, spec, step="0.001")
+        reply = NetworkOracle(question).ask(None, Limits(), gap=Gap(Fraction(1, 4)))
+        assert isinstance(reply, Found)
+        assert question.distance_of(reply.point) == distances[-1][1]
+        assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+    assert any(after < before for before, after in distances)
+
+
 def test_same_optimum_where_bounds_are_tightened_as_soon_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks_search, "STALLED", 1)
     for seed in (134, 502, 612, 789, 908, 1009, 1108, 1141, 1214):

@@ -84,12 +84,13 @@ def _reply(search: Search) -> Reply:
     from mace.solve.networks.proof import keep, prove, prove_bound
 
     search.keep = keep
-    ended = search.run()
-    found, radius = search.best, search.radius
-    if not ended:
+    radius = search.radius
+    if not search.run():
         lower, proof = prove_bound(search, search.lower())
+        found = search.best
         return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower, proof)
     lower, proof = prove(search)
+    found = search.best  # writing the proof may have come upon a nearer one
     if found is not None and (radius is None or search.within(search.distance)):
         why = search.why or search.witnesses.why
         return Found(found, min(lower, search.distance), proof, why if lower < search.distance else "")

@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 from sklearn.linear_model import LogisticRegression
 
 import mace
+from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
 from mace.problem.distance import DistanceProgram, norm
 from mace.problem.objectives import Priority
@@ -21,9 +22,11 @@ from mace.solve.conditions import Closed, Cut, close_or_cut
 from mace.solve.forms.frame import Frame, Multipliers
 from mace.solve.forms.prover import FormsOracle
 from mace.solve.forms.simplex import Simplex
+from mace.solve.protocol import Found, Limits, Refuted
 from mace.space.axes import Axis, GridAxis, full, holds
 from mace.tables.table import Compare, Ensemble, Tree
 from tests.checkers import accepted_by_all
+from tests.clocks import Ticking
 from tests.levels import plain, random_forms, searched
 from tests.reference import points
 
@@ -69,6 +72,24 @@ def test_the_nearest_point_is_that_of_enumeration(seed: int) -> None:
     assert not Certificate({**made.data, "statement": said, "witness": None}).check().accepted
     assert level.exact_distance is not None
     assert level.exact_lower_bound <= min(found) <= level.exact_distance <= min(found) * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("seed", [*MIXED, 14, 62, 89, 124])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_search_that_time_ends_anywhere_loses_no_box(seed: int, known: bool) -> None:
+    question = measured(seed)
+    found = {p: question.distance_of(p) for p in points(question) if question.obeys(p) and question.has_goal(p)}
+    best = max(found, key=found.__getitem__) if known and found else None
+    least = min(found.values(), default=None)
+    for seconds in [*range(1, 20), 30, 60]:
+        limits = Limits(Deadline.after(seconds, Ticking()))
+        said = FormsOracle(question).ask(None, limits, best=best)
+        if isinstance(said, Refuted):
+            assert least is None
+        elif least is not None:
+            assert said.lower is None or said.lower <= least
+            if isinstance(said, Found) and not said.why:
+                assert question.distance_of(said.point) <= least * (1 + Fraction(1, 10**5))
 
 
 @pytest.mark.parametrize("seed", MIXED)

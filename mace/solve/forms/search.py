@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
 from mace.problem.proof import Leaf, Split
 from mace.problem.question import Question
@@ -77,13 +77,18 @@ class Search:
         return self.witnesses.question
 
     def run(self) -> None:
-        """Search until the bounds are close enough; raises TimeOverError."""
+        """Search until the bounds are close enough; raises TimeOverError, before which every box is kept or closed."""
+        self.push(self.root, (Known(0.0, None),) * len(self.frames))
         if self.best is not None:
             self.polish(self.best)
-        self.push(self.root, (Known(0.0, None),) * len(self.frames))
         while self.open and not self.closed(self.open[0].bound):
             self.deadline.look("bounding boxes")
-            self.expand(heapq.heappop(self.open))
+            node = heapq.heappop(self.open)
+            try:
+                self.expand(node)
+            except TimeOverError:  # while the point that it has shown was polished: nothing more is known of the box
+                heapq.heappush(self.open, node)
+                raise
 
     def closed(self, bound: float) -> bool:
         """Whether a box with this bound need not be looked at."""

@@ -33,6 +33,10 @@ NOT_TRUSTED = (
     "Of scikit-learn it may hold models and steps that are read, and models that are bounded over boxes, but for "
     "neighbours; boosters have files of their own. A file you trust may also be a pickle."
 )
+_INSTEAD = {
+    "sklearn.metrics._scorer._CurveScorer": "Of a TunedThresholdClassifierCV, save FixedThresholdClassifier("
+    "FrozenEstimator(model.estimator_), threshold=model.best_threshold_).fit(X, y)."
+}
 _DICTS = ("builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch")
 _TYPES = ("builtins.bool", "builtins.dict", "builtins.float", "builtins.int", "builtins.list", "builtins.object",
           "builtins.str", "builtins.tuple")  # fmt: skip
@@ -133,7 +137,7 @@ class _Writer:
     def refuse(self, path: str) -> ModelError:
         return ModelError(
             f"{self.name} holds types that are not trusted: {path[:200]}",
-            hint=NOT_TRUSTED,
+            hint=_INSTEAD.get(path, NOT_TRUSTED),
         )
 
     # ------------------------------------------------------------------ plain values

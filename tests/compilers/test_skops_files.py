@@ -319,3 +319,17 @@ def test_models_that_are_bounded_and_searches_are_read(tmp_path: Path) -> None:
         goal = "y >= 0.5" if isinstance(model, (SVR, TweedieRegressor)) else None
         said = [str(mace.explain(one, space, {"a": 1, "b": 0.5}, goal=goal)) for one in (model, again)]
         assert said[0] == said[1] and "needed" in said[0]
+
+
+def test_a_tuned_threshold_is_refused_with_what_to_save_in_its_place(tmp_path: Path) -> None:
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+
+    X, y = rows()
+    model = TunedThresholdClassifierCV(LogisticRegression(), cv=2).fit(X, y)
+    with pytest.raises(ModelError, match="save FixedThresholdClassifier"):
+        load_model(saved(model, tmp_path))
+    fixed = FixedThresholdClassifier(FrozenEstimator(model.estimator_), threshold=model.best_threshold_).fit(X, y)
+    again = load_model(saved(fixed, tmp_path))
+    assert deployed(again).predict(X).tolist() == model.predict(X).tolist()

@@ -2,11 +2,13 @@
 
     python -m tests.held                                    a table of all families: 11,000 rows, 50 problems each
     python -m tests.held boosters links --rows 2200         some groups of families, with fewer rows
-    python -m tests.held --only EBM-2 --problems 0 --alone 11000
+    python -m tests.held --alone 2000                       all rows in a batch, the first 2,000 one at a time as well
+    python -m tests.held --only EBM-2 --problems 0          rows alone, of one family
 
 Of the rows, a tenth (at most 1,000) are adversarial: on, just below and just above thresholds, and the two neighbouring
-floats between which the library itself changes its decision. All are asked in a batch, the adversarial ones and as many
-others (`--alone`) one at a time as well. "in doubt" are rows on which the table leaves the decision to rounding.
+floats between which the library itself changes its decision. All are asked in a batch, and one at a time as well, the
+adversarial ones first; `--alone` limits that. "in doubt" are rows on which the table leaves the decision to rounding,
+"moved" those of which the library said something else alone than in the batch.
 Problems are random questions over a small space, compared with the library's word at every point (`tests/roads.py`).
 The last table adds up each group's families: who answered, and how many questions rounding left open.
 """
@@ -251,9 +253,10 @@ def main() -> int:
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("--only", default="", help="families, by name")
     parser.add_argument("--rows", type=int, default=11_000)
-    parser.add_argument("--alone", type=int, default=2_000, help="rows that are asked one at a time as well")
+    parser.add_argument("--alone", type=int, help="rows that are asked one at a time as well (all)")
     parser.add_argument("--problems", type=int, default=50)
     asked = parser.parse_args()
+    alone = asked.rows if asked.alone is None else asked.alone
     names = [one for one in asked.only.split(",") if one]
     found: dict[str, list[Held | None]] = {}
     print("| family | rows | in doubt | alone | moved | problems | CPU s |\n|---|---|---|---|---|---|---|", flush=True)
@@ -263,7 +266,7 @@ def main() -> int:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                one = held(family, asked.rows, asked.alone, asked.problems)
+                one = held(family, asked.rows, alone, asked.problems)
         except ImportError as error:
             print(f"| {family.name} | not installed: {error.name} | | | | | |", flush=True)
             continue

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from mace.problem.question import Question
-from mace.solve.ensembles import greedy, inherited, walk
+from mace.solve.ensembles import ascent, greedy, inherited, walk
 from mace.solve.ensembles.cells import Grounded, ground
+from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.networks.kernels import EMPTY, INFINITY, OPTIMAL, dual_simplex, knapsack
 from mace.tables.table import Ensemble
 from tests.oracles.small_ensembles import points_of, random_question
@@ -187,3 +189,22 @@ def test_the_knapsack_is_never_below_a_point_that_it_may_hold(seed: int) -> None
             assert k @ x <= found + 1e-9
     more, _ = knapsack(k, budget + 1e-6, kind, first, count, low, high, np.ones(J, bool), jump, rate, change)
     assert more - found <= price * 1e-6 + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_piece_pays_for_every_side_that_holds_it(seed: int) -> None:
+    """Payments are added up without branches, as differences from piece to piece, in whole numbers and in doubles."""
+    _, made = grounded(seed)
+    rng, box = np.random.default_rng(seed), whole(made)
+    forest = walk.shrink(made.ground, made.forest, box, NO_LIMIT, walk.new_stack(made.depth))
+    relaxation = Relaxation(made, forest, 0, Fraction(1))
+    frame, active = relaxation.framed, relaxation.open(box.low, box.high, NO_LIMIT)
+    prices = rng.integers(0, 2, len(active.number)) * rng.integers(1, 9, len(active.number))
+    for given in (prices, prices.astype(float)):
+        below, paid = np.empty(len(made.axes), given.dtype), np.empty(len(frame.part) + 1, given.dtype)
+        ascent.payments(frame, active, given, below, paid)
+        for j, (first, last) in enumerate(zip(active.begin, active.end, strict=True)):
+            sums = np.cumsum(paid[first:last]) if frame.grid[j] else paid[first:last]
+            rows = [i for i, row in enumerate(active.number) if frame.axis[row] == j]
+            for piece, pays in zip(range(first, last), sums, strict=True):
+                assert pays == sum(prices[i] for i in rows if ascent.on_side(frame, active.number[i], piece))

@@ -23,7 +23,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
-from mace.problem.goal_cover import cover
+from mace.problem.goal_cover import cover, sides_of
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, stated, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
 from mace.problem.question import Goal, Question
@@ -111,13 +111,13 @@ class Members(NamedTuple):
         and the second says why."""
         if bracket.proof is None:
             return question, ""
-        assert self.table.link is not None
         claim = None if bracket.status == "infeasible" else bracket.lower
         corners = self.oracle.corners(bracket.proof, claim)
         parts, why = None, "the search of its proof is not known"
         if corners is not None:
             whole = _within(whole_of(self.table), *corners.ball)
-            parts, why = cover(self.table.link, self.oracle.conditions, corners.refuted, whole, MOST_COVERING, deadline)
+            sides = sides_of(self.table, self.oracle.conditions)
+            parts, why = cover(sides, corners.refuted, whole, MOST_COVERING, deadline)
         if parts is None:
             bracket.proof = None
             return question, f"no certificate: {why}"

@@ -16,7 +16,7 @@ from mace.base.kept import Kept
 from mace.problem.goal_means import FARTHEST, MANY, Condition, Piece, bend_of, is_rising, most_of, places_of
 from mace.tables.margins import compare_slack
 from mace.tables.means import doubt
-from mace.tables.table import Compare, Ensemble, Floats, Ints
+from mace.tables.table import Compare, Ensemble, Floats, Ints, Link
 
 
 class Rise(NamedTuple):
@@ -52,8 +52,16 @@ def rise_of(table: Ensemble, condition: Condition, whole: Piece) -> Rise:
 
 
 def _rise_of(table: Ensemble, condition: Condition, whole: Piece) -> Rise:
-    link = table.link
-    assert link is not None
+    assert table.link is not None
+    slacks = [float(max(compare_slack(table, Compare(k, None)))) for k in range(table.outputs)]
+    size = np.maximum(np.abs(whole.low), np.abs(whole.high)) * table.divide
+    far = np.array(slacks) * (1 + 1e-9) + 1e-14 * (1 + size)  # and what is rounded on the way there
+    found = functions(table.link, condition, whole)
+    return found._replace(far=far, start=found.turn * table.start, divide=float(table.divide))
+
+
+def functions(link: Link, condition: Condition, whole: Piece) -> Rise:
+    """The same of a link alone, about scores that are known exactly."""
     sign, found = condition.sign, []
     turn = np.array([1.0 if is_rising(part) == (sign > 0) else -1.0 for part in link.parts])
     for k, part in enumerate(link.parts):
@@ -72,9 +80,6 @@ def _rise_of(table: Ensemble, condition: Condition, whole: Piece) -> Rise:
     at, left, right = (
         np.array([np.pad(one[n], (0, most - len(one[n])), mode="edge") for one in found]) for n in range(3)
     )
-    slacks = [float(max(compare_slack(table, Compare(k, None)))) for k in range(table.outputs)]
-    size = np.maximum(np.abs(whole.low), np.abs(whole.high)) * table.divide
-    far = np.array(slacks) * (1 + 1e-9) + 1e-14 * (1 + size)  # and what is rounded on the way there
     count = np.array([len(places) for places, _, _ in found], np.int32)
     need = len(link.parts) * (condition.bound - doubt(link)) - 1e-13
-    return Rise(turn, at, count, left, right, far, turn * table.start, float(table.divide), need)
+    return Rise(turn, at, count, left, right, np.zeros(len(turn)), np.zeros(len(turn)), 1.0, need)

@@ -23,9 +23,10 @@ import mace
 from mace.compilers import read
 from mace.errors import GoalError, ModelError
 from mace.explain.averaged import MOST_TOGETHER, Refined
-from mace.problem.goal_cover import Refuted, cover
+from mace.problem.goal_cover import Refuted, Side, cover
 from mace.problem.goal_decision import lower
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
+from mace.problem.goal_rises import functions
 from mace.problem.goals import Between, Classes, Margin, Probability
 from mace.problem.proof import Leaf
 from mace.solve import compiled
@@ -245,7 +246,7 @@ def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition(
     scores = np.random.default_rng(0).uniform(-3, 3, (4000, 2))
     said = sum(probability(part, scores[:, k]) for k, part in enumerate(parts)) / 2
     corners = scores[said < 0.599][:60]
-    parts, why = cover(link, [one], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 25)
+    parts, why = cover([Side(functions(link, one, WIDE))], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 25)
     assert parts is not None and not why
     held = np.zeros(len(scores), dtype=np.bool_)
     for ends, halves in parts:
@@ -267,10 +268,11 @@ def test_why_nothing_leaves_out_what_was_refuted_is_said() -> None:
     link, one = Link("mean", parts=(part, replace(part, score=1))), Condition(1.0, 0.6)
     corners = np.random.default_rng(0).uniform(-3, 0, (60, 2))
     refuted = Refuted(np.full(corners.shape, -np.inf), corners)
-    few = cover(link, [one], refuted, WIDE, 0)
+    sides = [Side(functions(link, one, WIDE))]
+    few = cover(sides, refuted, WIDE, 0)
     assert few.parts is None and "more than 0 pieces" in few.why
     granted = np.array([[2.9, 2.9]])  # a search that errs: what has the goal is nowhere left out
-    none = cover(link, [one], Refuted(granted - 0.1, granted), WIDE, 60)
+    none = cover(sides, Refuted(granted - 0.1, granted), WIDE, 60)
     assert none.parts is None and "as near to the goal" in none.why
 
 

@@ -147,7 +147,7 @@ class Forest:
         # Comparison -> tree -> its leaves, best first: margin, node, sides
         self.order = [
             [[(margin, *named[bit]) for margin, bit in best] for best, named in zip(row, names, strict=True)]
-            for row in reach.best
+            for row in (reach.best[k] for k in reach.shared)
         ]
         self.prunes: dict[int, dict[int, list[int]]] = {}
 
@@ -176,7 +176,7 @@ class Forest:
         if parent is None:
             found.front = [[0] * len(row) for row in self.order]
             found.cost = [[self.inside(state, leaves[0][2]) or (0, 0) for leaves in row] for row in self.order]
-            found.sum, found.passed = list(state.sums), [[] for _ in self.order]
+            found.sum, found.passed = [state.sums[k] for k in self.reach.shared], [[] for _ in self.order]
             return found
         limit, axis = self.limit, self.statement.axes[j]
         before, after = parent.state.box[j], state.box[j]

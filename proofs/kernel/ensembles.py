@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
@@ -220,7 +220,8 @@ class Reach:
     """Leaves of the trees that points against the claim can reach, and what the best of them add up to.
 
     A state holds one set of leaves a tree, `alive`, as a bit mask over those that the root reaches: no point of its box
-    nearer than the claim reaches another. `sums` holds for each comparison the sum of the best margins of these leaves.
+    nearer than the claim reaches another. `sums` holds for each margin that is compared, plus side minus minus side,
+    the sum of the best ones of these leaves: comparisons that differ in `than` alone share it.
     """
 
     def __init__(self, statement: Statement, model: Ensemble, cuts: Any, root: Any) -> None:
@@ -235,31 +236,35 @@ class Reach:
     def prepare(self, root: Any) -> None:
         """What each comparison needs, and the leaves and sums of the root."""
         self.compares = list(dict.fromkeys(compare for part in self.statement.goal for compare in part))
-        self.needed = [self.threshold(compare) for compare in self.compares]
+        # The slack takes a look at every leaf, and is the same whatever `than` is.
+        slack = cache(lambda compare: self.model.slack(compare)[0])
+        self.needed = [self.threshold(compare, slack(compare._replace(than=0))) for compare in self.compares]
+        margins = dict.fromkeys((compare.plus, compare.minus) for compare in self.compares)
+        self.shared = [[*margins].index((compare.plus, compare.minus)) for compare in self.compares]
+        self.margins = [self.compares[self.shared.index(k)] for k in range(len(margins))]
         self.begin(root)
 
     def begin(self, root: Any) -> None:
         """Leaves and sums of the root of a proof."""
         model = self.model
         self.leaves = [self.reached(tree, root) for tree in model.trees]
-        # For each comparison and tree the margins of its leaves, the best first, each with the bit of its leaf.
+        # For each margin and tree those of its leaves, the best first, each with the bit of its leaf.
         self.best = [
             [
                 sorted(((c.margin(model.trees[t].value[n]), bit) for n, (bit, _) in found.items()), reverse=True)
                 for t, found in enumerate(self.leaves)
             ]
-            for c in self.compares
+            for c in self.margins
         ]
         root.alive = [(1 << len(found)) - 1 for found in self.leaves]
         root.empty = not all(root.alive)
         root.sums = [
             c.margin(model.start) + sum(margins[0][0] for margins in best if margins)
-            for c, best in zip(self.compares, self.best, strict=True)
+            for c, best in zip(self.margins, self.best, strict=True)
         ]
 
-    def threshold(self, compare: Compare) -> int:
+    def threshold(self, compare: Compare, slack: Fraction) -> int:
         """An integer below which the sum of margins shows that a comparison does not hold."""
-        slack, _ = self.model.slack(compare)
         least = Fraction(compare.than * self.model.divide) - slack
         # A strict comparison of exact sums does not hold at a tie.
         return int(least) + 1 if not slack and compare.strict else -(-least.numerator // least.denominator)
@@ -321,7 +326,7 @@ class Reach:
         return bool(total + largest >= limit)
 
     def top(self, k: int, t: int, alive: int) -> int:
-        """The best margin of a tree's leaves for a comparison."""
+        """The best margin of a tree's leaves."""
         return next((margin for margin, bit in self.best[k][t] if bit & alive), 0)
 
     def prune(self, state: Any, *pruned: Any) -> Any:
@@ -358,8 +363,8 @@ class Reach:
         state = self.prune(state, *pruned)
         if state.empty:
             return
-        pairs = zip(self.compares, state.sums, self.needed, strict=True)
-        missed = {compare for compare, total, needed in pairs if total < needed}
+        found = zip(self.compares, self.shared, self.needed, strict=True)
+        missed = {compare for compare, k, needed in found if state.sums[k] < needed}
         for number, part in enumerate(self.statement.goal):
             need(not missed.isdisjoint(part), f"part {number} of the goal can still be reached")
 

@@ -29,6 +29,7 @@ from mace.problem.goal_means import Condition, Piece, conditions_of, covered, li
 from mace.problem.goal_rises import functions
 from mace.problem.goals import Between, Classes, Margin, Probability
 from mace.problem.proof import Leaf
+from mace.proofs.check import check
 from mace.solve import compiled
 from mace.solve.driver import Bracket
 from mace.solve.protocol import Gap
@@ -237,30 +238,60 @@ def test_a_probability_that_no_calibration_gives_is_infeasible_and_proved(ensemb
     assert answer.certificate.check().accepted
 
 
-def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition() -> None:
+@pytest.mark.parametrize("slope", [2.0, -2.0])
+@pytest.mark.parametrize("bounds", [(0.6, None), (None, 0.4), (0.45, 0.55)])
+def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition(
+    slope: float, bounds: tuple[float | None, float | None]
+) -> None:
     parts = (
-        Link("logistic", 2.0, 0.3),
+        Link("logistic", slope, 0.3),
         Link("steps", score=1, knots=((-1.0, 0.1), (0.0, 0.2), (0.01, 0.7), (2.0, 0.9))),
     )
-    link, one = Link("mean", parts=parts), Condition(1.0, 0.6)
-    scores = np.random.default_rng(0).uniform(-3, 3, (4000, 2))
-    said = sum(probability(part, scores[:, k]) for k, part in enumerate(parts)) / 2
-    corners = scores[said < 0.599][:60]
-    parts, why = cover([Side(functions(link, one, WIDE))], Refuted(np.full(corners.shape, -np.inf), corners), WIDE, 25)
-    assert parts is not None and not why
+    link = Link("mean", parts=parts)
+    conditions = conditions_of(Probability("good", Between(*bounds)), ("bad", "good"))
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(-3, 3, (4000, 2))
+    # Boxes whose corners, for some condition the ones that say most, miss it.
+    middles, half = rng.uniform(-3, 3, (400, 2)), rng.uniform(0, 1, (400, 2))
+    low, high = middles - half, middles + half
+    ends = np.array([probability(part, np.stack([low[:, k], high[:, k]])) for k, part in enumerate(parts)])
+    least, most = ends.min(axis=1).mean(axis=0), ends.max(axis=1).mean(axis=0)
+    missed = np.zeros(len(low), dtype=np.bool_)
+    for sign, bound in conditions:
+        missed |= (most if sign > 0 else -least) < bound - 0.001
+    low, high = low[missed], high[missed]
+    found, why = cover([Side(functions(link, one, WIDE)) for one in conditions], Refuted(low, high), WIDE, 99)
+    assert found is not None and not why
     held = np.zeros(len(scores), dtype=np.bool_)
-    for ends, halves in parts:
-        inside, outside = np.ones(len(scores), dtype=np.bool_), np.zeros(len(corners), dtype=np.bool_)
-        for end in ends:
-            assert end.plus is not None and end.minus is None
-            inside &= scores[:, end.plus] >= end.than
-            outside |= corners[:, end.plus] < end.than
-        for half in halves:
-            inside &= scores @ half.weights + half.constant >= 0
-            outside |= corners @ half.weights + half.constant < 0
+    for compares, halves in found:
+        inside, outside = np.ones(len(scores), dtype=np.bool_), np.zeros(len(low), dtype=np.bool_)
+        for one in compares:
+            if one.plus is not None:
+                inside, outside = inside & (scores[:, one.plus] >= one.than), outside | (high[:, one.plus] < one.than)
+            else:
+                assert one.minus is not None
+                inside, outside = (
+                    inside & (scores[:, one.minus] <= -one.than),
+                    outside | (low[:, one.minus] > -one.than),
+                )
+        for weights, constant in halves:
+            inside &= scores @ weights + constant >= 0
+            outside |= np.where(weights > 0, high, low) @ weights + constant < 0
         held |= inside
         assert outside.all()
-    assert held[said >= 0.6].all()
+    said = sum(probability(part, scores[:, k]) for k, part in enumerate(parts)) / 2
+    granted = np.all([sign * said >= bound for sign, bound in conditions], axis=0)
+    assert granted.any() and held[granted].all()
+
+
+def test_a_box_in_which_one_member_says_too_little_is_left_out_by_its_score_alone() -> None:
+    parts = tuple(Link("logistic", 2.0, 0.3, score=k) for k in range(2))
+    corner = np.array([[-1.0, 2.9]])
+    sides = [Side(functions(Link("mean", parts=parts), Condition(1.0, 0.8), WIDE))]
+    parts_of, _ = cover(sides, Refuted(corner - 9, corner), WIDE, 1)
+    assert parts_of is not None
+    (found,) = parts_of
+    assert not found.halves and [end.plus for end in found.ends] == [0]
 
 
 def test_why_nothing_leaves_out_what_was_refuted_is_said() -> None:
@@ -274,6 +305,18 @@ def test_why_nothing_leaves_out_what_was_refuted_is_said() -> None:
     granted = np.array([[2.9, 2.9]])  # a search that errs: what has the goal is nowhere left out
     none = cover(sides, Refuted(granted - 0.1, granted), WIDE, 60)
     assert none.parts is None and "as near to the goal" in none.why
+
+
+def test_comparisons_of_one_score_are_told_apart_by_the_checker() -> None:
+    model = fitted(MEMBERS[1], "isotonic")
+    row = WHOLE[model.predict_proba(WHOLE)[:, 1] < 0.4].iloc[7]
+    data = mace.explain(model, SPACE, row, goal="0.4 <= p(good) <= 0.5", distance="l1").certificate.to_dict()
+    assert check(data).accepted
+    goal = data["statement"]["goal"]
+    for number, part in enumerate(goal):  # one part that holds everywhere
+        goal[number] = [[plus, minus, "-1e9", strict] for plus, minus, _, strict in part]
+        assert not check(data).accepted
+        goal[number] = part
 
 
 def test_a_probability_that_every_input_has_is_no_goal() -> None:

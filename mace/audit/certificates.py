@@ -151,11 +151,14 @@ def model_of(raw: bytes) -> str | None:
 
 
 def whole(path: Path) -> bool:
-    """Whether a certificate of an audit and the file of its model are there."""
+    """Whether a certificate of an audit and the file of its model are there, the first to its last byte."""
     try:
-        model = model_of(path.read_bytes())
-    except OSError:
+        raw = path.read_bytes()
+        if not gzip.decompress(raw):
+            return False
+    except (OSError, EOFError, zlib.error):
         return False
+    model = model_of(raw)
     return model is None or (path.parent / model).is_file()
 
 

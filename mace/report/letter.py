@@ -1,7 +1,8 @@
 """A letter to one person, in plain words: what was decided, what would have been enough, and how to have it checked.
 
 In:  an `Audit` or an `Answer`, and the `Person` of the report.    Out: a `Letter`, plain values for the template.
-Promise: "proved" is said of what was proved alone, and the letter names the certificate by its digest.
+Promise: "proved" is said of what was proved alone, and the letter names the certificate by its digest; there is no
+letter about what the checker refuses.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mace.errors import FileError
 from mace.explain.answer import Answer
 from mace.present.words import change
 from mace.report.parts import called, units_of
@@ -47,7 +49,13 @@ CERTAIN = {
 
 
 def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | None, title: str | None) -> Letter:
-    """The letter about a person of the audit, or about an answer."""
+    """The letter about a person of the audit, or an answer; raises FileError where the checker refuses the proof."""
+    for pair in person.proof:
+        if pair.value.startswith("refused"):
+            raise FileError(
+                f"no letter is written about what the checker refuses ({pair.value})",
+                hint="Ask again, and keep the certificates as they are written.",
+            )
     if isinstance(who, Answer):
         space, status, decision, wanted = who.space, who.status, who.decision, who.wanted
         found = who.counterfactuals[0].changes if who.counterfactuals else {}

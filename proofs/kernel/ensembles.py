@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache, reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
@@ -237,8 +237,9 @@ class Reach:
         """What each comparison needs, and the leaves and sums of the root."""
         self.compares = list(dict.fromkeys(compare for part in self.statement.goal for compare in part))
         # The slack takes a look at every leaf, and is the same whatever `than` is.
-        slack = cache(lambda compare: self.model.slack(compare)[0])
-        self.needed = [self.threshold(compare, slack(compare._replace(than=0))) for compare in self.compares]
+        alike = {(c.plus, c.minus, c.strict): c for c in self.compares}
+        slack = {key: self.model.slack(c) for key, c in alike.items()}
+        self.needed = [self.threshold(c, slack[c.plus, c.minus, c.strict]) for c in self.compares]
         margins = dict.fromkeys((compare.plus, compare.minus) for compare in self.compares)
         self.shared = [[*margins].index((compare.plus, compare.minus)) for compare in self.compares]
         self.margins = [self.compares[self.shared.index(k)] for k in range(len(margins))]
@@ -263,8 +264,9 @@ class Reach:
             for c, best in zip(self.margins, self.best, strict=True)
         ]
 
-    def threshold(self, compare: Compare, slack: Fraction) -> int:
+    def threshold(self, compare: Compare, slacks: tuple[Fraction, Fraction]) -> int:
         """An integer below which the sum of margins shows that a comparison does not hold."""
+        slack, _ = slacks
         least = Fraction(compare.than * self.model.divide) - slack
         # A strict comparison of exact sums does not hold at a tie.
         return int(least) + 1 if not slack and compare.strict else -(-least.numerator // least.denominator)

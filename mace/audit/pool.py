@@ -9,6 +9,7 @@ Why Pebble: of the pools tried it alone keeps the other jobs when one process di
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import pickle
@@ -214,6 +215,7 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _one_thread()
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
     _worker.ready()
+    gc.freeze()  # the model and its checker's stay; nobody has to look through them again and again
     _limit(memory)
 
 

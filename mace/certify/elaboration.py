@@ -130,15 +130,13 @@ def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Ground
         if one.lower <= at < one.upper and at not in grounded.cuts(axis):
             grounded, _ = with_cut(grounded, norm, axis, at)
     table = np.array(kinds, np.int64).reshape(-1, 3)
-    for j, grid in enumerate(grids):
+    for j in {j for kind, j, _ in kinds if kind == SPLIT and grids[j]}:
         here = (table[:, 0] == SPLIT) & (table[:, 1] == j)
-        if grid and here.any():
-            one, at = question.axes[j], table[here, 2]
-            assert isinstance(one, GridAxis)
-            cells = np.searchsorted(grounded.cuts(j), at)
-            # Outside of what is allowed one of the two sides is empty.
-            cells = np.where(at < one.lower, -1, np.where(at >= one.upper, len(grounded.cuts(j)), cells))
-            table[here, 2] = cells
+        one, at = question.axes[j], table[here, 2]
+        assert isinstance(one, GridAxis)
+        cells = np.searchsorted(grounded.cuts(j), at)
+        # Outside of what is allowed one of the two sides is empty.
+        table[here, 2] = np.where(at < one.lower, -1, np.where(at >= one.upper, len(grounded.cuts(j)), cells))
     rows = table[which]
     return grounded, Steps(*(np.ascontiguousarray(rows[:, k]) for k in range(3)))
 
@@ -187,7 +185,7 @@ def _cuts(question: Question, tests: Tests, visited: Array) -> list[int | None]:
     assert isinstance(question.model, Ensemble)
     numbers = numbering(question.model)
     found: list[int | None] = [None] * len(numbers.first)
-    used = np.unique(numbers.test[visited])
+    used = _different(numbers.test[np.flatnonzero(visited)])
     nodes = numbers.first[used]
     axes, places = tests.test[nodes, 0], tests.test[nodes, 1]
     for j, axis in enumerate(question.axes):
@@ -201,12 +199,18 @@ def _cuts(question: Question, tests: Tests, visited: Array) -> list[int | None]:
     return found
 
 
+def _different(numbers: Array) -> Array:
+    """Numbers >= 0 in order, none twice: of a few `np.unique` takes longer."""
+    numbers = np.sort(numbers)
+    return numbers[np.flatnonzero(np.diff(numbers, prepend=-1))]
+
+
 def _by_node(node: Array, tree: Array, leaf: Array) -> dict[int, list[list[int]]]:
     """The leaves pruned at each node, as lists [tree, leaf, ..], in order; none twice."""
     if not len(node):
         return {}
     trees, leaves = int(tree.max()) + 1, int(leaf.max()) + 1
-    group, leaf = np.divmod(np.unique((node * trees + tree) * leaves + leaf), leaves)
+    group, leaf = np.divmod(_different((node * trees + tree) * leaves + leaf), leaves)
     begin = np.flatnonzero(np.diff(group, prepend=-1))
     node, tree = np.divmod(group[begin], trees)
     every, end = leaf.tolist(), [*begin[1:].tolist(), len(leaf)]

@@ -155,7 +155,8 @@ def certifiable(question: Question) -> str | None:
         for step in column.chain:
             if step[0] not in ("add", "sub", "mul", "div"):
                 return f"the column `{column.name}` is computed by {step[0]!r}, which the checker does not know"
-        if any(math.isnan(value) for value in _of_levels(column, axis) or ()):
+        values = _of_levels(column, axis) or ()
+        if math.isnan(sum(values)) and any(map(math.isnan, values)):  # a sum is told at once, for each row and column
             return "a level is a missing value to the model"
     for rule in question.rules:
         try:

@@ -23,7 +23,7 @@ from mace.cli.options import (
     terminal,
 )
 from mace.cli.plots import check_plot, save_plot
-from mace.errors import FileError
+from mace.errors import FileError, MaceError
 
 if TYPE_CHECKING:
     from mace.plans.plan_front import PlanFront
@@ -95,6 +95,8 @@ def plan(
     from mace.base.files import check_folder
     from mace.plans.run import Planner
 
+    if aims.front is not None:
+        _no_more_than_a_front(aims, {"--plot": plot, "--certificate": certificate, "--must-exist": must_exist})
     if plot is not None:
         check_plot(plot)
     if certificate is not None:
@@ -129,6 +131,17 @@ def _show(made: Plan, written: str, format: Format) -> None:
         terminal().print(made)
         if written:
             say(written)
+
+
+def _no_more_than_a_front(aims: Aims, more: dict[str, object]) -> None:
+    """Refuse, before any work, what a front would leave undone."""
+    of_aims = {"--objectives": aims.objectives, "--proposer": aims.proposer, "--count": aims.count != 1}
+    for option, value in (of_aims | more).items():
+        if value:
+            raise MaceError(
+                f"{option} is about one plan, and --front finds several",
+                hint=f"Leave out one of the two: without --front, {option} speaks of the cheapest plan.",
+            )
 
 
 def _show_front(made: PlanFront, format: Format) -> None:

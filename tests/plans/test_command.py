@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from mace.cli import app
+from mace.errors import MaceError
 
 WORLD = "action save:\n    parameter months: int in [1, 12]\n    Savings = Savings + 300 * months\n    cost months\n"
 
@@ -31,6 +33,25 @@ def test_a_plan_is_printed_and_an_impossible_one_is_told_by_the_exit_code(tmp_pa
     code, printed = run(*typed, "--must-exist")
     assert code == 10
     assert json.loads(printed)["status"] == "infeasible"
+
+
+@pytest.mark.parametrize("more", [["--plot", "a.svg"], ["--certificate", "a.json"], ["--count", "2"], ["--must-exist"]])
+def test_a_front_takes_no_option_about_one_plan(more: list[str], tmp_path: Path) -> None:
+    typed = [
+        "plan",
+        "--data",
+        "loans",
+        "--model",
+        str(tmp_path / "no.mace"),
+        "--world",
+        "loans",
+        "--front",
+        "steps",
+        *more,
+    ]
+    done = CliRunner().invoke(app, typed)
+    assert isinstance(done.exception, MaceError)
+    assert f"{more[0]} is about one plan, and --front finds several" in str(done.exception)
 
 
 def test_a_world_is_inspected(tmp_path: Path) -> None:

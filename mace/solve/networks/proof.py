@@ -23,6 +23,7 @@ from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
 from mace.solve.networks.kernels import NOWHERE, dual_bound, plain
 from mace.solve.networks.model import FLOATS, Units, narrowed
 from mace.solve.networks.multipliers import Rough, at_zero, packed, rounded
+from mace.solve.networks.points import SMALLEST_GAP
 from mace.solve.networks.tighten import applied
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ def _exactly(search: Search, until: Deadline) -> Proof | None:
     Boxes of such features can be split until each is beyond the distance or has no point with the goal. Who is content
     with a gap does not wait for a proof that is far longer than the search was.
     """
+    content = search.slack > SMALLEST_GAP  # the least gap is nobody's wish: then the distance itself is wanted
     settled, search.exactly = search.settled, True
-    content = search.gap.absolute > 0 or search.gap.relative > 0
     try:
         return write(search, search.distance, until.share(1 / 3), 2 * search.count + (0 if content else EXTRA))
     except (UnprovedError, TimeOverError):

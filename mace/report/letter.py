@@ -2,7 +2,7 @@
 
 In:  an `Audit` or an `Answer`, and the `Person` of the report.    Out: a `Letter`, plain values for the template.
 Promise: "proved" is said of what was proved alone, and the letter names the certificate by its digest; there is no
-letter about what the checker refuses.
+letter about what the checker does not accept.
 """
 
 from __future__ import annotations
@@ -49,11 +49,14 @@ CERTAIN = {
 
 
 def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | None, title: str | None) -> Letter:
-    """The letter about a person of the audit, or an answer; raises FileError where the checker refuses the proof."""
+    """The letter about a person of the audit, or an answer.
+
+    Raises FileError where the checker does not accept the proof.
+    """
     for pair in person.proof:
-        if pair.value.startswith("refused"):
+        if pair.refused:
             raise FileError(
-                f"no letter is written about what the checker refuses ({pair.value})",
+                f"no letter is written about what the checker does not accept ({pair.value})",
                 hint="Ask again, and keep the certificates as they are written.",
             )
     if isinstance(who, Answer):

@@ -46,11 +46,15 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A term and what it stands for; `code` if it is to be copied letter by letter."""
+    """A term and what it stands for; `code` if it is to be copied letter by letter.
+
+    refused: it says that the checker did not accept a certificate.
+    """
 
     term: str
     value: str
     code: bool = False
+    refused: bool = False
 
 
 def plot_of(display: Display, name: str, caption: str) -> Plot:

@@ -222,14 +222,17 @@ def _check(record: Record, path: Path) -> list[Pair]:
         raise FileError(f"{path}: the certificate of row {record.row} cannot be read ({error})") from None
     claim = {"anywhere": True} if record.status == "infeasible" else {"closer_than": record.exact_lower_bound}
     solvers = record.proof == "solvers"
-    words = _NOT_CHECKED if solvers else str(found.check())
+    words, refused = _NOT_CHECKED, False
+    if not solvers:
+        verdict = found.check()
+        words, refused = str(verdict), not verdict.accepted
     made = found.data if solvers else found.data["statement"]
     if made.get("claim") != claim:
-        words = "refused: the certificate makes another claim than the audit"
+        words, refused = "refused: the certificate makes another claim than the audit", True
     return [
         Pair("Digest of its statement", found.digest, code=True),
         Pair("SHA-256 of the file", hashlib.sha256(raw).hexdigest(), code=True),
-        Pair("Checked again for this report", words),
+        Pair("Checked again for this report", words, refused=refused),
     ]
 
 
@@ -277,8 +280,10 @@ def _proof_of_answer(answer: Answer) -> tuple[list[Pair], Recheck | None]:
         certificate = answer.certificate
     except CertificateError as error:
         return [Pair("Proof", error.message)], None
+    verdict = certificate.check()
+    refused = not answer.by_solvers and not verdict.accepted
     return [
         Pair("Digest of the certificate’s statement", certificate.digest, code=True),
-        Pair("Checked for this report", str(certificate.check())),
+        Pair("Checked for this report", str(verdict), refused=refused),
         Pair("To save it", f'answer.certificate.save("{SAVED}")', code=True),
     ], _recheck(SAVED, "ROW", by_solvers=answer.by_solvers)

@@ -356,7 +356,7 @@ def test_a_certificate_of_another_claim_is_not_called_accepted(real, tmp_path: P
     (tmp_path / two.certificate).rename(tmp_path / one.certificate)
     words = Parsed(to_html(done, one.row, certificates=tmp_path)).words()
     assert "refused: the certificate makes another claim than the audit" in words
-    with pytest.raises(FileError, match="no letter is written about what the checker refuses"):
+    with pytest.raises(FileError, match="no letter is written about what the checker does not accept"):
         to_html(done, one.row, certificates=tmp_path, template="letter")
     with pytest.raises(FileError, match=f"certificate of row {two.row} cannot be read"):
         to_html(done, two.row, certificates=tmp_path)

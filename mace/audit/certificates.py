@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # Quotes inside a JSON text are escaped, so this stands for the field itself.
 REFERENCE = re.compile(rb'"model":\{"sha256":"([0-9a-f]{64})"\}')
+_DAMAGED = (OSError, EOFError, zlib.error)  # what a file that is absent or not whole raises
 
 
 class Writer:
@@ -116,7 +117,8 @@ class Writer:
                 verdict = check(data)
         except _TooLongError:
             return "unchecked", late
-        return ("accepted" if verdict.accepted else "refused"), str(verdict)
+        status = "accepted" if verdict.accepted else "unchecked" if verdict.unusable else "refused"
+        return status, str(verdict)
 
 
 class Writers:
@@ -145,21 +147,38 @@ def model_of(raw: bytes) -> str | None:
     """The name of the file with a certificate's model, from the certificate's bytes; None if it holds the model."""
     try:
         found = REFERENCE.search(gzip.decompress(raw))
-    except (OSError, EOFError, zlib.error):
+    except _DAMAGED:
         return None
     return None if found is None else found[1].decode() + MODEL
 
 
-def whole(path: Path) -> bool:
-    """Whether a certificate of an audit and the file of its model are there, the first to its last byte."""
-    try:
-        raw = path.read_bytes()
-        if not gzip.decompress(raw):
+class Kept:
+    """The certificates that an earlier run left in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._models: dict[str, bool] = {}  # names of files, and whether each holds its model
+
+    def whole(self, name: str) -> bool:
+        """Whether a certificate and the file of its model are there to their last bytes."""
+        try:
+            raw = (self.folder / name).read_bytes()
+            if not gzip.decompress(raw):
+                return False
+        except _DAMAGED:
             return False
-    except (OSError, EOFError, zlib.error):
-        return False
-    model = model_of(raw)
-    return model is None or (path.parent / model).is_file()
+        model = model_of(raw)
+        return model is None or self._holds(model)
+
+    def _holds(self, name: str) -> bool:
+        """Whether a file holds the model whose digest it is called by; each is read once."""
+        if name not in self._models:
+            try:
+                text = gzip.decompress((self.folder / name).read_bytes())
+                self._models[name] = hashlib.sha256(text).hexdigest() + MODEL == name
+            except _DAMAGED:
+                self._models[name] = False
+        return self._models[name]
 
 
 class _TooLongError(Exception):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from mace.audit.certificates import whole
+from mace.audit.certificates import Kept
 from mace.audit.digest import digest, frame_digest
 from mace.audit.progress import Progress
 from mace.audit.record import FORMAT, MAIN, Record
@@ -96,6 +96,7 @@ class Dispatch:
     def __init__(self, task: Task, store: Store, request: Request, progress: Progress) -> None:
         self.task, self.store, self.request, self.progress = task, store, request, progress
         self.count = 0
+        self._kept = None if task.certificates is None else Kept(task.certificates)
         self._runner: Runner | None = None
 
     def all(self, queries: Sequence[Query]) -> list[Record]:
@@ -114,7 +115,7 @@ class Dispatch:
         known = self.store.records.get(key)
         if known is None:
             return True
-        if known.certificate and self.task.certificates and not whole(self.task.certificates / known.certificate):
+        if known.certificate and self._kept is not None and not self._kept.whole(known.certificate):
             return True
         return self.request.resume and (known.status == "unknown" or known.proof == "refused" or bool(known.failure))
 

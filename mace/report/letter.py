@@ -2,7 +2,7 @@
 
 In:  an `Audit` or an `Answer`, and the `Person` of the report.    Out: a `Letter`, plain values for the template.
 Promise: "proved" is said of what was proved alone, and the letter names the certificate by its digest; there is no
-letter about what the checker does not accept.
+letter about what the checker does not accept, nor about a row of which the audit knows no decision.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ class Letter(NamedTuple):
 CERTAIN = {
     "optimal": "It is proved that no smaller change would have been enough, where the size of a change is counted as "
     "the audit counts it, and only what may change is changed.",
-    "bounded": "A smaller change may be enough: the search ended at its time limit.",
+    "bounded": "A smaller change may be enough: the search was over before it was proved that none is.",
     "infeasible": "It is proved that no change of what may change would have been enough.",
-    "unknown": "Whether any change would have been enough is not known: the search ended at a limit.",
+    "unknown": "Whether any change would have been enough is not known: the search was over before that was proved.",
 }
+NOTHING = "What was wanted is what was decided: nothing would have to change."
 
 
 def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | None, title: str | None) -> Letter:
     """The letter about a person of the audit, or an answer.
 
-    Raises FileError where the checker does not accept the proof.
+    Raises FileError where the checker does not accept the proof, or the model was not asked to the end.
     """
     for pair in person.proof:
         if pair.refused:
@@ -64,6 +65,12 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         found = who.counterfactuals[0].changes if who.counterfactuals else {}
     else:
         record = next(record for record in audit.records if record.row == who)
+        if record.decision is None:
+            why = record.why or record.outcome
+            raise FileError(
+                f"no letter is written about row {who}, of which the audit knows no decision ({why})",
+                hint="`mace audit --resume` asks again about rows that failed.",
+            )
         goal = audit.about.get("goal")
         status, decision, wanted = record.status, record.decision, "another decision" if goal is None else str(goal)
         found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
@@ -73,7 +80,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         _called(audit, space, decision),
         _called(audit, space, wanted),
         _sentences(found, units_of(audit.about, space)),
-        CERTAIN[status],
+        NOTHING if status == "optimal" and not found else CERTAIN[status],
         digests[-1].term if digests else "",
         digests[-1].value if digests else "",
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.base.files import reason
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
@@ -194,7 +195,7 @@ def _recheck(name: str, row: object, *, by_solvers: bool) -> Recheck:
 
 
 def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pair], Recheck | None]:
-    said = [Pair("Proof", PROOFS[record.proof])]
+    said = [Pair("Proof", PROOFS[record.proof], refused=record.proof == "refused")]
     if record.proof_why:
         said.append(Pair(_WHOSE.get(record.proof, "Why"), record.proof_why))
     said.append(Pair("Digest of the question", record.key, code=True))
@@ -219,7 +220,11 @@ def _check(record: Record, path: Path) -> list[Pair]:
         raw = path.read_bytes()
         found = load_solvers(path) if record.proof == "solvers" else load(path)
     except (OSError, CertificateError) as error:
-        raise FileError(f"{path}: the certificate of row {record.row} cannot be read ({error})") from None
+        why = reason(error).partition("\n")[0].removeprefix(f"{path}: ")
+        raise FileError(
+            f"{path}: the certificate of row {record.row} cannot be read ({why})",
+            hint="The audit, run again with its checkpoint and --certificates, writes anew what is damaged.",
+        ) from None
     claim = {"anywhere": True} if record.status == "infeasible" else {"closer_than": record.exact_lower_bound}
     solvers = record.proof == "solvers"
     words, refused = _NOT_CHECKED, False

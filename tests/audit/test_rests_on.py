@@ -21,6 +21,7 @@ from mace.certify import record as solver_certificate
 from mace.certify.record import load
 from mace.cli import app
 from mace.problem.goal_text import wanted
+from mace.proofs.check import Verdict
 from mace.report.make import to_html
 from mace.solve.smt.process import Answer
 from tests.audit import faults
@@ -96,6 +97,17 @@ def test_a_refused_certificate_leaves_no_verdict(tmp_path: Path, monkeypatch: py
     assert record.exact_lower_bound == "0"
     assert record.changes, "the witness was confirmed by the model itself"
     assert record.why == "its certificate was refused: refused at line 7"
+
+
+def test_a_certificate_that_the_checker_cannot_use_is_unchecked_and_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked, query = worker(tmp_path)
+    asked.ready()  # it checks what it needs for that, too
+    short = "it needs more memory than there is"
+    monkeypatch.setattr("mace.proofs.check.check", lambda _: Verdict(accepted=False, reason=short, unusable=True))
+    record = asked.answer(query)
+    assert (record.status, record.proof, record.proof_why) == ("optimal", "unchecked", f"unusable: {short}")
 
 
 def test_solvers_that_contradict_themselves_leave_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

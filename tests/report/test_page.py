@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shutil
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import mace
+from mace.audit.record import Record
 from mace.audit.result import Audit
 from mace.errors import FileError, MaceError, RowError
 from mace.report import to_html
@@ -266,6 +268,42 @@ def test_a_letter_promises_a_check_with_python_alone_only_where_there_is_one():
         words = Parsed(to_html(replace(done, records=[first, *done.records[1:]]), 0, template="letter")).words()
         assert ("nothing but Python" in words) == ("python -I -S proofs/check.py proof.json.gz" in words) == alone
         assert ("mace check proof.json.gz --model MODEL" in words) == (not alone)
+
+
+def test_a_letter_is_not_about_what_the_checker_cannot_use(tmp_path: Path):
+    statement = {"claim": {"closer_than": "1/3"}, "features": [{"count": 10**9}]}  # more levels than it takes
+    certificate = {"mace_certificate": 2, "statement": statement}
+    (tmp_path / "proof.json").write_text(json.dumps(certificate))
+    one = made.audit(records=[made.found(0, Fraction(1, 3), certificate="proof.json")], extra={}, groups={})
+    words = Parsed(to_html(one, 0, certificates=tmp_path)).words()
+    assert "Checked again for this report unusable: " in words
+    with pytest.raises(FileError, match="what the checker does not accept \\(unusable: "):
+        to_html(one, 0, certificates=tmp_path, template="letter")
+
+
+def test_a_letter_tells_of_each_verdict_no_more_than_is_known():
+    def letter(record: Record) -> str:
+        return to_html(made.audit(records=[record], extra={}, groups={}), 0, template="letter")
+
+    refused = {"proof": "refused", "why": "its certificate was refused", "lower_bound": 0.0, "exact_lower_bound": "0"}
+    with pytest.raises(FileError, match="what the checker does not accept"):
+        letter(made.found(0, Fraction(1, 3), Fraction(0), **refused))
+    for failure in ("timeout", "crashed", "memory", "error"):
+        with pytest.raises(FileError, match="row 0, of which the audit knows no decision \\(stopped after 45 s"):
+            letter(made.failed(0, failure))
+    assert "smaller change may be enough" in letter(made.found(0, Fraction(1, 3), Fraction(0)))
+    there = letter(made.found(0, Fraction(0), changes={}))
+    assert "nothing would have to change" in there and "no smaller change" not in there
+
+
+def test_a_damaged_certificate_is_named_once_with_what_to_do(tmp_path: Path):
+    (tmp_path / "proof.json.gz").write_bytes(b"damaged")
+    one = made.audit(records=[made.found(0, Fraction(1, 3), certificate="proof.json.gz")], extra={}, groups={})
+    with pytest.raises(FileError) as error:
+        to_html(one, 0, certificates=tmp_path)
+    first, hint = str(error.value).splitlines()
+    assert first.count("proof.json.gz") == 1 and "the certificate of row 0 cannot be read" in first
+    assert "writes anew what is damaged" in hint
 
 
 def test_a_pdf_is_what_a_browser_prints_of_the_page(tmp_path, monkeypatch):

@@ -12,10 +12,13 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.base.deadline import Deadline
 from mace.errors import RowError
 from mace.explain import search
+from mace.solve.protocol import Limits
 from mace.space.feature import Feature
 from mace.space.space import Space
+from tests.clocks import Hand
 
 SPACE = Space(
     [
@@ -93,3 +96,23 @@ def test_the_function_takes_one_row():
     assert without_clocks(mace.explain(model, SPACE, row)) == without_clocks(mace.explain(model, SPACE, row.iloc[0]))
     with pytest.raises(RowError, match="expected one row, got a frame with 7"):
         mace.explain(model, SPACE, PEOPLE)
+
+
+def test_of_several_answers_on_one_clock_each_may_use_half_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, frame = fitted("tree")
+    clock, used = Hand(), []
+    one = search.Search.one
+
+    def seen(*given: Any) -> Any:
+        limits = next(x for x in given if isinstance(x, Limits))
+        found = one(*given)
+        used.append(limits.deadline.end - clock.now)
+        clock.now = limits.deadline.end  # it has used all that it may
+        return found
+
+    monkeypatch.setattr(search.Search, "one", seen)
+    explainer = mace.Explainer(model, SPACE, background=frame)
+    explainer.ready("auto")
+    answer = explainer.explain(PEOPLE.iloc[0], count=3, diversity="points", timeout=Deadline.after(8.0, clock))
+    assert len(answer.counterfactuals) == 3
+    assert used == pytest.approx([4.0, 2.0, 2.0], abs=0.1)  # compiling is on nobody's clock

@@ -12,7 +12,7 @@ Source: Karimi et al. 2020, sections 3 and 4.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from mace.explain.proposing import Proposed
 
 MOST_ANSWERS = 1_000_000
+SHARE = 0.5  # what one of several answers may use of the time left for them: the first one is what the others rest on
 _LOWERED: Kept[tuple[Goal, Table]] = Kept(8)  # goals over the scores of a table, by what was asked
 
 
@@ -226,7 +227,8 @@ class Explainer:
 
         x:       a row as for `mace.explain`, or a DataFrame with the space's columns. What its rows share is done once:
                  equal rows have one answer.
-        timeout: seconds for each answer and its proof. A `Deadline` that runs already holds for all answers.
+        timeout: seconds for each answer and its proof. A `Deadline` that runs already holds for all answers: each may
+                 use half of what is left, and the last one all of it, since further answers depend on the first.
         The other arguments are those of `mace.explain`. The provers' code is compiled before a clock begins.
         Raises a MaceError as `mace.explain`; of a frame it names the row, and those that are not in the space are found
         before the first one is answered.
@@ -252,9 +254,8 @@ class Explainer:
                 return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
-            while len(found) < count:
-                limits = Limits(Deadline.asked(timeout) if found else deadline, room)
-                found.append(by_priority(search, asked, self.priorities, asking, limits))
+            for clock in _clocks(timeout, deadline, count):
+                found.append(by_priority(search, asked, self.priorities, asking, Limits(clock, room)))
                 bracket = found[-1].bracket
                 if bracket.point is None or bracket.point == question.start:
                     break
@@ -371,3 +372,12 @@ class Explainer:
 
 
 __all__ = ["DistanceSpec", "Explainer", "GoalSpec", "read_distance", "read_model"]
+
+
+def _clocks(timeout: float | Deadline | None, first: Deadline, count: int) -> Iterator[Deadline]:
+    """The clock of each of several answers; the first one's has begun with the making of the question."""
+    for later in reversed(range(count)):
+        if isinstance(timeout, Deadline):
+            yield first.share(SHARE) if later else first
+        else:
+            yield first if later == count - 1 else Deadline.asked(timeout)

@@ -69,10 +69,9 @@ class Proved:
 
     def __call__(self, explainer: Explainer, query: Query, task: Task, blank: Record, deadline: Deadline) -> Record:
         """A record with all answers; its status is that of the first, which is the nearest of all."""
-        each = (deadline.left() or 60.0 * self.count) / self.count
         answer = explainer.explain(
-            query.values, goal=task.goal, count=self.count, diversity=float(self.apart), rgap=self.gap, timeout=each,
-            memory_mb=task.memory_mb,
+            query.values, goal=task.goal, count=self.count, diversity=float(self.apart), rgap=self.gap,
+            timeout=deadline, memory_mb=task.memory_mb,
         )  # fmt: skip
         return replace(answered(answer, blank), notes=[json_text([_plain(one) for one in answer.counterfactuals])])
 

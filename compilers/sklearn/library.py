@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mace.compilers.deployed import Deployed, Given, Rows, as_estimator
-from mace.compilers.library import Categories, FileType, Library, Reader
+from mace.compilers.library import Categories, FileType, Library, Reader, is_a
 from mace.compilers.sklearn import calibrated, thresholded, transformed
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.categories import step_of, takes_raw, types_of
@@ -89,17 +89,24 @@ _TRANSFORMED = Reader(
 
 
 def _deployed(model: Any, given: Given) -> Deployed:
-    """A model as it is asked by its users; of a forest, under one filter of warnings.
+    """A model as it is asked by its users; of a forest, or of calibrated ones, under one filter of warnings.
 
     A forest hands each tree to joblib, and for each compiles all filters of the process anew: half of its time for a
     few rows. Of trees alone no warning is to be expected.
     """
     found = as_estimator(model, given)
-    if type(model).__module__ != "sklearn.ensemble._forest":
+    if not all(type(one).__module__ == "sklearn.ensemble._forest" for one in _asked_inside(model)):
         return found
     return replace(
         found, predict=_alone(found.predict), probabilities=found.probabilities and _alone(found.probabilities)
     )
+
+
+def _asked_inside(model: Any) -> list[Any]:
+    """The models whose trees are asked, where a model is one of them or averages calibrated ones; else itself."""
+    if not is_a(model, "sklearn.calibration.CalibratedClassifierCV"):
+        return [model]
+    return [one.estimator for one in fitted(model, "calibrated_classifiers_")]
 
 
 def _alone(ask: Callable[[Any], Rows]) -> Callable[[Any], Rows]:

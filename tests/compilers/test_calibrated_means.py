@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mace
-from mace.compilers import read
+from mace.compilers import deployed, read
 from mace.errors import GoalError, ModelError
 from mace.explain.averaged import MOST_TOGETHER, Refined
 from mace.problem.goal_cover import Refuted, Side, cover
@@ -162,6 +162,28 @@ def test_what_a_mean_decides_is_no_comparison_of_scores_and_says_so() -> None:
     assert class_of(table, row) == int(low[0] > 0.5)
     far = Compare(0, None, 1e6)
     assert decides(table, ((far,),), row) is False
+
+
+@pytest.mark.parametrize(
+    ("base", "asked", "alone"), [(MEMBERS[1], "predict_proba", True), (MEMBERS[0], "decision_function", False)]
+)
+def test_forests_are_asked_under_one_filter_of_warnings(
+    base: Any, asked: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, found = fitted(base, "sigmoid"), list[int]()
+    ask = getattr(type(base), asked)
+
+    def watched(self: Any, rows: Any) -> Any:
+        found.append(len(warnings.filters))
+        return ask(self, rows)
+
+    monkeypatch.setattr(type(base), asked, watched)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        said, outside = deployed(model).predict(WHOLE), len(warnings.filters)
+    assert found == 3 * [1 if alone else outside] and outside > 1
+    assert (said == model.predict(WHOLE)).all()
 
 
 def test_members_that_are_pipelines_or_have_no_table_are_named() -> None:

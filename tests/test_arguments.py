@@ -58,7 +58,7 @@ def test_so_do_the_other_functions() -> None:
     with pytest.raises(MaceError, match=r"frame must be a DataFrame.*got None"):
         mace.audit(MODEL, SPACE, None)  # type: ignore[arg-type]
     twice = pd.concat([FRAME, FRAME], axis=1)
-    with pytest.raises(MaceError, match="no two columns of which have one name"):
+    with pytest.raises(MaceError, match="frame has several columns called `a`\nRename them"):
         mace.audit(MODEL, SPACE, twice, goal=True)
     with pytest.raises(MaceError, match="two columns have the name 'a'"):
         mace.Space.from_frame(twice)

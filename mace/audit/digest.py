@@ -1,6 +1,6 @@
 """One digest for anything that a question is made of: models, spaces, rules, rows, limits.
 
-In:  numbers, texts, sequences, mappings, sets, arrays, frames, frozen dataclasses of them.
+In:  numbers, texts, dates, intervals, sequences, mappings, sets, arrays, frames, frozen dataclasses of them.
 Out: SHA-256 as hex text.
 Promise: equal values give equal digests in every process and on every machine; a change of any number, down to the
 last bit of a float, or of a type changes the digest. Places in a source text (`Span`) do not count, nor do fields of
@@ -12,6 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.values import hashed
 from mace.errors import Span
+
+# Single values that their texts tell apart; of pandas, intervals, periods and times are such.
+_SAID = (Decimal, date, time, timedelta, np.longdouble)
 
 
 def digest(*values: object) -> str:
@@ -41,7 +47,7 @@ def _feed(into: Any, value: object) -> None:
         return
     if isinstance(value, Enum):
         put("enum", f"{type(value).__name__}.{value.name}".encode())
-    elif isinstance(value, np.generic):
+    elif isinstance(value, np.generic) and not isinstance(value, np.longdouble):  # whose item is itself
         _feed(into, value.item())
     elif value is None or isinstance(value, (bool, int, str, Fraction, Path)):
         put(type(value).__name__ if not isinstance(value, Path) else "path", str(value).encode())
@@ -67,6 +73,8 @@ def _feed(into: Any, value: object) -> None:
             if part.compare and not _usual(part.default, getattr(value, part.name)):
                 put("field", part.name.encode())
                 _feed(into, getattr(value, part.name))
+    elif isinstance(value, _SAID) or type(value).__module__.partition(".")[0] == "pandas" and hashed(value):
+        put(type(value).__name__, repr(value).encode())
     else:
         raise TypeError(f"no digest for a {type(value).__name__}")
 

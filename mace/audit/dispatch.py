@@ -22,7 +22,7 @@ from mace.audit.result import Audit
 from mace.audit.rows import choose, groups_of
 from mace.audit.store import Store
 from mace.audit.task import Query, Task
-from mace.base.values import for_json
+from mace.base.values import for_json, plain
 from mace.base.versions import MACE, versions
 from mace.certify import elaboration
 from mace.compilers import extras
@@ -45,7 +45,7 @@ def answered(request: Request) -> Audit:
     named = groups_of(request.groups, request.frame, [place for place, _ in chosen])
     base = digest(FORMAT, sorted(task.parts.items()))
     labels = request.frame.index
-    queries = [Query(digest(base, MAIN, values), place, str(labels[place]), values) for place, values in chosen]
+    queries = [Query(digest(base, MAIN, values), place, _label(labels[place]), values) for place, values in chosen]
     with (
         Store(request.checkpoint, task.parts) as store,
         Progress(request.progress, request.callback) as progress,
@@ -58,6 +58,11 @@ def answered(request: Request) -> Audit:
         done = replace(plan, records=records, extra=extra, asked=dispatch.count)
         store.keep_run(done)
     return done
+
+
+def _label(name: object) -> str:
+    """The name of a row in the frame's index, as it is read aloud: that of several levels without numpy's types."""
+    return str(tuple(map(plain, name))) if isinstance(name, tuple) else str(name)
 
 
 def _further(

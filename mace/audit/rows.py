@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from mace.audit.digest import digest
 from mace.base.arguments import names
 from mace.base.meant import meant
-from mace.base.values import for_json
+from mace.base.values import for_json, plain
 from mace.errors import RowError
 from mace.explain.explainer import Explainer
 from mace.explain.having import have_goal
@@ -37,10 +39,22 @@ def choose(
         for offset, (row, has) in enumerate(zip(values, have, strict=True)):
             if has:
                 continue
-            chosen.append((begin + offset, {str(name): for_json(value) for name, value in row.items()}))
+            chosen.append((begin + offset, {str(name): _cell(value) for name, value in row.items()}))
             if limit is not None and len(chosen) >= limit:
                 return chosen
     return chosen
+
+
+def _cell(value: object) -> object:
+    """A cell as the frame holds it, a date or an interval included; its text, where it has no digest to be found by."""
+    value = plain(value)
+    if isinstance(value, float) and isnan(value):
+        return None
+    try:
+        digest(value)
+    except TypeError:
+        return for_json(value)
+    return value
 
 
 def taken(explainer: Explainer, frame: pd.DataFrame) -> pd.DataFrame:

@@ -80,7 +80,7 @@ _TEXT = _Kind(lambda value: isinstance(value, str), "a text")
 _NUMBER = _Kind(_number, "a number")
 _WHOLE = _Kind(lambda value: isinstance(value, int), "a whole number")
 _TRUTH = _Kind(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False")  # numpy's are no `bool`
-_FRAME = _Kind(_is_frame, "a DataFrame, no two columns of which have one name")
+_FRAME = _Kind(_is_frame, "a DataFrame")
 _ONE = _Kind(_single, "a single value, no table")
 _PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _NAMES = _Kind(_several, "a name, or a list of names")
@@ -134,6 +134,11 @@ def check(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         kind = _KINDS.get(name)
         if kind is not None and not kind.fits(value):
+            if hasattr(value, "columns") and not getattr(value.columns, "is_unique", True):
+                twice = value.columns[value.columns.duplicated()][0]
+                raise MaceError(
+                    f"{name} has several columns called `{twice}`", hint="Rename them, or drop all but one."
+                )
             shown = short(value) if _single(value) else type(value).__name__
             raise MaceError(f"{name} must be {kind.what}; got {shown}")
 

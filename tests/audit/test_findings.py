@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import joblib
@@ -19,6 +21,7 @@ from mace.audit.record import Record
 from mace.cli import app
 from mace.errors import FileError, GoalError, MaceError, RowError
 from mace.proofs.check import check, load
+from mace.report.read import read_audit
 from tests.audit import faults
 
 
@@ -166,6 +169,37 @@ def test_a_row_outside_the_space_is_a_record_that_says_so():
     assert [record.outcome for record in audit.records] == ["optimal", "error", "optimal"]
     assert "lies outside its range" in audit.records[1].why
     assert "row" in str(audit)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [pd.Interval(0, 1), pd.Interval(1, 2)],
+        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
+        [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01")],
+        [Decimal("0.10"), Decimal("0.20")],
+        [b"a", b"b"],
+        [(1, 2), (3, 4)],
+    ],
+    ids=lambda levels: type(levels[0]).__name__,
+)
+def test_levels_of_any_kind_are_audited_as_they_are_explained(levels: list[object], tmp_path: Path):
+    ages = pd.Series(range(20, 40), dtype=object).map(Decimal)  # as databases give numbers
+    frame = pd.DataFrame({"Age": ages, "Part": pd.Series([levels[place % 2] for place in range(20)], dtype=object)})
+    space = mace.Space([mace.Feature("Age", "integer", 18, 99), mace.Feature("Part", "categorical", levels=levels)])
+    model = faults.RandomForestClassifier(2, random_state=0).fit(space.encode(frame), [0, 1] * 10)
+    frame.index = pd.MultiIndex.from_product([["a", "b"], range(10)])
+
+    def asked() -> mace.Audit:
+        return mace.audit(model, space, frame, goal=1, limit=2, n_jobs=1, checkpoint=tmp_path / "a.sqlite")
+
+    one = asked()
+    for record in one.records:
+        alone = mace.explain(model, space, frame.iloc[record.row], goal=1)
+        assert (record.outcome, record.exact_distance) == ("optimal", str(alone.exact_distance))
+        assert record.label == f"('a', {record.row})"
+    again = asked()
+    assert again.asked == 0 and again.records == one.records == read_audit(tmp_path / "a.sqlite").records
 
 
 @pytest.mark.parametrize(

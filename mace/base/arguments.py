@@ -9,7 +9,6 @@ a number where a text is.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
@@ -150,12 +149,13 @@ def names(value: str | Iterable[str]) -> list[str]:
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, which checks its arguments first."""
-    signature = inspect.signature(function)
+    takes = inspect.signature(function).parameters.values()
+    names = [one.name for one in takes if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        with contextlib.suppress(TypeError):  # of a name that is unknown or lacks; Python says which one
-            check(signature.bind(*args, **kwargs).arguments)
+        # Too many of them, and a name that is unknown or lacks, are told by Python.
+        check({**dict(zip(names, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
     return wrapped

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import NoneType
 from typing import Any
 
 from mace.base.escape import short
 from mace.base.exact import nearest
 
+_OWN = frozenset((str, int, float, bool, NoneType))
+
 
 def plain(value: Any) -> Any:
     """A scalar of numpy or pandas as Python's own, pandas' missing markers as None; everything else as it is."""
+    if type(value) in _OWN:
+        return value
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     return None if type(value).__name__ in ("NAType", "NaTType") else value

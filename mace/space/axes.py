@@ -20,6 +20,7 @@ Source: Karimi et al. 2020, section 4.2.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -55,6 +56,10 @@ class Grid:
     extra: Fraction | None = None
     rounded_to: Literal["float64", "float32"] = "float64"
 
+    def __hash__(self) -> int:
+        """Of the kind alone: fractions take long, and few grids of a model differ in nothing else."""
+        return hash((self.kind, self.rounded_to, self.extra is None))
+
     def value(self, index: int) -> Fraction:
         """The exact value with this index."""
         if self.kind == "float64":
@@ -70,8 +75,12 @@ class Grid:
 
     def given(self, index: int) -> float:
         """The float that the model is given for the value with this index."""
-        if self.kind == "float64" and self.rounded_to == "float64":
-            return rank_to_float(index)
+        if self.rounded_to == "float64":
+            if self.kind == "float64":
+                return rank_to_float(index)
+            if self.kind == "step" and self.extra is None:
+                with suppress(OverflowError):
+                    return index * self.step.numerator / self.step.denominator  # as `nearest` rounds: once
         return nearest(self.value(index)) if self.rounded_to == "float64" else nearest_float32(self.value(index))
 
     def floor(self, value: Fraction) -> int:
@@ -139,6 +148,10 @@ class GridAxis:
             return Fraction(0)
         if self.missing in (index, self.start):
             return self.missing_cost
+        if self.grid.kind == "step" and self.grid.extra is None:
+            step = self.grid.step
+            moved = abs(index - self.start) * step.numerator
+            return Fraction(moved * self.scale.denominator, step.denominator * self.scale.numerator)
         if self.grid.kind != "float64":
             return abs(self.grid.value(index) - self.start_value) / self.scale
         # The same in one fraction: both values are integers over powers of two.

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32, rank_to_float
+from mace.base.exact import UNIT_ROUNDOFF, exact, nearest, nearest_float32
 from mace.errors import ModelError, RowError
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
@@ -57,6 +57,10 @@ class Column:
     missing: float | None = None
     rounded_to: Literal["float64", "float32"] = "float64"
 
+    def __hash__(self) -> int:
+        """Of what tells the columns of a model apart: those of many levels would take long."""
+        return hash((self.name, self.feature))
+
     def given(self, number: Fraction) -> float:
         """The float that enters the chain for an exact number."""
         return nearest(number) if self.rounded_to == "float64" else nearest_float32(number)
@@ -90,8 +94,8 @@ class Column:
         if index == axis.missing:
             assert self.missing is not None, f"the model does not take a missing {axis.name}"
             return self.missing
-        if isinstance(axis, GridAxis) and axis.grid.kind == self.rounded_to == "float64":
-            return self.of(rank_to_float(index))  # which is the value itself
+        if isinstance(axis, GridAxis) and axis.grid.rounded_to == self.rounded_to:
+            return self.of(axis.given(index))
         return self.of(self.given(axis.value(index)))
 
     def on(self, axis: Axis) -> Column:

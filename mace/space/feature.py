@@ -8,6 +8,7 @@ Source: Karimi et al. 2020, section 4.2 (types, ranges, actionability).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
-from mace.base.exact import as_written, exact, nearest
+from mace.base.exact import as_written, exact, float_to_rank, nearest, rank_to_float
 from mace.base.kept import Recent
 from mace.base.values import hashed, no_single, plain
 from mace.errors import NumberError, RowError, SpaceError
@@ -217,7 +218,7 @@ class Feature:
     def ends(self) -> tuple[int, int]:
         """The first and the last index of a numeric feature's whole range, for a start on its grid."""
         lower, upper = self.bounds()
-        grid = self._grid(None, None)
+        grid = self._own_grid
         return grid.ceil(lower), grid.floor(upper)
 
     def read(self, value: object) -> Fraction | int | None:
@@ -226,8 +227,8 @@ class Feature:
         Raises RowError for a missing value, a wrong type, an unknown level, or a number out of range.
         """
         value = plain(value)
-        if value is None or isinstance(value, float) and not np.isfinite(value):
-            if self.missing and (value is None or np.isnan(value)):
+        if value is None or isinstance(value, float) and not math.isfinite(value):
+            if self.missing and (value is None or math.isnan(value)):
                 return None if self.numeric else len(self.levels) - 1
             hint = "" if isinstance(value, float) and np.isinf(value) else "Features may be declared with missing=True."
             raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})", hint=hint)
@@ -301,6 +302,7 @@ class Feature:
 
     def axis(self, value: object) -> Axis:
         """The values this feature may take when it starts from `value`; raises RowError as `read`."""
+        value = plain(value)
         if type(value) in (str, int, bool):  # of which there are few
             return self._axes.get((type(value), value), lambda: self._axis(value))
         return self._axis(value)
@@ -314,36 +316,48 @@ class Feature:
         if not self.numeric:
             assert start is not None
             return self._level_axis(int(start))
-        number = None if start is None else Fraction(start)
-        grid = self._grid(number, value)
+        number = None if start is None else exact(start)
+        grid = self._grid(number)
         lower, upper = self.bounds()
         low, high = self.ends if grid.extra is None else (grid.ceil(lower), grid.floor(upper))
-        missing = high + 1
-        scale = upper - lower if upper > lower else Fraction(1)
+        missing, scale = high + 1, self._scale
         if number is None:
             if not self.may_fill or low > high:
                 return LevelAxis(self.name, 1, 1, 0)
             return GridAxis(self.name, grid, low, missing, missing, scale, missing, self.price)
-        index = grid.floor(number)
-        if self.change in ("fixed", "increase") or lower == upper:
+        if grid.kind == "float64" and type(value) is float:
+            index = float_to_rank(value)
+        else:
+            index = grid.floor(number)
+            if grid.kind != "step" and grid.value(index) != number:
+                raise RowError(f"column `{self.name}`: {value!r} is not a {self.grid} number")
+        single = lower == upper
+        if self.change in ("fixed", "increase") or single:
             low = index
-        if self.change in ("fixed", "decrease") or lower == upper:
+        if self.change in ("fixed", "decrease") or single:
             high = index
         if self.may_lose:
             return GridAxis(self.name, grid, low, missing, index, scale, missing, self.price)
         return GridAxis(self.name, grid, low, high, index, scale)
 
-    def _grid(self, number: Fraction | None, value: object) -> Grid:
-        """The grid of a numeric feature, with its start on it."""
+    @cached_property
+    def _scale(self) -> Fraction:
+        lower, upper = self.bounds()
+        return upper - lower if upper > lower else Fraction(1)
+
+    @cached_property
+    def _own_grid(self) -> Grid:
+        """The grid of a numeric feature, without a start beside it."""
         if self.kind == "integer":
             return INTEGERS
-        if self.step is not None:
-            step = self._number("step")
-            return Grid("step", step, None if number is None or (number / step).denominator == 1 else number)
-        grid = Grid(self.grid)
-        if number is not None and grid.value(grid.floor(number)) != number:
-            raise RowError(f"column `{self.name}`: {value!r} is not a {self.grid} number")
-        return grid
+        return Grid(self.grid) if self.step is None else Grid("step", self._number("step"))
+
+    def _grid(self, number: Fraction | None) -> Grid:
+        """The same with a start that lies between its steps."""
+        grid = self._own_grid
+        if self.step is None or self.kind == "integer" or number is None or (number / grid.step).denominator == 1:
+            return grid
+        return replace(grid, extra=number)
 
     def _level_axis(self, start: int) -> LevelAxis:
         """The levels that may be taken from one of them."""
@@ -373,5 +387,10 @@ class Feature:
             return None if self.numeric else self.levels[index]
         if index == axis.missing:
             return None
+        grid = axis.grid
+        if self.kind == "integer" and grid.extra is None:
+            return index
+        if grid.kind == "float64":
+            return rank_to_float(index)
         value = axis.value(index)
         return int(value) if self.kind == "integer" else nearest(value)

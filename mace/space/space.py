@@ -85,6 +85,17 @@ class Space:
         """The features' names, in order."""
         return [feature.name for feature in self.features]
 
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.names)
+
+    @cached_property
+    def _index(self) -> pd.Index[Any]:
+        """The names as the index of a row that has no others: to compare one is quicker than to list it."""
+        import pandas as pd
+
+        return pd.Index(self._names)
+
     def called(self, label: object) -> str:
         """What people call a class of the model."""
         return self.decisions.get(str(label), str(label))
@@ -140,20 +151,21 @@ class Space:
                 raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")  # type: ignore[arg-type]
             x = x.iloc[0]
         if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1 and x.index.is_unique:  # type: ignore[attr-defined]
-            x = dict(zip(x.index, x.tolist(), strict=True))  # type: ignore[attr-defined]
+            same = self._index.equals(x.index)  # type: ignore[attr-defined]
+            x = dict(zip(self._names if same else x.index.tolist(), x.tolist(), strict=True))  # type: ignore[attr-defined]
         if isinstance(x, (list, tuple)) or isinstance(x, np.ndarray) and x.ndim:
             if len(x) != len(self.features):
                 raise RowError(f"expected {len(self.features)} values, one per feature; got {len(x)}")
             x = dict(zip(self.names, x, strict=True))
         if not hasattr(x, "keys"):
             raise RowError(f"expected a row (Series, dict or list of values), got {type(x).__name__}")
-        missing = [name for name in self.names if name not in x]  # type: ignore[operator]
+        missing = [name for name in self._names if name not in x]  # type: ignore[operator]
         if missing:
             raise RowError(
                 f"the row has no column `{missing[0]}`",
                 hint=meant(missing[0], map(str, x.keys()), f"The space has {', '.join(self.names)}."),
             )
-        return {name: plain(x[name]) for name in self.names}  # type: ignore[index]
+        return {name: plain(x[name]) for name in self._names}  # type: ignore[index]
 
     def axes(self, x: object) -> tuple[Axis, ...]:
         """An axis per feature, starting from the row `x`; raises RowError."""

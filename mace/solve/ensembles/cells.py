@@ -21,7 +21,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.solve.ensembles.costs import charges_of, costs_of, reach, scale_of
 from mace.solve.ensembles.cuts import Array, Tests, Trees, no_cut, tests_of
+from mace.solve.ensembles.tariff import tariff_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.tables.margins import compare_slack, needed
 from mace.tables.table import Compare, Decision, Ensemble
@@ -220,40 +220,41 @@ def refusal(question: Question) -> str | None:
 
 def _axes(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> Ground:
     """The axes of a row, with the costs of what the trees' cuts divide."""
-    count, levels = len(axes), max([1, *(axis.count for axis in axes if isinstance(axis, LevelAxis))])
-    part, top = (np.zeros(len(tests.at), np.int64) for _ in range(2))
-    low, high, start = (np.zeros(count, np.int64) for _ in range(3))
-    turn = np.full(count, NO_TURN, np.int64)
-    order = np.full((count, levels), -1, np.int64)
-    level_part, level_top = (np.zeros((count, levels), np.int64) for _ in range(2))
-    charges = charges_of(norm, scale)
-    for j, axis in enumerate(axes):
-        cuts = tests.cuts[j]
-        if isinstance(axis, GridAxis):
-            start[j], low[j], high[j] = np.searchsorted(cuts, [axis.start, axis.lower, axis.upper])
-            turn[j] = _turn(axis, cuts)
-            # Other cuts divide nothing that is allowed, and their costs nothing that is compared.
-            first, last = min(low[j], start[j]), max(high[j], start[j])
-            here = slice(tests.base[j] + first, tests.base[j] + last)
-            cuts = cuts[first:last]
-            # The side without the start begins right after the cut, or ends at it.
-            part[here], top[here] = costs_of(axis, charges[j], cuts + (cuts >= axis.start))
-        else:
-            low[j], start[j] = axis.allowed, axis.start
-            every = np.arange(axis.count)
-            level_part[j, : axis.count], level_top[j, : axis.count] = costs_of(axis, charges[j], every)
-            order[j, : axis.count] = _by_distance(axis)
-    grid = np.array([isinstance(axis, GridAxis) for axis in axes])
-    return Ground(grid, tests.base, tests.at, part, top, low, high, start, turn, order, level_part, level_top)
+    tariff = tariff_of(axes, norm, tests, scale)
+    found = tariff.at_once(axes)
+    low, high, start = found.low, found.high, found.start
+    turn = np.full(len(axes), NO_TURN, np.int64)
+    levels = max([1, *(axes[j].count for j in tariff.levels)])  # type: ignore[union-attr]
+    order = np.full((len(axes), levels), -1, np.int64)
+    level_part, level_top = (np.zeros((len(axes), levels), np.int64) for _ in range(2))
+    for j in tariff.levels:
+        axis = axes[j]
+        assert isinstance(axis, LevelAxis)
+        low[j], start[j], every = axis.allowed, axis.start, tariff.of_levels(j, axis)
+        level_part[j, : axis.count], level_top[j, : axis.count] = every.costs
+        order[j, : axis.count] = every.order
+    for j in found.left:
+        axis, cuts = axes[j], tests.cuts[j]
+        assert isinstance(axis, GridAxis)
+        start[j], low[j], high[j] = np.searchsorted(cuts, [axis.start, axis.lower, axis.upper])
+        turn[j] = _turn(axis, cuts)
+        # Other cuts divide nothing that is allowed, and their costs nothing that is compared.
+        first, last = min(low[j], start[j]), max(high[j], start[j])
+        here = slice(tests.base[j] + first, tests.base[j] + last)
+        cuts = cuts[first:last]
+        # The side without the start begins right after the cut, or ends at it.
+        found.part[here], found.top[here] = costs_of(axis, tariff.charges[j], cuts + (cuts >= axis.start))
+    part, top = found.part, found.top
+    return Ground(tariff.grid, tests.base, tests.at, part, top, low, high, start, turn, order, level_part, level_top)
 
 
 def _leaving(grounded: Grounded, norm: Norm) -> Grounded:
     """The same arrays with a cut between a start that is not allowed and what is: to leave it is a change."""
     for j, axis in enumerate(grounded.axes):
+        if not isinstance(axis, GridAxis) or axis.allows(axis.start):
+            continue
         low, high, start = (int(side[j]) for side in (grounded.ground.low, grounded.ground.high, grounded.ground.start))
-        if not isinstance(axis, GridAxis) or not (axis.start < axis.lower and start == low) and not (
-            axis.start > axis.upper and start == high
-        ):  # fmt: skip
+        if not (axis.start < axis.lower and start == low) and not (axis.start > axis.upper and start == high):
             continue
         below = axis.start < axis.lower
         grounded, _ = with_cut(grounded, norm, j, axis.lower - 1 if below else axis.upper)
@@ -262,12 +263,6 @@ def _leaving(grounded: Grounded, norm: Norm) -> Grounded:
         changed = grounded.ground._replace(low=side) if below else grounded.ground._replace(high=side)
         grounded = replace(grounded, ground=changed)
     return grounded
-
-
-@lru_cache(maxsize=1024)
-def _by_distance(axis: LevelAxis) -> tuple[int, ...]:
-    """The levels of an axis, the nearest to the start first."""
-    return tuple(sorted(range(axis.count), key=lambda level: (axis.delta(level), level)))
 
 
 def _turn(axis: GridAxis, cuts: Array) -> int:

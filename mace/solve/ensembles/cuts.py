@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import first_holding_each, nearest
-from mace.base.kept import Kept
+from mace.base.kept import Kept, Recent
 from mace.errors import ModelError
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis
@@ -74,6 +74,7 @@ class Tests(NamedTuple):
 
     test: (N, 4) axis, cut (local to the axis), left, right; axis -1 for a leaf.
     cuts: per axis; at: (G,) those of all axes together, and base: (J,) where each axis's begin.
+    charged: what changes cost, as `mace.solve.ensembles.tariff` keeps it.
     """
 
     test: Array
@@ -81,6 +82,7 @@ class Tests(NamedTuple):
     at: Array
     base: Array
     trees: Trees
+    charged: Recent[Any]
 
 
 _TREES: Kept[Trees] = Kept(1)
@@ -257,7 +259,8 @@ def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:
         test[turned, 2], test[turned, 3] = trees.children[turned, 1], trees.children[turned, 0]
     cuts = tuple(on.cuts for on in found)
     base = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)[:-1].copy()
-    return Tests(test, cuts, np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64), base, trees)
+    at = np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64)
+    return Tests(test, cuts, at, base, trees, Recent(4))
 
 
 def _flags(tree: Tree) -> Array:

@@ -83,7 +83,7 @@ _MADE: Recent[_Made] = Recent(4)
 def terms_of(grounded: Grounded) -> Terms | None:
     """The terms of a question with one comparison."""
     forest, ground = grounded.forest, grounded.ground
-    counts = tuple(map(len, map(grounded.cuts, range(len(ground.grid)))))
+    counts = tuple(np.diff(ground.base, append=len(ground.at)).tolist())
     levels = tuple(ground.order.shape[1] if not grid else 0 for grid in ground.grid.tolist())
     key = (id(forest.test), id(forest.gain), counts, levels)
     return _MADE.get(key, lambda: _Made(_terms(grounded), forest.test, forest.gain)).terms

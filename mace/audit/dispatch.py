@@ -120,8 +120,10 @@ class Dispatch:
         known = self.store.records.get(key)
         if known is None:
             return True
-        if known.certificate and self._kept is not None and not self._kept.whole(known.certificate):
-            return True
+        if self._kept is not None and known.part == MAIN:
+            unwritten = known.proof == "kept"  # where certificates are asked for, each proof has one
+            if unwritten or known.certificate and not self._kept.whole(known.certificate):
+                return True
         return self.request.resume and (known.status == "unknown" or known.proof == "refused" or bool(known.failure))
 
     def _ask(self, todo: list[Query]) -> None:

@@ -49,8 +49,8 @@ class Store:
         self._base: sqlite3.Connection | None = None
         if self.path is None:
             return
-        new = not self.path.exists() or self.path.stat().st_size == 0
         try:
+            new = not self.path.exists() or self.path.stat().st_size == 0 or _holds_nothing(self.path)
             if not new:
                 _refuse_strangers(self.path, parts)
             self._take_lock()
@@ -169,6 +169,16 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _holds_nothing(path: Path) -> bool:
+    """Whether a file is a database without a table, as a run leaves one that was stopped at its very first step."""
+    try:
+        with contextlib.closing(reader(path)) as base:
+            (application,) = base.execute("PRAGMA application_id").fetchone()
+            return application == 0 and base.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    except sqlite3.DatabaseError:
+        return False
 
 
 def _refuse_strangers(path: Path, parts: Mapping[str, str]) -> None:

@@ -200,8 +200,10 @@ class Worker:
             short = writer.of(answer)
             name = f"{record.key[:20]}.json.gz"
             size = writer.save(short, self.task.certificates / name)
-        except (CertificateError, FileError) as error:
+        except CertificateError as error:
             return replace(record, proof_why=error.message)
+        except FileError as error:
+            return _unwritten(record, error)
         proof, words = "unchecked", ""
         if self.task.check:
             proof, words = writer.check(short, deadline)
@@ -227,8 +229,10 @@ class Worker:
             return replace(record, proof_why=f"what the solvers refuted is not written: {over}")
         except SolversDisagreeError as error:
             return _doubted(replace(record, proof="refused", proof_why=error.message))
-        except (CertificateError, FileError) as error:
+        except CertificateError as error:
             return replace(record, proof_why=error.message)
+        except FileError as error:
+            return _unwritten(record, error)
         size = path.stat().st_size
         return replace(record, certificate=path.name, certificate_bytes=size, proof="solvers", proof_why=said)
 
@@ -248,6 +252,12 @@ class Worker:
             variant.space = self.task.space.change(**how)
             self._variants[name] = variant
         return self._variants[name]
+
+
+def _unwritten(record: Record, error: FileError) -> Record:
+    """A verdict whose certificate finds no room: that is tried again by the next run (`Dispatch`)."""
+    note = "its certificate could not be written: the same command, once there is room, tries again"
+    return replace(record, proof="kept", proof_why=error.message, notes=[*record.notes, note])
 
 
 def _doubted(record: Record) -> Record:

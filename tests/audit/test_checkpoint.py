@@ -23,6 +23,7 @@ from mace.audit.digest import digest
 from mace.audit.store import read_log
 from mace.cli import app
 from mace.errors import FileError, MaceError
+from mace.proofs.reader import MODEL
 from tests.audit import faults, run_slowly
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
@@ -242,6 +243,33 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_left_as_it_is(tmp_path: Pat
     with pytest.raises(FileError, match="no checkpoint of an audit"):
         small(path)
     assert path.read_bytes() == before
+
+
+def test_a_run_that_found_no_room_for_its_first_step_goes_on(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA journal_mode=WAL")  # a file of one page, without a table
+    base.close()
+    assert path.stat().st_size
+    assert small(path).asked == 4
+
+
+def test_a_certificate_that_found_no_room_is_written_by_the_next_run(tmp_path: Path):
+    folder, path = tmp_path / "proofs", tmp_path / "a.sqlite"
+    small(path, certificates=folder)
+    kept = {file.name: file.read_bytes() for file in folder.iterdir()}
+    path.unlink()
+    stolen = next(name for name in kept if not name.endswith(MODEL))
+    (folder / stolen).unlink()
+    (folder / stolen).mkdir()  # no file can take its place
+    short = small(path, certificates=folder)
+    (one,) = [record for record in short.records if record.proof == "kept"]
+    assert (one.status, one.certificate) == ("optimal", "") and "cannot be written" in one.proof_why
+    assert any("could not be written" in note for note in one.notes)
+    (folder / stolen).rmdir()
+    later = small(path, certificates=folder)
+    assert later.asked == 1 and all(record.proof == "accepted" for record in later.records)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == kept
 
 
 def test_reading_a_checkpoint_leaves_no_file_beside_it(tmp_path: Path):

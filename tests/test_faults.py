@@ -364,3 +364,28 @@ def test_memory_that_is_not_there_is_no_internal_error(monkeypatch):
     ran = CliRunner().invoke(app, ["doctor"])
     assert isinstance(ran.exception, MaceError)
     assert str(ran.exception).startswith("out of memory")
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Stop:
+    once = True
+
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r} and self.once:
+            self.once = False
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Stop())
+from mace.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["mace.cli.commands", "typer", "typer._click", "mace.cli.options", "mace.cli.verify"])
+def test_ctrl_c_while_the_commands_are_imported_ends_in_one_line(name):
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name=name)], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (130, "mace: interrupted\n")

@@ -1,6 +1,6 @@
 """The command line: JSON or tables on stdout, progress on stderr (on a terminal only), one message per mistake.
 
-The exit codes are below, and in `mace --help`. Nothing heavy is imported before a command needs it.
+`main` is the entry point. The commands are imported by it, so that Ctrl-C ends in one line while they are.
 """
 
 from __future__ import annotations
@@ -11,104 +11,17 @@ import logging
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from mace.base.versions import MACE
-from mace.cli.about import demo, doctor
 from mace.cli.alive import alive
-from mace.cli.audit import audit
-from mace.cli.check import check
-from mace.cli.explain import explain
 from mace.cli.faults import explained
-from mace.cli.front import front
-from mace.cli.menu import menu
-from mace.cli.options import INTERNAL, flat, say
-from mace.cli.plan import plan
-from mace.cli.programs import compile, export, inspect
-from mace.cli.report import report
-from mace.cli.reproduce import reproduce
-from mace.cli.schema import schema
-from mace.cli.serve import serve
-from mace.cli.verify import verify
 from mace.errors import MaceError
 
-EXIT_CODES = (
-    "Exit codes: 0 done or accepted; 10 violated, refused, or not found where asked to fail; 5 unknown, bounded or not "
-    "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
-    "130 interrupted."
-)
+if TYPE_CHECKING:
+    from mace.cli.commands import SHORT as SHORT
+    from mace.cli.commands import app as app
 
-
-# What each command does, within 60 characters.
-SHORT = {
-    "explain": "The nearest input with the wanted decision, with a proof.",
-    "menu": "Which features are enough, and which provably are not.",
-    "front": "All inputs that no other one beats in several objectives.",
-    "plan": "The cheapest sequence of actions to the wanted decision.",
-    "audit": "Every rejected row: who has no way out, who a longer one.",
-    "report": "An audit as one .html or .pdf to read and hand on.",
-    "serve": "A page on this machine, to try values and see answers.",
-    "verify": "Properties on the whole space: proved or violated.",
-    "reproduce": "A table or figure of a paper, beside what it prints.",
-    "check": "Check a certificate.",
-    "export": "The question about a row, for other solvers.",
-    "compile": "A program, or a model as a program, in another form.",
-    "inspect": "The space, the model and the world as understood.",
-    "schema": "The JSON Schema of what --format json prints.",
-    "demo": "Explain decisions of four models of made-up loans.",
-    "doctor": "Versions, solvers found, and a self-test.",
-}
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        say(f"mace {MACE}")
-        raise typer.Exit(0)
-
-
-app = typer.Typer(
-    name="mace",
-    help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version, and end.")
-    ] = False,
-) -> None:
-    """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
-
-
-for command in (
-    explain,
-    menu,
-    front,
-    plan,
-    audit,
-    report,
-    serve,
-    verify,
-    reproduce,
-    check,
-    export,
-    compile,
-    inspect,
-    schema,
-    demo,
-    doctor,
-):
-    # The list of commands shows the first sentence whole; typer would cut it where a terminal is narrow.
-    app.command(short_help=SHORT[command.__name__])(flat(command))
-
-
+COMMANDS = ("SHORT", "app")  # names of `mace.cli.commands`, which are imported when they are first used
 YOUNG = 200_000  # objects; the libraries that a command imports are about as many, and live as long as it does
 
 
@@ -120,26 +33,44 @@ def main() -> None:
     _say_what_is_compiled()
     try:
         with explained(), alive:
+            from mace.cli.commands import app
+
             code = app(standalone_mode=False)
             gc.freeze()  # Python's end would visit every object of a model, for most of a second, in silence
             sys.exit(code)
     except MaceError as error:
-        say(f"mace: {error}", err=True)
+        _say(f"mace: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
+        from mace.cli.options import INTERNAL
+
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # of the parser of the command line
             shown = io.StringIO()
             error.show(shown)
-            say(shown.getvalue(), err=True, nl=False)
+            _say(shown.getvalue(), nl=False)
             sys.exit(error.exit_code)
         if os.environ.get("MACE_DEBUG"):
             raise
-        say(
+        _say(
             f"mace: internal error: {type(error).__name__}: {error}\n"
-            "This is a fault of mace, not of yours. Set MACE_DEBUG=1 for the traceback, and please report it.",
-            err=True,
+            "This is a fault of mace, not of yours. Set MACE_DEBUG=1 for the traceback, and please report it."
         )
         sys.exit(INTERNAL)
+
+
+def __getattr__(name: str) -> Any:
+    if name in COMMANDS:
+        from mace.cli import commands
+
+        return getattr(commands, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _say(text: object, *, nl: bool = True) -> None:
+    """Say on stderr how it ended, whatever was imported by then."""
+    from mace.cli.options import say
+
+    say(text, err=True, nl=nl)
 
 
 def _say_what_is_compiled() -> None:
@@ -147,7 +78,7 @@ def _say_what_is_compiled() -> None:
 
     def emit(record: logging.LogRecord) -> None:
         alive.clear()
-        say(f"mace: {record.getMessage()}", err=True)
+        _say(f"mace: {record.getMessage()}")
 
     handler = logging.Handler()
     handler.emit = emit  # type: ignore[method-assign]

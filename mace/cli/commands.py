@@ -1,0 +1,100 @@
+"""All commands, as typer knows them.
+
+The exit codes are below, and in `mace --help`. Nothing heavy is imported before a command needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mace.base.versions import MACE
+from mace.cli.about import demo, doctor
+from mace.cli.audit import audit
+from mace.cli.check import check
+from mace.cli.explain import explain
+from mace.cli.front import front
+from mace.cli.menu import menu
+from mace.cli.options import flat, say
+from mace.cli.plan import plan
+from mace.cli.programs import compile, export, inspect
+from mace.cli.report import report
+from mace.cli.reproduce import reproduce
+from mace.cli.schema import schema
+from mace.cli.serve import serve
+from mace.cli.verify import verify
+
+EXIT_CODES = (
+    "Exit codes: 0 done or accepted; 10 violated, refused, or not found where asked to fail; 5 unknown, bounded or not "
+    "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
+    "130 interrupted."
+)
+
+
+# What each command does, within 60 characters.
+SHORT = {
+    "explain": "The nearest input with the wanted decision, with a proof.",
+    "menu": "Which features are enough, and which provably are not.",
+    "front": "All inputs that no other one beats in several objectives.",
+    "plan": "The cheapest sequence of actions to the wanted decision.",
+    "audit": "Every rejected row: who has no way out, who a longer one.",
+    "report": "An audit as one .html or .pdf to read and hand on.",
+    "serve": "A page on this machine, to try values and see answers.",
+    "verify": "Properties on the whole space: proved or violated.",
+    "reproduce": "A table or figure of a paper, beside what it prints.",
+    "check": "Check a certificate.",
+    "export": "The question about a row, for other solvers.",
+    "compile": "A program, or a model as a program, in another form.",
+    "inspect": "The space, the model and the world as understood.",
+    "schema": "The JSON Schema of what --format json prints.",
+    "demo": "Explain decisions of four models of made-up loans.",
+    "doctor": "Versions, solvers found, and a self-test.",
+}
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"mace {MACE}")
+        raise typer.Exit(0)
+
+
+app = typer.Typer(
+    name="mace",
+    help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version, and end.")
+    ] = False,
+) -> None:
+    """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
+
+
+for command in (
+    explain,
+    menu,
+    front,
+    plan,
+    audit,
+    report,
+    serve,
+    verify,
+    reproduce,
+    check,
+    export,
+    compile,
+    inspect,
+    schema,
+    demo,
+    doctor,
+):
+    # The list of commands shows the first sentence whole; typer would cut it where a terminal is narrow.
+    app.command(short_help=SHORT[command.__name__])(flat(command))

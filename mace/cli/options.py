@@ -23,11 +23,10 @@ import typer
 
 from mace.base.console import console
 from mace.base.escape import json_text, lines
-from mace.base.files import reason
 from mace.base.meant import meant
 from mace.cli.alive import alive
 from mace.cli.faults import explained
-from mace.errors import FileError, MaceError, RowError
+from mace.errors import MaceError, RowError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,20 +144,19 @@ class Given(Trained):
         if self.data in datasets.NAMES:
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
-        import pandas as pd
+        from mace.cli.table import read_csv
 
-        try:
-            frame = pd.read_csv(self.data)
-        except (OSError, ValueError, pd.errors.ParserError) as error:
-            known = f"Data sets by name: {', '.join(datasets.NAMES)}."
-            hint = meant(self.data, datasets.NAMES, known) if "." not in self.data else ""
-            raise FileError(f"{self.data}: cannot be read as CSV ({reason(error)})", hint=hint) from None
-        if self.target is not None and self.target not in frame.columns:
-            raise RowError(
-                f"--target {self.target}: the data has no such column",
-                hint=meant(self.target, frame.columns, f"It has {', '.join(map(str, frame.columns))}."),
-            )
-        frame = frame.drop(columns=[name for name in (self.target, *names_of(self.drop)) if name in frame.columns])
+        known = f"Data sets by name: {', '.join(datasets.NAMES)}."
+        frame = read_csv(self.data, meant(self.data, datasets.NAMES, known) if "." not in self.data else "")
+        left_out = [("--target", self.target)] * (self.target is not None)
+        left_out += [("--drop", name) for name in names_of(self.drop)]
+        for option, name in left_out:
+            if name not in frame.columns:
+                raise RowError(
+                    f"{option} {name}: the data has no such column",
+                    hint=meant(str(name), frame.columns, f"It has {', '.join(map(str, frame.columns))}."),
+                )
+        frame = frame.drop(columns=[name for _, name in left_out])
         if self.space:
             return frame, read_space(self.space)
         taken, left = self._taken(frame)

@@ -1,0 +1,59 @@
+"""A CSV file as a frame, with the columns that its first line names.
+
+In:  a path.    Out: a frame.
+Promise: what pandas would guess is refused: which of two columns of one name is meant, and that the first value of
+each row is its label where the first line has one name too few.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from mace.base.escape import short
+from mace.base.files import reason
+from mace.errors import FileError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_EXPECTED = "Expected are a first line with the names of the columns, commas between values, and UTF-8."
+
+
+def read_csv(path: str, hint: str = "") -> pd.DataFrame:
+    """The table in a file; raises FileError. hint: where the file cannot be read at all."""
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(path, index_col=False)
+    except pd.errors.ParserWarning:
+        said = "its rows have more values than its first line has names"
+        raise FileError(f"{path}: {said}", hint=_EXPECTED) from None
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read as CSV ({reason(error)})", hint=hint) from None
+    except (ValueError, pd.errors.ParserError) as error:
+        said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+        raise FileError(f"{path}: cannot be read as CSV ({said})", hint=hint or _EXPECTED) from None
+    names = [str(name) for name in frame.columns]
+    if len(names) == 1 and (found := next((mark for mark in _OTHERS if mark in names[0]), None)):
+        raise FileError(f"{path}: it has {_OTHERS[found]} between its values, not commas", hint=_EXPECTED)
+    if (twice := _twice(path, names)) is not None:
+        raise FileError(f"{path}: two columns are called {short(twice)}", hint="Rename one of them, or leave it out.")
+    return frame
+
+
+def _twice(path: str, names: list[str]) -> str | None:
+    """A name that two columns have in the file, of which pandas calls the second `name.1`."""
+    renamed = {found[1] for name in names if (found := re.fullmatch(r"(.*)\.\d+", name, re.DOTALL))}
+    if not renamed & set(names):
+        return None
+    import pandas as pd
+
+    first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, quoting=csv.QUOTE_MINIMAL)
+    said = first.iloc[0].tolist()
+    return next((name for name in said if said.count(name) > 1), None)

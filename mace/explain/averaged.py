@@ -23,12 +23,12 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
-from mace.problem.goal_cover import cover, sides_of
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, stated, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
+from mace.solve.ensembles.mean_cover import cover, sides_of
 from mace.solve.ensembles.mean_search import MeanOracle, owners
 from mace.solve.ensembles.reached import sums_within
 from mace.solve.networks.model import column_bounds, columns_of

@@ -13,6 +13,7 @@ Source: Boyd and Vandenberghe, Convex Optimization, section 3.3 (the conjugate o
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ import numpy as np
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32
 from mace.base.kept import Kept
 from mace.errors import GoalError
-from mace.tables.table import Compare, Decision, Ensemble, Floats, Layer, Network, decision_of
+from mace.tables.table import Compare, Decision, Ensemble, Floats, Layer, Network, Tree, decision_of
 
 NEAREST = 1e-6
 """Probabilities nearer to 0 or 1 are not asked for."""
@@ -118,7 +119,7 @@ def _network(table: Network, rows: Floats, constants: Floats, own: tuple[Decisio
 
 def _ensemble(table: Ensemble, rows: Floats, constants: Floats, own: tuple[Decision, ...]) -> Ensemble:
     """More scores in the leaves; `error` covers what these are rounded by, and the rounding of the library's own."""
-    trees = tuple(replace(tree, value=_wider(tree.value, rows)) for tree in table.trees)
+    trees = _wider(table.trees, rows)
     start = np.concatenate([table.start, table.start @ rows + constants * table.divide])
     size = float(np.abs(start).max()) + _SIZES.get(table, None, lambda: _size(table))
     unit = float(UNIT_ROUNDOFF_32 if table.dtype == "float32" else UNIT_ROUNDOFF)
@@ -126,13 +127,20 @@ def _ensemble(table: Ensemble, rows: Floats, constants: Floats, own: tuple[Decis
     return replace(table, trees=trees, start=start, decisions=own, link=None, error=table.error + rounded)
 
 
-def _wider(value: Floats, rows: Floats) -> Floats:
-    """Values, and what they are times `rows` (`np.hstack` takes longer than all of it, and there are many trees)."""
-    count = value.shape[1]
-    found = np.empty((len(value), count + rows.shape[1]))
-    found[:, :count] = value
-    np.matmul(value, rows, out=found[:, count:])
-    return found
+def _wider(trees: Sequence[Tree], rows: Floats) -> tuple[Tree, ...]:
+    """Trees whose values stand beside what they are times `rows`: views of one array, as there may be many trees."""
+    if not trees:
+        return ()
+    values, count = [tree.value for tree in trees], len(rows)
+    found = np.empty((sum(map(len, values)), count + rows.shape[1]))
+    np.concatenate(values, out=found[:, :count])
+    np.matmul(found[:, :count], rows, out=found[:, count:])
+    ends = itertools.accumulate(map(len, values))
+    return tuple(
+        Tree(tree.column, tree.threshold, tree.left, tree.right, found[end - len(tree.value) : end], tree.missing_left,
+             tree.members)
+        for tree, end in zip(trees, ends, strict=True)
+    )  # fmt: skip
 
 
 def _size(table: Ensemble) -> float:

@@ -41,6 +41,7 @@ SOURCES = (
     "ensembles/means.py",
     "ensembles/messages.py",
     "ensembles/payments.py",
+    "ensembles/pieces.py",
     "ensembles/pruning.py",
     "ensembles/search.py",
     "ensembles/walk.py",

@@ -67,14 +67,17 @@ def trees() -> None:
 @cache
 def members() -> None:
     """What a search for a mean of trees needs beside."""
-    from mace.problem.goal_means import Condition
+    from mace.problem.goal_means import Condition, whole_of
+    from mace.solve.ensembles.mean_cover import cover, sides_of
     from mace.solve.ensembles.mean_search import MeanOracle
 
     question = about_members()
     prover = MeanOracle(question, (Condition(1.0, 0.5),))
     found = prover.ask(None, Limits(), replay=Replay(lambda _: True))
     assert isinstance(found, Found) and found.proof is not None
-    prover.corners(found.proof, found.lower)
+    corners = prover.corners(found.proof, found.lower)
+    assert corners is not None and isinstance(question.model, Ensemble)
+    cover(sides_of(question.model, prover.conditions), corners.refuted, whole_of(question.model), 9)
     meets = prover.meets(NEVER)
     assert meets is not None and meets(found.point)
 

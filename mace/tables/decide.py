@@ -65,6 +65,10 @@ class Mean(NamedTuple):
 
 def mean_at(table: Ensemble | Network, row: Floats) -> Mean:
     """The probability of class 1 at a row, of a model that says the mean of several."""
+    return _MEANS.get(table, row.tobytes(), lambda: _mean_at(table, row))
+
+
+def _mean_at(table: Ensemble | Network, row: Floats) -> Mean:
     assert table.link is not None
     if isinstance(table, Ensemble):
         found = leaves.one(table, row)
@@ -163,6 +167,7 @@ _ROWS: Kept[list[_Rows]] = Kept(1)
 # Of rows, by their bytes: a point is read several times before an answer.
 _READINGS: Kept[_Reading] = Kept(8)
 _SCORES: Kept[Floats] = Kept(8)
+_MEANS: Kept[Mean] = Kept(8)
 
 
 def moved_by_cast(table: Ensemble | Network, size: Sequence[Fraction | float]) -> tuple[Fraction, ...] | None:

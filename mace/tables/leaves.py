@@ -65,7 +65,7 @@ def flat(table: Ensemble) -> Walk:
 
 
 def _too_many(table: Ensemble) -> bool:
-    return sum(tree.nodes for tree in table.trees) > MOST_NODES
+    return _COUNTS.get(table, None, lambda: sum(tree.nodes for tree in table.trees)) > MOST_NODES
 
 
 def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
@@ -154,6 +154,7 @@ class Walk:
 
 
 WALKS: Kept[Walk] = Kept(1)
+_COUNTS: Kept[int] = Kept(1)  # nodes of all trees: every row that is asked about asks
 
 
 def _missing(tree: Tree) -> Bools:

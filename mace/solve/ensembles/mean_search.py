@@ -18,13 +18,13 @@ import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.kept import Kept
-from mace.problem.goal_cover import Refuted
 from mace.problem.goal_means import Condition, whole_of
 from mace.problem.goal_rises import Rise, rise_of
 from mace.problem.proof import Proof
 from mace.problem.question import Goal, Question
-from mace.solve.ensembles.cells import Grounded, ground, spread
+from mace.solve.ensembles.cells import Forest, Grounded, ground, spread
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.mean_cover import Refuted
 from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.reached import Sums, sums_of
@@ -55,10 +55,10 @@ _OWNERS: Kept[Array | None] = Kept(1)
 
 
 class _Aimed(NamedTuple):
-    """What every question about these conditions has: a gain for each leaf in the forest, and the unit of these."""
+    """What every question about these conditions has: a gain for each leaf in the forest, and the conditions."""
 
     gain: Array
-    unit: float
+    means: Means
 
 
 _AIMED: Kept[_Aimed] = Kept(4)
@@ -107,19 +107,7 @@ class MeanOracle(EnsembleOracle):
 
     def means(self, grounded: Grounded) -> Means:
         """The conditions as compiled code takes them."""
-        from mace.solve.ensembles.means import Means
-
-        table = self.question.model
-        assert isinstance(table, Ensemble)
-        owner = owners(table)
-        assert owner is not None
-        at, places, left, right, start, far = (
-            np.array([getattr(rise, name) for rise in self.rises])
-            for name in ("at", "places", "left", "right", "start", "far")
-        )
-        need, part = np.array([rise.need for rise in self.rises]), np.arange(len(self.rises))
-        unit, clear = self._aimed(grounded).unit, CLEAR * table.outputs
-        return Means(owner, at, places, left, right, start, far, need, self.rises[0].divide, unit, part, clear)
+        return self._aimed(grounded).means
 
     def _plain(self, terms: Terms) -> Plain:
         assert self._grounded is not None
@@ -162,7 +150,17 @@ def _aimed_at(grounded: Grounded, owner: Array, rises: Sequence[Rise]) -> _Aimed
     for c, rise in enumerate(rises):
         gain[c, leaves] = np.ceil(np.ldexp(value * rise.turn[owner[tree]], exponent)).astype(np.int64)
     spread(grounded.tests.trees, gain)
-    return _Aimed(gain, 2.0**-exponent)
+    return _Aimed(gain, _means(owner, rises, 2.0**-exponent))
+
+
+def _means(owner: Array, rises: Sequence[Rise], unit: float) -> Means:
+    from mace.solve.ensembles.means import Means
+
+    at, places, left, right, start, far = (
+        np.array([getattr(rise, name) for rise in rises]) for name in ("at", "places", "left", "right", "start", "far")
+    )
+    need, part, clear = np.array([rise.need for rise in rises]), np.arange(len(rises)), CLEAR * places.shape[1]
+    return Means(owner, at, places, left, right, start, far, need, rises[0].divide, unit, part, clear)
 
 
 class MeanPlain(Plain):
@@ -210,19 +208,21 @@ class MeanPlain(Plain):
         limit = Bound(claim, inclusive=True).scaled(self.grounded.scale)
         used = slice(0, int(book.count[kernel.NODES]))
         nodes = np.flatnonzero((book.state[used] == kernel.TREES) & (book.key[used] < limit))
+        forest = self._ball(limit)
         reached = self.compiled.corners(
-            self.grounded.ground, self.forest, self.means, book, nodes, self.box, limit, self.stack
+            self.grounded.ground, forest, self.means, book, nodes, self.box, limit, self.stack
         )
         low, high = (np.full((len(nodes), self.table.outputs), end) for end in (-np.inf, np.inf))
         for c, rise in enumerate(self.rises):
             turned = (reached[:, c] * self.means.unit + rise.start + rise.far) / rise.divide
             high = np.where(rise.turn > 0, np.minimum(high, turned), high)
             low = np.where(rise.turn < 0, np.maximum(low, -turned), low)
-        return Corners(Refuted(low, high), self._ball(limit))
+        return Corners(Refuted(low, high), sums_of(self.table, self.grounded.forest, forest))
 
-    def _ball(self, limit: int) -> Sums:
+    def _ball(self, limit: int) -> Forest:
+        """What is nearer than a limit of the trees."""
         axes = self.grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
         self.walk.measure(axes, self.box)
-        forest = self.walk.shrink(axes, self.grounded.forest, self.box, limit, self.stack)
-        return sums_of(self.table, self.grounded.forest, forest)
+        found: Forest = self.walk.shrink(axes, self.grounded.forest, self.box, limit, self.stack)
+        return found

@@ -16,6 +16,8 @@ from mace.present.html import template
 from mace.reproduce.result import Grid, Reproduced
 from mace.reproduce.shown import said
 
+MARKED = "\N{NO-BREAK SPACE}!"  # the mark of a figure stays on its line
+
 
 class Shown(NamedTuple):
     """A table as the template shows it: how many of its columns hold words, from the first."""
@@ -33,7 +35,8 @@ def to_html(result: Reproduced) -> str:
     tables = []
     for part in result.parts:
         if isinstance(part, Grid):
-            head, lines = [*part.keys, *part.columns], part.lines()
+            head = [*part.keys, *part.columns]
+            lines = [[cell.replace(" !", MARKED) for cell in line] for line in part.lines()]
             unit = f", {part.unit}" if part.unit else ""
             tables.append(Shown(f"{part.title}{unit}", head, lines, len(part.keys)))
         else:

@@ -179,9 +179,9 @@ def _proofs(case: Case, records: Sequence[Record]) -> list[Figure]:
         return Figure((case.data, case.method, case.length), column, ours, None, len(records), final)
 
     return [
-        figure("persons", float(len(records))),
-        figure("cheapest plan proved", float(sum(record.status == "optimal" for record in records))),
-        figure("no plan, proved", float(sum(record.status == "infeasible" for record in records))),
+        figure("persons", len(records)),
+        figure("cheapest plan proved", sum(record.status == "optimal" for record in records)),
+        figure("no plan, proved", sum(record.status == "infeasible" for record in records)),
         figure("proved, %", 100 * final / len(records)),
         figure("median gap, %", 100 * statistics.median(gaps) if gaps else None),
         figure("largest gap, %", 100 * max(gaps) if gaps else None),
@@ -245,15 +245,15 @@ def _left(case: Case, found: Sequence[Record], optima: Sequence[Record]) -> list
         return Figure((case.data, case.method), column, ours, paper, len(found))
 
     return [
-        figure("persons", float(len(found))),
+        figure("persons", len(found)),
         figure("mean", mean),
         figure("least there is", low),
         figure("above it, %", 100 * (mean / low - 1) if mean is not None and low else None),
         figure("as much above all persons' least", whole, case.mean),
         figure("median gap, %", 100 * statistics.median(gaps) if gaps else None),
         figure("largest gap, %", 100 * max(gaps) if gaps else None),
-        figure("missed, persons", float(missed)),
-        figure("above by 0.1 % or more, persons", float(above)),
+        figure("missed, persons", missed),
+        figure("above by 0.1 % or more, persons", above),
         figure("missed or above, %", 100 * (missed + above) / max(1, missed + len(pairs))),
     ]
 

@@ -22,7 +22,7 @@ class Figure(NamedTuple):
     """One number of a table.
 
     row, column: where it stands; `row` has an entry for each of the grid's keys.
-    ours, paper: the two figures, in the grid's unit; None where there is none.
+    ours, paper: the two figures, in the grid's unit, a count as an int; None where there is none.
     rows, proved: how many rows it is the mean of, and of how many of them the nearest counterfactual is proved.
     alike: whether it points the way that the paper's does; None where nothing can be said.
     why:   of a figure that does not, the reason.
@@ -43,7 +43,7 @@ class Grid:
     """A table of figures.
 
     keys:   what tells its rows apart.
-    digits: after the point, as it is shown.
+    digits: after the point, as it is shown; counts have none.
     unit:   of every figure: "%", "s", "" for none.
     """
 
@@ -68,9 +68,13 @@ class Grid:
     def _cell(self, figure: Figure | None) -> str:
         if figure is None:
             return ""
-        ours = "-" if figure.ours is None or figure.ours != figure.ours else f"{figure.ours:,.{self.digits}f}"
-        paper = "" if figure.paper is None else f" ({figure.paper:,.{self.digits}f})"
+        ours = "-" if figure.ours is None or figure.ours != figure.ours else self._shown(figure.ours)
+        paper = "" if figure.paper is None else f" ({self._shown(figure.paper)})"
         return f"{ours}{paper}{' !' if figure.alike is False else ''}"
+
+    def _shown(self, number: float) -> str:
+        """A number with the grid's digits; a count, which is an `int`, has none."""
+        return f"{number:,}" if isinstance(number, int) else f"{number:,.{self.digits}f}"
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,8 @@ SAID = Reproduced(
 
 def test_a_result_says_the_same_in_every_form():
     assert SAID.parts[0].lines() == [["a", "1.2 (2.0) !", "7.0"], ["b", "", "- (4.0)"]]
+    counted = Grid("counts", ("model",), [Figure(("a",), "answers", 1025, 25), Figure(("a",), "mean", 25.0)], "", 4)
+    assert counted.lines() == [["a", "1,025 (25)", "25.0000"]]
     assert SAID.unlike == ["a (one): a reason"]
     assert not SAID.settled
     text = as_text(SAID)

@@ -188,7 +188,7 @@ def _measured(
     extra = {
         "nearest over optimum": float(np.mean(first)) if first else None,
         "all over optimum": float(np.mean(every)) if every else None,
-        "answers": float(sum(len(points(record)) for record in records)),
+        "answers": sum(len(points(record)) for record in records),
         "seconds": float(np.mean([record.seconds for record in records])),
     }
     named = [*zip(MEASURES, values, paper, strict=True), *((key, value, None) for key, value in extra.items())]

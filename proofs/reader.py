@@ -14,6 +14,7 @@ import re
 import stat
 import zlib
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; befo
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 OPENS = {"split": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0}
+
+
+fraction = lru_cache(1 << 12)(Fraction)  # many certificates name the same few
 
 
 class Unusable(Exception):  # noqa: N818
@@ -258,7 +262,7 @@ def denominator_within(features: list[dict[str, Any]]) -> None:
     for entry in features:
         for name in ("weight", "scale"):
             try:
-                number = Fraction(entry.get(name, 1))
+                number = fraction(entry.get(name, 1))
             except (TypeError, ValueError, ZeroDivisionError):
                 continue
             common = lcm(common, number.denominator, number.numerator or 1 if name == "scale" else 1)

@@ -10,7 +10,7 @@ from copy import copy
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from mace.proofs.kernel.fields import (
     anything,
@@ -30,6 +30,9 @@ from mace.proofs.kernel.floats import LAST, ONE, float_with_bits, need, rational
 
 Span: TypeAlias = Any
 Cost: TypeAlias = tuple[int, int]  # what one axis adds to the sum of the distance, and its part of the maximum
+# What a side of a test, the left (0) or the right one, leaves of a span: None if all of it; else how much the cost in
+# the sum grows by that, and the part of the maximum.
+Half: TypeAlias = tuple[int, Span | None, int, int]
 SPANS = 1 << 12  # of an axis, of which costs are kept
 
 BOTH = {"name": words, "weight": least_0, "start": index}
@@ -67,16 +70,6 @@ class Mix:
         shape = {"alpha": least_0, "beta": least_0, "gamma": least_0, "forms?": [anything]}
         self.alpha, self.beta, self.gamma, forms = vars(read(data, shape, where)).values()
         self.forms = forms or []
-
-
-class Half(NamedTuple):
-    """What a side of a test leaves of a span: None if all of it; else how much the cost in the sum grows by that, and
-    the part of the maximum."""
-
-    is_right: bool
-    inside: Span | None
-    more: int
-    largest: int
 
 
 class Axis:
@@ -189,19 +182,19 @@ class Axis:
         return min(near, high, key=lambda k: self.between(k, self.start)) if high == self.missing else int(near)
 
     def least(self, span: Span) -> Cost:
-        """The least that a point of the span adds to the distance."""
-        return self.between(self.nearest(span), self.start)
+        """The least that a point of the span adds to the distance: where the start lies in it, nothing."""
+        return (0, 0) if self.has(span, self.start) else self.between(self.nearest(span), self.start)
 
     def parts(self, span: Span, left: Span, right: Span) -> list[Half]:
         """What two sides of a test leave of a span, without what is empty."""
-        old, found = self.cost(span), []
+        old, found = self.cost(span), list[Half]()
         for is_right, side in enumerate((left, right)):
             inside = meet(span, side)
             if inside == span:
-                found.append(Half(bool(is_right), None, 0, 0))
+                found.append((is_right, None, 0, 0))
             elif not empty(inside):
                 new = self.cost(inside)
-                found.append(Half(bool(is_right), inside, new[0] - old[0], new[1]))
+                found.append((is_right, inside, new[0] - old[0], new[1]))
         return found
 
     def narrowed(self, total: int, largest: int, span: Span, inside: Span) -> Cost:

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
 
-from mace.proofs.kernel.axes import Span, meet
+from mace.proofs.kernel.axes import Half, Span, meet
 from mace.proofs.kernel.fields import anything, count, float_0, index, integer, one_of, read, truth
 from mace.proofs.kernel.floats import (
     BEYOND,
@@ -200,11 +200,14 @@ class Ensemble:
     def witness(self, statement: Statement, point: Sequence[int]) -> bool:
         """Whether the float model certainly has the goal at a point: by its own sums, or beyond the slack."""
         row, leaves = statement.row(point), []
+        known: dict[int, bool] = {}  # of each test that was come to, whether the point goes left
         for tree in self.trees:
             n = 0
-            while tree.test[n] >= 0:
-                column, threshold = self.tests[tree.test[n]]
-                n = tree.left[n] if self.passes(row[column], threshold) else tree.right[n]
+            while (number := tree.test[n]) >= 0:
+                if number not in known:
+                    column, threshold = self.tests[number]
+                    known[number] = self.passes(row[column], threshold)
+                n = tree.left[n] if known[number] else tree.right[n]
             leaves.append(tree.value[n])
         scores, sums = self.scores(leaves), [sum(values) for values in zip(self.start, *leaves, strict=True)]
 
@@ -248,11 +251,13 @@ class Reach:
     def begin(self, root: Any) -> None:
         """Leaves and sums of the root of a proof."""
         model = self.model
-        self.leaves = [self.reached(tree, root) for tree in model.trees]
+        whole: dict[int, list[Half]] = {}
+        self.leaves = [self.reached(tree, root, whole) for tree in model.trees]
+        self.nodes = [[*found] for found in self.leaves]  # of each tree, in the order of their bits
         # For each margin and tree those of its leaves, the best first, each with the bit of its leaf.
-        self.best = [
+        self.best: list[list[list[tuple[int, int]]]] = [
             [
-                sorted(((c.margin(model.trees[t].value[n]), bit) for n, (bit, _) in found.items()), reverse=True)
+                sorted([(c.margin(model.trees[t].value[n]), bit) for n, (bit, _) in found.items()], reverse=True)
                 for t, found in enumerate(self.leaves)
             ]
             for c in self.margins
@@ -286,41 +291,51 @@ class Reach:
         column = self.statement.columns[self.model.tests[number][0]]
         return self.model.cut(number, column, integer(at, None, None, "cuts"))
 
-    def reached(self, tree: Tree, root: Any) -> dict[int, tuple[int, Sides]]:
-        """The leaves that the root reaches: node -> its bit, and where its path narrows the axes."""
+    def reached(self, tree: Tree, root: Any, whole: dict[int, list[Half]]) -> dict[int, tuple[int, Sides]]:
+        """The leaves that the root reaches: node -> its bit, and where its path narrows the axes.
+
+        whole: keeps for all trees what the sides of tests leave of the root.
+        """
         found: dict[int, tuple[int, Sides]] = {}
         limit, axes, cuts = self.statement.limit, self.statement.axes, self.sides
+        tests, children = tree.test, (tree.left, tree.right)
         todo: list[tuple[int, Sides, int, int]] = [(0, {}, root.total, root.largest)]
         if limit is not None and root.total + root.largest >= limit:
             todo = []
         while todo:
             n, sides, total, largest = todo.pop()
-            if tree.test[n] < 0:
+            number = tests[n]
+            if number < 0:
                 found[n] = (1 << len(found), sides)
                 continue
-            cut = cuts[tree.test[n]]
+            cut = cuts[number]
             if cut is None:
-                todo += [(tree.left[n], sides, total, largest), (tree.right[n], sides, total, largest)]
+                todo += [(child[n], sides, total, largest) for child in children]
                 continue
             j, left, right = cut
-            for is_right, inside, more, least in axes[j].halves(sides.get(j, root.box[j]), left, right):
-                child = tree.right[n] if is_right else tree.left[n]
+            # Where nothing has narrowed its axis yet, a test leaves the same of it in every tree.
+            halves = axes[j].halves(sides[j], left, right) if j in sides else whole.get(number)
+            if halves is None:
+                halves = whole[number] = axes[j].halves(root.box[j], left, right)
+            for is_right, inside, more, least in halves:
+                child = children[is_right][n]
                 if inside is None:
                     todo.append((child, sides, total, largest))
                     continue
-                spent, most = total + more, max(largest, least)
+                spent, most = total + more, least if least > largest else largest
                 if limit is None or spent + most < limit:
                     todo.append((child, {**sides, j: inside}, spent, most))
         return found
 
     def unreached(self, state: Any, sides: Sides) -> bool:
         """Whether no point of a state's box, nearer than the claim, lies in these sides."""
-        box, limit, total, largest = state.box, self.statement.limit, state.total, state.largest
+        box = state.box
         for j, side in sides.items():
             span = box[j]
             # As `empty(meet(span, side))`, of which most of the time would go into the calls.
             if not span & side if type(side) is int else span[0] > side[1] or span[1] < side[0]:
                 return True
+        limit, total, largest = self.statement.limit, state.total, state.largest
         if limit is None:
             return False
         for j, side in sides.items():
@@ -329,7 +344,10 @@ class Reach:
 
     def top(self, k: int, t: int, alive: int) -> int:
         """The best margin of a tree's leaves."""
-        return next((margin for margin, bit in self.best[k][t] if bit & alive), 0)
+        for margin, bit in self.best[k][t]:
+            if bit & alive:
+                return margin
+        return 0
 
     def prune(self, state: Any, *pruned: Any) -> Any:
         """A state without some leaves of some trees, `[tree, leaf, ..]` each: no point against the claim reaches them.
@@ -382,9 +400,9 @@ class Reach:
             return
         values = []
         for t, (tree, alive) in enumerate(zip(model.trees, state.alive, strict=True)):
-            left = [n for n, (bit, _) in self.leaves[t].items() if bit & alive]
-            need(len(left) == 1, f"tree {t} reaches {len(left)} leaves in the box")
-            values.append(tree.value[left[0]])
+            if alive.bit_count() != 1:
+                raise Refused(f"tree {t} reaches {alive.bit_count()} leaves in the box")
+            values.append(tree.value[self.nodes[t][alive.bit_length() - 1]])
         scores = model.scores(values)
 
         def possible(compare: Compare) -> bool:

@@ -6,6 +6,7 @@ shapes: an object with exactly these fields, where one whose name ends in `?` ma
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from typing import Any
 
 from mace.proofs.kernel.floats import Refused, floating, need, rational
 
-KEPT = 1 << 24  # characters of data of which `once` keeps what was made
+KEPT = 1 << 24  # bytes of data of which `once` keeps what was made
 
 
 def read(data: Any, shape: Any, where: str) -> Any:
@@ -45,8 +46,8 @@ def once(make: Callable[..., Any]) -> Callable[..., Any]:
     def made(data: Any, *more: Any) -> Any:
         nonlocal room
         try:
-            key = (repr(data), *more)  # the text, since 1 == true
-        except (RecursionError, ValueError):  # it is nested deeply, or holds an integer of thousands of digits
+            key = (marshal.dumps(data, 2), *more)  # which tells 1 from true
+        except ValueError:  # it is nested deeply, or is no plain data
             return make(data, *more)
         if key not in known:
             room -= len(key[0])

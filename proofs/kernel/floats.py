@@ -75,8 +75,9 @@ def to_float(number: int, dtype: str, finer: int = 0) -> int:
     """The float of this type nearest to number * 2^-(1074 + finer), ties to even, times 2^1074."""
     size = abs(number)
     drop = max(size.bit_length() - DIGITS[dtype], LOWEST[dtype] + 1074 + finer)
-    if drop > 0:
-        half, rest = 1 << (drop - 1), size & ((1 << drop) - 1)
+    rest = size & ((1 << drop) - 1) if drop > 0 else 0
+    if rest:
+        half = 1 << (drop - 1)
         size >>= drop
         if rest > half or (rest == half and size & 1):
             size += 1

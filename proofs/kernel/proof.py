@@ -244,7 +244,8 @@ def close(check: Any, rules: Mapping[str, Rule], root: Any, proof: Sequence[Any]
         if rule is None:
             raise Refused(f"node {number}: no rule {str(name)[:20]!a}")
         try:
-            need(rule.fields in (None, len(node) - 1), f"takes {rule.fields} fields")
+            if rule.fields not in (None, len(node) - 1):
+                raise Refused(f"takes {rule.fields} fields")
             todo += check.apply(rule, todo.pop(), node[1:])
         except Refused as error:
             raise Refused(f"node {number}: {name}: {error}") from None

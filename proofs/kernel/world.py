@@ -105,6 +105,8 @@ class Rule:
                 fits = len(rest) == parts if parts is not None else rest or takes == TRUTH
                 need(fits, f"{where}: {name} has {len(rest)} parts")
                 todo += [(part, takes) for part in rest]
+            if name == "c":
+                extra = extra, extra, frozenset((extra,))
             self.steps.append((name, extra, len(rest)))
         # An operator came before its parts, the last of them first: turned round, each follows its parts.
         self.steps.reverse()
@@ -114,13 +116,13 @@ class Rule:
         every value that is taken in the box lies; exact on a box of one point."""
         stack: list[Any] = []
         for name, extra, count in self.steps:
-            parts = stack[len(stack) - count :]
-            del stack[len(stack) - count :]
             if name == "x":
                 stack.append(values_of(axes[extra], box[extra]))
             elif name == "c":
-                stack.append((extra, extra, frozenset((extra,))))
+                stack.append(extra)
             else:
+                parts = stack[len(stack) - count :]
+                del stack[len(stack) - count :]
                 stack.append(OPERATORS[name].on(parts, extra))
         return stack[0][0], stack[0][1]
 

@@ -89,7 +89,9 @@ def as_written(number: object) -> Fraction:
     if isinstance(number, (int, str, Decimal)):
         return exact(number)
     try:
-        return exact(repr(float(number)))  # type: ignore[arg-type]
+        value = float(number)  # type: ignore[arg-type]
+        # A whole number this small is written as itself.
+        return Fraction(int(value)) if abs(value) < 2**53 and value.is_integer() else exact(repr(value))
     except (TypeError, ValueError, OverflowError):
         raise NumberError(f"{short(number)} is not a number") from None
 

@@ -99,13 +99,18 @@ class Norm:
 
     def charged(self, deltas: NDArray[np.float64]) -> Charged:
         """The same in floats, for many points at once, to compare them; deltas have shape (points, features)."""
-        once, slope, top = np.array([[nearest(part) for part in charge] for charge in self.charges]).T
+        once, slope, top = self._floats
         return Charged(once * (deltas > 0) + slope * deltas, top * deltas)
 
     @cached_property
     def charges(self) -> tuple[Charge, ...]:
         """What it charges each feature."""
         return tuple(Charge(weight * self.alpha, weight * self.beta, weight * self.gamma) for weight in self.weights)
+
+    @cached_property
+    def _floats(self) -> NDArray[np.float64]:
+        """The same in floats, one row for each part of a charge."""
+        return np.array([[nearest(part) for part in charge] for charge in self.charges]).T
 
     @cached_property
     def widest(self) -> Fraction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ class Background:
         self.space, self.frame, self.decide = space, frame, decide
         self.values = np.empty((0, len(space.features)))
         self.decisions: NDArray[Any] | None = None
-        self._kept: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+        self._kept: tuple[NDArray[np.bool_], NDArray[np.float64]] | None = None
 
     def read(self, deadline: Deadline = NEVER) -> Background:
         """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
@@ -66,7 +67,7 @@ class Background:
         """
         if self.decisions is None:
             return
-        columns = self._columns(np.flatnonzero(wanted(self.decisions)))
+        columns = self._columns(wanted(self.decisions))
         # Few rows may be allowed: those come first, and only theirs are measured.
         allowed = np.ones(columns.shape[1], dtype=bool)
         for j, axis in enumerate(question.axes):
@@ -85,10 +86,10 @@ class Background:
             if point is not None and question.obeys(point):
                 yield point
 
-    def _columns(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The values of some rows, shape (features, rows); kept, for a goal is asked about many times."""
-        if self._kept is None or not np.array_equal(self._kept[0], rows):
-            self._kept = rows, np.ascontiguousarray(self.values[rows].T)
+    def _columns(self, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The values of the wanted rows, shape (features, rows); kept, for a goal is asked about many times."""
+        if self._kept is None or not np.array_equal(self._kept[0], wanted):
+            self._kept = wanted, np.ascontiguousarray(self.values[np.flatnonzero(wanted)].T)
         return self._kept[1]
 
     def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Rows:
@@ -132,7 +133,7 @@ class Background:
 
 def _costs(question: Question, axes: Sequence[Axis], columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """The distances of rows, given as columns, from where the axes start."""
-    deltas = np.empty((columns.shape[1], len(axes)))
+    deltas = np.empty(columns.shape).T  # of which each feature lies together, to be added as a whole
     for j, axis in enumerate(axes):
         deltas[:, j] = _deltas(axis, columns[j], numeric=question.space.features[j].numeric)
     norm = question.distance
@@ -146,7 +147,7 @@ def _allowed(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArr
         return within | np.isnan(column) if axis.may_lack else within  # comparisons with NaN fail
     if numeric:  # The row lacks this number: only rows that lack it too.
         return np.isnan(column)
-    return np.asarray(np.array([axis.allows(k) for k in range(axis.count + 1)])[_levels(axis, column)])
+    return np.asarray(_by_level(axis).allowed[_levels(axis, column)])
 
 
 def _deltas(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArray[np.float64]:
@@ -158,7 +159,21 @@ def _deltas(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArra
         return np.where(gone, lost, np.abs(column - float(axis.start_value)) / float(axis.scale))
     if numeric:
         return np.zeros(len(column))
-    return np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0])[_levels(axis, column)]
+    return np.asarray(_by_level(axis).delta[_levels(axis, column)])
+
+
+class _ByLevel(NamedTuple):
+    """Of each level of an axis, and of one more: whether it is allowed, and its scaled change in floats."""
+
+    allowed: NDArray[np.bool_]
+    delta: NDArray[np.float64]
+
+
+@lru_cache(1 << 10)
+def _by_level(axis: LevelAxis) -> _ByLevel:
+    """The same few axes come again and again, with another start."""
+    allowed = np.array([axis.allows(k) for k in range(axis.count + 1)])
+    return _ByLevel(allowed, np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0]))
 
 
 def _levels(axis: LevelAxis, column: NDArray[np.float64]) -> NDArray[np.intp]:

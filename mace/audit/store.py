@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FORMAT, MAIN, Record, from_json, to_json
 from mace.base.escape import json_text
+from mace.base.files import check_folder, reason
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Store:
         self._base: sqlite3.Connection | None = None
         if self.path is None:
             return
+        check_folder(self.path)
         try:
             new = not self.path.exists() or self.path.stat().st_size == 0 or _holds_nothing(self.path)
             if not new:
@@ -63,7 +65,7 @@ class Store:
                 self.records[key] = from_json(line)
         except (sqlite3.Error, OSError) as error:
             self.close()
-            raise FileError(f"{self.path}: the checkpoint cannot be used ({error})") from None
+            raise FileError(f"{self.path}: the checkpoint cannot be used ({reason(error)})") from None
         except (ValueError, TypeError) as error:
             self.close()
             raise FileError(f"{self.path}: a record in the checkpoint is damaged ({error})") from None

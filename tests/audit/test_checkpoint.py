@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import mace
 from mace.audit.digest import digest
-from mace.audit.store import read_log
+from mace.audit.store import Store, read_log
 from mace.cli import app
 from mace.errors import FileError, MaceError
 from mace.proofs.reader import MODEL
@@ -278,6 +278,14 @@ def test_reading_a_checkpoint_leaves_no_file_beside_it(tmp_path: Path):
     assert len(read_log(path)) == 8
     assert CliRunner().invoke(app, ["report", str(path), "--out", str(tmp_path / "r.html")]).exit_code == 0
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.sqlite", "r.html"]
+
+
+def test_a_checkpoint_that_can_be_no_file_is_named_with_what_to_do(tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileError, match=r"folder: this is a folder\nGive the name of a file"):
+        Store(tmp_path / "folder", {})
+    with pytest.raises(FileError, match=r"a\.sqlite: there is no folder .*absent\nMake it"):
+        Store(tmp_path / "absent" / "a.sqlite", {})
 
 
 def test_to_resume_needs_a_checkpoint():

@@ -383,7 +383,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["mace.cli.commands", "typer", "typer._click", "mace.cli.options", "mace.cli.verify"])
+@pytest.mark.parametrize("name", ["mace.cli.commands", "typer", "typer._click", "mace.cli.options", "mace.cli.report"])
 def test_ctrl_c_while_the_commands_are_imported_ends_in_one_line(name):
     ran = subprocess.run(
         [sys.executable, "-c", INTERRUPTED.format(name=name)], capture_output=True, text=True, check=False

@@ -295,7 +295,8 @@ def test_words_are_broken_on_a_terminal_alone(capsys, monkeypatch):
 
 
 def test_every_command_is_described_within_a_line_of_a_terminal():
-    from mace.cli import SHORT, app
+    from mace.cli import app
+    from mace.cli.commands import SHORT
 
     assert {command.callback.__name__ for command in app.registered_commands} == set(SHORT)
     assert max(map(len, SHORT.values())) <= 60

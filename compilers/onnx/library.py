@@ -1,4 +1,4 @@
-"""All that is known of ONNX, and of onnxruntime, which runs its graphs."""
+"""All that is known of ONNX, and of onnxruntime, which runs its graphs; what reads them is imported late."""
 
 from __future__ import annotations
 
@@ -10,17 +10,31 @@ import numpy as np
 from mace.compilers.deployed import Deployed, Given, Rows, as_rows
 from mace.compilers.library import FileType, Library, Reader
 from mace.compilers.model_file import Format, ModelFile
-from mace.compilers.onnx.model import load
-from mace.compilers.onnx.reader import follow, graph_of, read_proto
-from mace.tables.table import Ensemble
+from mace.tables.table import Ensemble, Table
+
+
+def _read(graph: Any) -> Table:
+    from mace.compilers.onnx.reader import read_proto
+
+    return read_proto(graph)
+
+
+def _opened(path: Path) -> ModelFile:
+    from mace.compilers.onnx.model import load
+
+    return ModelFile(path, FORMAT, load(path))
 
 
 def _deployed(model: Any, given: Given) -> Deployed:
+    from mace.compilers.onnx.reader import graph_of
+
     return ModelFile(Path("the model"), FORMAT, graph_of(model)).deployed(given)
 
 
 def _made(graph: Any) -> Any:
     import onnxruntime
+
+    from mace.compilers.onnx.reader import follow
 
     return onnxruntime.InferenceSession(follow(graph).file)
 
@@ -72,7 +86,7 @@ def _small(frame: Any, labels: Any) -> Any:
     return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("ai.onnx.ml", 2)])
 
 
-FORMAT = Format("onnx", read_proto, _made, _session)
+FORMAT = Format("onnx", _read, _made, _session)
 LIBRARY = Library(
     name="ONNX",
     package="onnx",
@@ -81,12 +95,12 @@ LIBRARY = Library(
     deployed=_deployed,
     readers={
         "onnx.ModelProto": Reader(
-            read_proto,
+            _read,
             "margin",
             "operations other than those of dense layers and tree ensembles; several inputs; trees with BRANCH_MEMBER, "
             "several targets, numbers in float64, or other aggregates than sums",
         ),
     },
-    files=(FileType((".onnx",), lambda path, _: ModelFile(path, FORMAT, load(path))),),
+    files=(FileType((".onnx",), lambda path, _: _opened(path)),),
     small=_small,
 )

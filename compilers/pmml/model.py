@@ -23,29 +23,13 @@ from mace.compilers.pmml.lines import read_general, read_regression, read_scorec
 from mace.compilers.pmml.predicates import TRUE, inside
 from mace.compilers.pmml.rule_sets import read_rules
 from mace.compilers.pmml.segments import first_of, where
-from mace.compilers.pmml.tags import given, number, only_child, unsupported, word, wrong
+from mace.compilers.pmml.tags import UNREAD, given, number, only_child, unsupported, word, wrong
 from mace.compilers.pmml.trees import Classes, read_tree, whole_shares
 from mace.errors import FileError, ModelError
 
 LARGEST_FILE = 2**28  # bytes
 VERSIONS = ("3", "4")
 MODELS = ("TreeModel", "MiningModel", "RegressionModel", "GeneralRegressionModel", "Scorecard", "RuleSetModel")
-UNREAD = {
-    "NeuralNetwork": "Write the network as ONNX.",
-    "SupportVectorMachineModel": "Give the model of its library itself, with a linear kernel.",
-    "NaiveBayesModel": "Use scikit-learn's MultinomialNB or BernoulliNB.",
-    "GaussianProcessModel": "Its scores are sums over all stored rows: use a linear model, or trees.",
-    "BayesianNetworkModel": "Its probabilities are sums over hidden fields: fit a tree or a line to what it decides.",
-    "TextModel": "A space has no texts: make numbers of them before the model, as columns of the frame.",
-    "NearestNeighborModel": "Its votes depend on distances to all stored rows: fit an ensemble of trees to them.",
-    "ClusteringModel": "It decides nothing that a goal could name.",
-    "AssociationModel": "It decides nothing that a goal could name.",
-    "SequenceModel": "It decides nothing that a goal could name.",
-    "BaselineModel": "It compares many rows with those before, and decides nothing about one row.",
-    "TimeSeriesModel": "It continues a series by itself: no column of a row enters it.",
-    "AnomalyDetectionModel": "Give the model of its library itself (IsolationForest).",
-}
-"""Kinds of models that are asked for and not read: what to do instead."""
 _SUMS = ("sum", "average", "weightedAverage", "weightedSum")
 _VOTES = ("majorityVote", "weightedMajorityVote", "average", "weightedAverage")
 _FIRST, _CHAIN = "selectFirst", "modelChain"

@@ -14,6 +14,22 @@ from mace.compilers.formats.xml import Element
 from mace.errors import ModelError
 
 LONGEST_TEXT = 10_000
+UNREAD = {
+    "NeuralNetwork": "Write the network as ONNX.",
+    "SupportVectorMachineModel": "Give the model of its library itself, with a linear kernel.",
+    "NaiveBayesModel": "Use scikit-learn's MultinomialNB or BernoulliNB.",
+    "GaussianProcessModel": "Its scores are sums over all stored rows: use a linear model, or trees.",
+    "BayesianNetworkModel": "Its probabilities are sums over hidden fields: fit a tree or a line to what it decides.",
+    "TextModel": "A space has no texts: make numbers of them before the model, as columns of the frame.",
+    "NearestNeighborModel": "Its votes depend on distances to all stored rows: fit an ensemble of trees to them.",
+    "ClusteringModel": "It decides nothing that a goal could name.",
+    "AssociationModel": "It decides nothing that a goal could name.",
+    "SequenceModel": "It decides nothing that a goal could name.",
+    "BaselineModel": "It compares many rows with those before, and decides nothing about one row.",
+    "TimeSeriesModel": "It continues a series by itself: no column of a row enters it.",
+    "AnomalyDetectionModel": "Give the model of its library itself (IsolationForest).",
+}
+"""Kinds of models that are asked for and not read: what to do instead."""
 
 
 def wrong(element: Element, what: str) -> ModelError:

@@ -18,10 +18,10 @@ from mace.cli.faults import explained
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
-    from mace.cli.commands import SHORT as SHORT
-    from mace.cli.commands import app as app
+    import typer
 
-COMMANDS = ("SHORT", "app")  # names of `mace.cli.commands`, which are imported when they are first used
+    app: typer.Typer
+
 YOUNG = 200_000  # objects; the libraries that a command imports are about as many, and live as long as it does
 
 
@@ -33,9 +33,10 @@ def main() -> None:
     _say_what_is_compiled()
     try:
         with explained(), alive:
-            from mace.cli.commands import app
+            from mace.cli.commands import SHORT, application
 
-            code = app(standalone_mode=False)
+            # Of a command that is there the others need not be known.
+            code = application([one for one in sys.argv[1:2] if one in SHORT] or SHORT)(standalone_mode=False)
             gc.freeze()  # Python's end would visit every object of a model, for most of a second, in silence
             sys.exit(code)
     except MaceError as error:
@@ -59,11 +60,13 @@ def main() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in COMMANDS:
-        from mace.cli import commands
+    """`app`, the command line with all commands, made when somebody asks for it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mace.cli.commands import application
 
-        return getattr(commands, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = made = application()
+    return made
 
 
 def _say(text: object, *, nl: bool = True) -> None:

@@ -1,29 +1,19 @@
 """All commands, as typer knows them.
 
-The exit codes are below, and in `mace --help`. Nothing heavy is imported before a command needs it.
+The exit codes are below, and in `mace --help`. Nothing heavy is imported before a command needs it, and no command but
+the one that was asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from mace.base.versions import MACE
-from mace.cli.about import demo, doctor
-from mace.cli.audit import audit
-from mace.cli.check import check
-from mace.cli.explain import explain
-from mace.cli.front import front
-from mace.cli.menu import menu
 from mace.cli.options import flat, say
-from mace.cli.plan import plan
-from mace.cli.programs import compile, export, inspect
-from mace.cli.report import report
-from mace.cli.reproduce import reproduce
-from mace.cli.schema import schema
-from mace.cli.serve import serve
-from mace.cli.verify import verify
 
 EXIT_CODES = (
     "Exit codes: 0 done or accepted; 10 violated, refused, or not found where asked to fail; 5 unknown, bounded or not "
@@ -52,6 +42,8 @@ SHORT = {
     "doctor": "Versions, solvers found, and a self-test.",
 }
 
+FILES = {"export": "programs", "compile": "programs", "inspect": "programs", "demo": "about", "doctor": "about"}
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -59,18 +51,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit(0)
 
 
-app = typer.Typer(
-    name="mace",
-    help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def options(
+def _options(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version, and end.")
     ] = False,
@@ -78,23 +59,19 @@ def options(
     """Nearest counterfactuals of a trained model, with a proof that there is none nearer."""
 
 
-for command in (
-    explain,
-    menu,
-    front,
-    plan,
-    audit,
-    report,
-    serve,
-    verify,
-    reproduce,
-    check,
-    export,
-    compile,
-    inspect,
-    schema,
-    demo,
-    doctor,
-):
-    # The list of commands shows the first sentence whole; typer would cut it where a terminal is narrow.
-    app.command(short_help=SHORT[command.__name__])(flat(command))
+def application(names: Iterable[str] = tuple(SHORT)) -> typer.Typer:
+    """The command line with some commands, or all."""
+    app = typer.Typer(
+        name="mace",
+        help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_options)
+    for name in names:
+        command = getattr(import_module(f"mace.cli.{FILES.get(name, name)}"), name)
+        # The list of commands shows the first sentence whole; typer would cut it where a terminal is narrow.
+        app.command(short_help=SHORT[name])(flat(command))
+    return app

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TypeAlias
 
 from mace.base.escape import short
 from mace.errors import MaceError
-from mace.search.dice import Dice
-from mace.search.face import Face
-from mace.search.genetic import Genetic
-from mace.search.neighbourhoods import Neighbourhoods
-from mace.search.observed import MinimumObservable
 from mace.search.protocol import Proposer
-from mace.search.recourse import ActionableRecourse
-from mace.search.spheres import GrowingSpheres
-from mace.search.swarm import Swarm
-from mace.search.tabu import Tabu
-from mace.search.tweaking import FeatureTweaking
 
 ProposerSpec: TypeAlias = str | Proposer
 
+
+def _made(module: str, name: str, **settings: object) -> Callable[[], Proposer]:
+    """What makes a proposer of `mace.search`; each is imported when it is asked for."""
+
+    def make() -> Proposer:
+        found: Proposer = getattr(import_module(f"mace.search.{module}"), name)(**settings)
+        return found
+
+    return make
+
+
 PROPOSERS: dict[str, Callable[[], Proposer]] = {
-    "tabu": Tabu,
-    "lns": Neighbourhoods,
-    "mo": MinimumObservable,
-    "ft": lambda: FeatureTweaking(plausible=False),
-    "pft": FeatureTweaking,
-    "ar": ActionableRecourse,
-    "spheres": GrowingSpheres,
-    "face-knn": Face,
-    "face-radius": lambda: Face("radius"),
-    "swarm": Swarm,
-    "nsga2": Genetic,
-    "ga": lambda: Genetic("ga"),
-    "dice-random": Dice,
-    "dice-genetic": lambda: Dice("genetic"),
+    "tabu": _made("tabu", "Tabu"),
+    "lns": _made("neighbourhoods", "Neighbourhoods"),
+    "mo": _made("observed", "MinimumObservable"),
+    "ft": _made("tweaking", "FeatureTweaking", plausible=False),
+    "pft": _made("tweaking", "FeatureTweaking"),
+    "ar": _made("recourse", "ActionableRecourse"),
+    "spheres": _made("spheres", "GrowingSpheres"),
+    "face-knn": _made("face", "Face"),
+    "face-radius": _made("face", "Face", graph="radius"),
+    "swarm": _made("swarm", "Swarm"),
+    "nsga2": _made("genetic", "Genetic"),
+    "ga": _made("genetic", "Genetic", kind="ga"),
+    "dice-random": _made("dice", "Dice"),
+    "dice-genetic": _made("dice", "Dice", method="genetic"),
 }
 
 

@@ -82,8 +82,9 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     proof = bracket.proof
     if proof is None:
         return False
-    tightened = any(isinstance(node, Tighten) for node in proof)
-    by_floats = tightened or any(isinstance(node, Leaf) and node.rule == "empty" for node in proof)
+    nodes = dict(zip(map(id, proof), proof, strict=True)).values()  # of trees, thousands are few different ones
+    tightened = any(isinstance(node, Tighten) for node in nodes)
+    by_floats = tightened or any(isinstance(node, Leaf) and node.rule == "empty" for node in nodes)
     model, formed = question.model, not isinstance(question.distance, Norm)
     if not by_floats and not formed and not (isinstance(model, Network) and len(model.layers) > 1):
         return False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.exact import exact
 from mace.base.kept import Recent
 from mace.problem.budget import Budget, started
-from mace.problem.distance import Distance, DistanceProgram, NearestRow, Norm
+from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, together
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
 from mace.space.axes import Axis, Point, holds
@@ -57,11 +57,26 @@ class Around:
     def _distance_of(self, point: Point) -> Fraction:
         match self.distance:
             case Norm():
-                return self.distance.of(self.deltas(point))
+                return together(
+                    self._charged(j, index)
+                    for j, (axis, index) in enumerate(zip(self.axes, point, strict=True))
+                    if index != axis.start
+                )
             case NearestRow(rows=rows):
                 return min(self.distance_between(row, point) for row in rows)
             case DistanceProgram():
                 return program_distance(self.distance, self.axes, point)
+
+    def _charged(self, j: int, index: int) -> Cost:
+        """What a value of one feature costs."""
+        assert isinstance(self.distance, Norm)
+        charge, axis = self.distance.charges[j], self.axes[j]
+        return self._costs.get((j, index), lambda: charge.of(axis.delta(index)))
+
+    @cached_property
+    def _costs(self) -> Recent[Cost]:
+        """By feature and value: points of one search share most of theirs."""
+        return Recent(4096)
 
     def distance_between(self, one: Point, other: Point) -> Fraction:
         """The exact distance between two points, scaled and weighted as the distance from the start."""

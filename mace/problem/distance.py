@@ -11,7 +11,7 @@ Source: Karimi et al. 2020, equation 3; on the side condition see proofs/diverge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,6 +34,24 @@ class DistanceError(MaceError):
     """A distance that is not one: unknown name, negative coefficient, side condition not met."""
 
 
+class Cost(NamedTuple):
+    """What a change adds to the sum, and what it asks of the largest."""
+
+    part: Fraction
+    top: Fraction
+
+
+def together(costs: Iterable[Cost]) -> Fraction:
+    """The distance of a point whose changes cost so much."""
+    total = largest = Fraction(0)
+    for part, top in costs:
+        if part:
+            total += part
+        if top and top > largest:
+            largest = top
+    return total + largest
+
+
 class Charge(NamedTuple):
     """What a norm charges one feature for a change: `once`, and per delta of 1 in the sum and in the largest.
 
@@ -53,6 +71,10 @@ class Charge(NamedTuple):
     def top(self, delta: Fraction) -> Fraction:
         """What the change asks of the largest (the linf part)."""
         return self.peak * delta if self.peak else Fraction(0)
+
+    def of(self, delta: Fraction) -> Cost:
+        """Both."""
+        return Cost(self.part(delta), self.top(delta))
 
     def least(self, delta: Fraction) -> Fraction:
         """The least distance of a point with this change."""
@@ -90,12 +112,7 @@ class Norm:
 
     def of(self, deltas: Sequence[Fraction]) -> Fraction:
         """The distance for the scaled changes delta, one per feature."""
-        total = largest = Fraction(0)
-        for charge, delta in zip(self.charges, deltas, strict=True):
-            if delta:
-                total += charge.part(delta)
-                largest = max(largest, charge.top(delta))
-        return total + largest
+        return together(charge.of(delta) for charge, delta in zip(self.charges, deltas, strict=True) if delta)
 
     def charged(self, deltas: NDArray[np.float64]) -> Charged:
         """The same in floats, for many points at once, to compare them; deltas have shape (points, features)."""

@@ -101,7 +101,7 @@ class Question(Around):
     def aimed(self, goal: Goal, model: Table) -> Question:
         """The same question with another goal, over the scores of `model`; what is known of points alone stays."""
         made = replace(self, goal=goal, model=model)
-        shared = ("columns", "start", "_rows", "_shown", "_distances", "_obeyed")
+        shared = ("columns", "start", "_rows", "_shown", "_distances", "_costs", "_obeyed")
         made.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return made
 

@@ -1,4 +1,4 @@
-"""What all cuts of a row cost, worked out at once, against the costs of one axis after the other."""
+"""What is worked out of all axes at once, against one axis after the other: what cuts cost, and nearest points."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from mace.base.exact import float32_to_rank, float_to_rank
 from mace.base.kept import Recent
 from mace.problem.distance import Norm, norm
 from mace.solve.ensembles import cuts as cutting
+from mace.solve.ensembles.cells import ground, refusal
 from mace.solve.ensembles.costs import charges_of, costs_of, scale_of
 from mace.solve.ensembles.tariff import tariff_of
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
+from tests.oracles.small_ensembles import random_question
 
 NORMS = ["l0", "l1", "linf", {"l0": "1/4", "l1": "1/4", "linf": "1/2"}]
 
@@ -85,3 +87,30 @@ def assert_alike(
         beside = own[first:last] + (own[first:last] >= axis.start)
         part[first:last], top[first:last] = costs_of(axis, charge, beside)
         assert row.part[here].tolist() == part.tolist() and row.top[here].tolist() == top.tolist()
+
+
+def test_the_nearest_point_of_a_box_is_nearest_on_every_axis_and_as_far_as_its_changes_say() -> None:
+    at_once = 0
+    for seed in range(40):
+        question, rng = random_question(seed), np.random.default_rng(seed)
+        if refusal(question) is not None:
+            continue
+        found = ground(question)
+        at_once += found._ends is not None
+        for _ in range(5):
+            low, high = found.ground.low.copy(), found.ground.high.copy()
+            for j, axis in enumerate(question.axes):
+                if isinstance(axis, LevelAxis):
+                    low[j] &= int(rng.integers(1, 2**axis.count)) or int(low[j])
+                    low[j] = low[j] or found.ground.low[j]
+                else:
+                    low[j], high[j] = sorted(rng.integers(low[j], high[j] + 1, 2).tolist())
+            near = found.nearest(low, high)
+            for j, axis in enumerate(question.axes):
+                if isinstance(axis, GridAxis):
+                    assert near[j] == axis.nearest(*found.interval(j, int(low[j]), int(high[j])))
+                else:
+                    assert axis.delta(near[j]) == min(axis.delta(k) for k in range(axis.count) if int(low[j]) >> k & 1)
+            assert isinstance(question.distance, Norm) and all(type(index) is int for index in near)
+            assert question.distance_of(near) == question.distance.of(question.deltas(near))
+    assert at_once > 5

@@ -21,6 +21,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from mace.base.exact import exact
 from mace.base.kept import Kept, Recent
 from mace.problem.distance import Norm
 from mace.problem.question import Question
-from mace.solve.ensembles.costs import charges_of, costs_of, reach, scale_of
+from mace.solve.ensembles.costs import EXACT, charges_of, costs_of, reach, scale_of
 from mace.solve.ensembles.cuts import Array, Tests, Trees, no_cut, tests_of
 from mace.solve.ensembles.tariff import tariff_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point
@@ -115,6 +116,15 @@ class Aim(NamedTuple):
     exponent: int
 
 
+class _Ends(NamedTuple):
+    """What grid axes allow, where they start, and how many cuts they have; of others 0, but for cuts."""
+
+    lower: Array
+    upper: Array
+    start: Array
+    cuts: Array
+
+
 @dataclass
 class Grounded:
     """All arrays of a question; `scale` units of cost are a distance of 1, `depth` is that of the deepest tree, and
@@ -138,13 +148,40 @@ class Grounded:
 
     def nearest(self, low: Array, high: Array) -> Point:
         """The point of a box (in cells and masks) that is nearest to the start."""
-        point = []
+        ground, ends = self.ground, self._ends
+        if ends is None:
+            point = [
+                axis.nearest(*self.interval(j, int(low[j]), int(high[j]))) if isinstance(axis, GridAxis) else 0
+                for j, axis in enumerate(self.axes)
+            ]
+        else:  # the same, of all axes at once
+            at, far = ground.at, len(ground.at) - 1
+            after = at[np.clip(ground.base + low - 1, 0, far)] + 1
+            until = at[np.clip(ground.base + high, 0, far)]
+            first = np.where(low <= 0, ends.lower, np.maximum(ends.lower, after))
+            last = np.where(high >= ends.cuts, ends.upper, np.minimum(ends.upper, until))
+            point = np.minimum(np.maximum(ends.start, first), last).tolist()
         for j, axis in enumerate(self.axes):
             if isinstance(axis, LevelAxis):
-                point.append(next(int(k) for k in self.ground.order[j] if int(low[j]) >> int(k) & 1))
-            else:
-                point.append(axis.nearest(*self.interval(j, int(low[j]), int(high[j]))))
+                point[j] = next(int(k) for k in ground.order[j] if int(low[j]) >> int(k) & 1)
         return tuple(point)
+
+    @cached_property
+    def _ends(self) -> _Ends | None:
+        """The ends of all grid axes; None where one may be missing, or 64 bits do not hold its indices."""
+        grids = [(j, axis) for j, axis in enumerate(self.axes) if isinstance(axis, GridAxis)]
+        held = all(
+            axis.missing is None
+            and (axis.grid.kind != "step" or max(map(abs, (axis.lower, axis.upper, axis.start))) < EXACT)
+            for _, axis in grids
+        )
+        if not held or not len(self.ground.at):
+            return None
+        found = np.zeros((3, len(self.axes)), np.int64)
+        for j, axis in grids:
+            found[:, j] = axis.lower, axis.upper, axis.start
+        lower, upper, start = found
+        return _Ends(lower, upper, start, np.diff(self.ground.base, append=len(self.ground.at)))
 
     def point(self, cells: Array) -> Point:
         """The point of some cells and levels that is nearest to the start."""

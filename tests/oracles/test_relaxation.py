@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
@@ -19,6 +19,7 @@ from mace.solve.ensembles import branching, prover, stalled, walk
 from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
@@ -60,6 +61,29 @@ def test_the_answer_by_the_relaxation_is_that_of_enumeration(first: int, at_once
     for seed in range(first, first + 25):
         fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
     assert fired["prices"]
+
+
+@pytest.mark.parametrize("first", [0, 25])
+def test_points_around_the_best_one_change_no_answer(
+    first: int, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(branching, "OFFERS", 0)
+    for seed in range(first, first + 25):
+        the_answer_is_that_of_enumeration(random_question(seed))
+
+
+def test_around_a_point_there_are_nearer_ones() -> None:
+    task = breast_cancer.problem("forest-50x6", 1)
+    oracle = EnsembleOracle(question_of(task, task.rows[0], "l1"))
+    oracle.ask(None, Limits())
+    grounded = ground(oracle.question)
+    first = oracle._first(grounded, None, Bound(), NEVER)
+    search = Plain(oracle.witnesses, grounded, Terms(Bound(), first, Gap(), NEVER, 2**30))
+    boxes, before = stalled.Boxes(search), search.bound.distance
+    for _ in range(50):
+        boxes.repair()
+    assert before is not None and search.point is not None and oracle.question.has_goal(search.point)
+    assert search.bound.distance == oracle.question.distance_of(search.point) < before
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -9,7 +9,8 @@ The nodes are boxes of cells, taken by their bounds. A child's prices are its pa
 a few rounds of dual ascent over the leaves that it reaches nearer than the best point. The plain search, which closes
 small boxes faster, has a try at each; where it fails the box is split at a cut that the relaxation leaves open: of the
 cuts that promise most, by what cuts of their axes gained before, the one whose sides a short ascent lifts most. The
-shares of the relaxation, rounded, are where points with the goal are looked for.
+shares of the relaxation, rounded, are where points with the goal are looked for, and in a long search then the
+neighbourhood of the best one: the nearer it is, the fewer leaves and boxes are left.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ STEP, FIRST_STEP = 0.3, 1.0  # how long its first steps are
 WALKS = 20_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 WAITED = 5  # or so many splits
-OFFERS = 60  # nodes in which points with the goal are looked for
+OFFERS = 60  # nodes near whose shares points with the goal are looked for; in later ones around the best point
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
 # Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
 # prove enough.
@@ -75,6 +76,10 @@ class Host(Protocol):
 
     def offer(self, cells: Array) -> None:
         """Look for a point with the goal near these cells."""
+        ...
+
+    def repair(self) -> None:
+        """Look for a nearer point with the goal around the best one known."""
         ...
 
     def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
@@ -235,6 +240,8 @@ class Branching:
                 self.why = f"memory limit, reached at {self.nodes} nodes"
                 return False
             heapq.heappop(self.heap)
+            if self.nodes >= OFFERS:
+                self.host.repair()
             closing = self._attempt(node)
             cut = None if closing.proof is not None else self._choose(node)
             if closing.proof is None and (cut is None or (cut.decided and node.waited)):

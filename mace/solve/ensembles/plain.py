@@ -223,9 +223,12 @@ class Plain:
 
         most = -1 if self.question.most_changes is None else self.question.most_changes
         found = from_near(self.grounded, self.forest, self.limit, most, cells, self.deadline)
-        if found is None:
-            return
-        point = self.grounded.point(found)
+        if found is not None:
+            self.take(found)
+
+    def take(self, cells: Array) -> None:
+        """Go on from these cells where they are of an allowed point with the goal that is nearer than the best one."""
+        point = self.grounded.point(cells)
         near = self.question.obeys(point) and not self.bound.excludes(self.question.distance_of(point))
         if near and self.question.has_goal(point) is not False and self.witnesses.counts(point):
             self.point, self.bound = point, Bound(self.question.distance_of(point))

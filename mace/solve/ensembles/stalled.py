@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from mace.solve.ensembles.branching import Branching, Closing
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.plain import Plain, Terms
+from mace.solve.ensembles.repair import Repairs
 from mace.solve.protocol import Gap, Reply
 
 MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes too long with more
@@ -41,6 +44,7 @@ class Boxes:
 
     def __init__(self, plain: Plain) -> None:
         self.plain, self.deadline, self.room = plain, plain.deadline, plain.room
+        self.repairs: Repairs | None = None
 
     @property
     def limit(self) -> int:
@@ -66,6 +70,20 @@ class Boxes:
     def offer(self, cells: Array) -> None:
         """Look for a nearer point with the goal around these cells."""
         self.plain.offer(cells)
+
+    def repair(self) -> None:
+        """Look for a nearer point with the goal around the best one known."""
+        plain = self.plain
+        if plain.point is None:
+            return
+        known = plain.grounded.cells(plain.point)
+        if self.repairs is None:
+            most = -1 if plain.question.most_changes is None else plain.question.most_changes
+            self.repairs = Repairs(plain.grounded, most, known, np.random.default_rng(0))
+        self.repairs.take(known)
+        cells = self.repairs.repaired(self.deadline)
+        if cells is not None:
+            plain.take(cells)
 
     def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
         """Search a box by the plain search."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # seconds after which no further query of several is begun
 COMPILING = 600.0  # seconds, longer than the clock of a query ever stands
 _RINGS = hasattr(signal, "setitimer")  # whether a process can be told to end by itself, see `alarm`
+GARBAGE = 20_000  # objects after which Python looks for cycles: rows make few, and objects by the hundred
 REBUILDS = 3  # how often in a row a pool whose idle processes were killed is built anew
 
 
@@ -216,6 +217,7 @@ def prepare(payload: bytes, memory: int | None) -> None:
     _worker = Worker(pickle.loads(payload))  # noqa: S301  # written by `dumps` in the parent
     _worker.ready()
     gc.freeze()  # the model and its checker's stay; nobody has to look through them again and again
+    gc.set_threshold(GARBAGE, 20, 20)
     _limit(memory)
 
 

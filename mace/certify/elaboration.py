@@ -11,6 +11,7 @@ takes proofs whose question the prover's arrays do not hold.
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from functools import cache
 from math import ceil
@@ -177,7 +178,16 @@ def _lists(grounded: Grounded, reached: Reached) -> Lists:
     gain = np.ascontiguousarray(grounded.forest.gain[:, reached.leaf])
     tree = np.repeat(np.arange(len(reached.first) - 1), np.diff(reached.first))
     order = np.array([np.lexsort((-margins, tree)) for margins in gain], np.int64).reshape(gain.shape)
-    return Lists(order, gain)
+    return Lists(order, gain, _alike(order, reached.first.tolist()))
+
+
+def _alike(order: Array, first: list[int]) -> Array:
+    """The first comparison that has the leaves of each tree in the same order; those of a mean have few orders."""
+    found = np.repeat(np.arange(len(order))[:, None], len(first) - 1, axis=1)
+    for t, (begin, end) in enumerate(itertools.pairwise(first) if len(order) > 1 else ()):
+        known: dict[bytes, int] = {}
+        found[:, t] = [known.setdefault(one.tobytes(), c) for c, one in enumerate(order[:, begin:end])]
+    return found
 
 
 def _cuts(question: Question, tests: Tests, visited: Array) -> list[int | None]:

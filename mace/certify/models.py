@@ -175,5 +175,8 @@ def float_text(number: float) -> str:
 
 
 def float_texts(numbers: Iterable[float]) -> list[str]:
-    """Doubles as their exact texts."""
-    return [float_text(number) for number in numbers]
+    """Doubles as their exact texts; raises as for one. A model holds millions of them."""
+    found = list(map(float, numbers))
+    if not all(map(math.isfinite, found)):
+        return [float_text(number) for number in found]
+    return list(map(float.hex, found))

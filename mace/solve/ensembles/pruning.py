@@ -83,10 +83,12 @@ class Lists(NamedTuple):
     """For each of C comparisons the leaves of every tree, best first.
 
     order: (C, L) their places in `Reached`; gain: (C, L) scaled gains by place.
+    alike: (C, T) the first comparison that has the leaves of a tree in the same order: one walk does for all.
     """
 
     order: Array
     gain: Array
+    alike: Array
 
 
 @compiled
@@ -300,10 +302,11 @@ def elaborate(
     """Prune what the proof's leaves need.
 
     Invariant: `front` and `sums` are those of the present box; what an event noted is undone when the box is left.
+    Fronts of comparisons that are alike are the same.
     Long because fronts, events and the stack of open splits are one state, changed at every node and taken back.
     """
     trees, compares = len(reached.first) - 1, len(lists.gain)
-    first, end, order, gain = reached.first, reached.first[1:], lists.order, lists.gain
+    first, end, order, gain, alike = reached.first, reached.first[1:], lists.order, lists.gain, lists.alike
     front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
     moved, every = np.empty(trees, np.int64), np.arange(len(reached.leaf))
     events, open_, out = np.empty((1024, 6), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
@@ -316,10 +319,11 @@ def elaborate(
     for node in range(len(steps.kind)):
         kind = steps.kind[node]
         for c in range(0 if dead or kind == OTHER else compares):
-            moved[:] = front[c]
+            for t in range(trees):
+                moved[t] = front[c, t] if alike[c, t] == c else end[t]
             advance(ground, reached, box, limit, order[c], moved, end)
             for t in range(trees):
-                began, place = front[c, t], moved[t]
+                began, place = front[c, t], moved[t] if alike[c, t] == c else front[alike[c, t], t]
                 if place == began:
                     continue
                 front[c, t] = place

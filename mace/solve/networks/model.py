@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.exact import above, exact, nearest
+from mace.base.exact import above, exact, nearest, rank_to_float
 from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
@@ -250,11 +250,12 @@ def _rough(question: Question, model: Network, forms: list[Affine | None], axes:
     widest, off = np.ones(len(sizes)), np.zeros(len(row))
     for axis, place in zip(question.axes, axes.first, strict=True):
         if isinstance(axis, GridAxis):
-            ends = (axis.value(axis.lower), axis.value(axis.upper))
-            widest[place] = above(max(abs(end - axis.start_value) for end in ends) / axis.scale)
+            widest[place] = above(max(axis.delta(axis.lower), axis.delta(axis.upper)))
     for place, (form, column) in enumerate(zip(forms, question.columns, strict=True)):
         axis = question.axes[column.feature]
         if form is not None and isinstance(axis, GridAxis):  # how far the start's float is from what is meant
+            if form.plain and axis.grid.kind == "float64" and float(row[place]) == rank_to_float(axis.start):
+                continue
             meant = axis.start_value if form.plain else form.factor * axis.start_value + form.shift
             off[place] = above(abs(exact(float(row[place])) - meant)) if float(row[place]) != meant else 0.0
     roundings = 4 * len(sizes) + 2 * len(row) + 36

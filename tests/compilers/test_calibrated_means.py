@@ -249,6 +249,19 @@ def test_a_mean_between_two_numbers_is_the_nearest_of_all_points_and_certified()
         assert answer.certificate.check().accepted
 
 
+@pytest.mark.slow
+def test_many_trees_whose_leaves_are_ruled_out_by_their_paths_alone_have_their_certificates() -> None:
+    # What a refuted piece of the space reaches is read off whole paths: a leaf that is too far by all of its tests
+    # together seems to be near where some of them are left out, and then its scores seem to meet the goal.
+    loans = mace.datasets.load("loans")
+    space, rows = loans.space, loans.space.encode(loans.X)
+    model = CalibratedClassifierCV(GradientBoostingClassifier(n_estimators=50, random_state=0)).fit(rows, loans.y)
+    refused = loans.X[model.predict(rows) == 0]
+    for label in (8, 10):
+        answer = mace.explain(model, space, refused.loc[label], goal=1, background=loans.X)
+        assert answer.status == "optimal" and answer.certificate.check().accepted
+
+
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_a_probability_that_no_calibration_gives_is_infeasible_and_proved(ensemble: bool) -> None:
     forest = RandomForestClassifier(4, max_depth=2, random_state=0)

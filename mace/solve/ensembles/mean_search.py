@@ -208,16 +208,16 @@ class MeanPlain(Plain):
         limit = Bound(claim, inclusive=True).scaled(self.grounded.scale)
         used = slice(0, int(book.count[kernel.NODES]))
         nodes = np.flatnonzero((book.state[used] == kernel.TREES) & (book.key[used] < limit))
-        forest = self._ball(limit)
+        # Of the forest cut down to the limit, where paths are shorter, more leaves would seem to be near.
         reached = self.compiled.corners(
-            self.grounded.ground, forest, self.means, book, nodes, self.box, limit, self.stack
+            self.grounded.ground, self.forest, self.means, book, nodes, self.box, limit, self.stack
         )
         low, high = (np.full((len(nodes), self.table.outputs), end) for end in (-np.inf, np.inf))
         for c, rise in enumerate(self.rises):
             turned = (reached[:, c] * self.means.unit + rise.start + rise.far) / rise.divide
             high = np.where(rise.turn > 0, np.minimum(high, turned), high)
             low = np.where(rise.turn < 0, np.maximum(low, -turned), low)
-        return Corners(Refuted(low, high), sums_of(self.table, self.grounded.forest, forest))
+        return Corners(Refuted(low, high), sums_of(self.table, self.grounded.forest, self._ball(limit)))
 
     def _ball(self, limit: int) -> Forest:
         """What is nearer than a limit of the trees."""

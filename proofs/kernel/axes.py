@@ -182,8 +182,8 @@ class Axis:
         return min(near, high, key=lambda k: self.between(k, self.start)) if high == self.missing else int(near)
 
     def least(self, span: Span) -> Cost:
-        """The least that a point of the span adds to the distance: where the start lies in it, nothing."""
-        return (0, 0) if self.has(span, self.start) else self.between(self.nearest(span), self.start)
+        """The least that a point of the span adds to the distance."""
+        return self.between(self.nearest(span), self.start)
 
     def parts(self, span: Span, left: Span, right: Span) -> list[Half]:
         """What two sides of a test leave of a span, without what is empty."""

@@ -1,7 +1,8 @@
 """The page about one person: what would have to be different, other ways, and how to check the proof.
 
 In:  an `Audit` and the place of a row in it, or an `Answer`.    Out: a `Person`, plain values for the template.
-Promise: the certificate is only called accepted if the checker accepted it, and if it makes the claim that stands here.
+Promise: the certificate is only called accepted if the checker accepted it, if it makes the claim that stands here,
+and if the question in it begins at this person's values.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.base.exact import nearest
 from mace.base.files import reason
+from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
 from mace.present.drawing import cell, move, number
 from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of, units_of
+from mace.space.axes import Grid
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -77,7 +82,7 @@ def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | 
     if record.why:
         verdict.append(f"Reason: {record.why}")
     verdict += [f"Note: {note}." for note in record.notes]
-    proof, recheck = _proof_of_record(record, folder)
+    proof, recheck = _proof_of_record(record, folder, space)
     changes = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     plot = None
     if space is not None and changes and set(changes) <= set(space.names):
@@ -194,7 +199,9 @@ def _recheck(name: str, row: object, *, by_solvers: bool) -> Recheck:
     return Recheck(f"mace check {quoted}", f"python -I -S proofs/check.py {quoted}")
 
 
-def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pair], Recheck | None]:
+def _proof_of_record(
+    record: Record, folder: str | Path | None, space: Space | None
+) -> tuple[list[Pair], Recheck | None]:
     said = [Pair("Proof", PROOFS[record.proof], refused=record.proof == "refused")]
     if record.proof_why:
         said.append(Pair(_WHOSE.get(record.proof, "Why"), record.proof_why))
@@ -206,12 +213,12 @@ def _proof_of_record(record: Record, folder: str | Path | None) -> tuple[list[Pa
         raise FileError(f"the audit names a certificate outside its folder: {name!r}")
     said.append(Pair("Certificate", name, code=True))
     if folder is not None:
-        said += _check(record, Path(folder) / name)
+        said += _check(record, Path(folder) / name, space)
     return said, _recheck(name, record.row, by_solvers=record.proof == "solvers")
 
 
-def _check(record: Record, path: Path) -> list[Pair]:
-    """Check the certificate once more, and that it makes the claim of the record."""
+def _check(record: Record, path: Path, space: Space | None) -> list[Pair]:
+    """Check the certificate once more, and that it makes the claim of the record, about its row."""
     from mace.certify.record import load as load_solvers
     from mace.certify.writer import load
 
@@ -234,11 +241,33 @@ def _check(record: Record, path: Path) -> list[Pair]:
     made = found.data if solvers else found.data["statement"]
     if made.get("claim") != claim:
         words, refused = "refused: the certificate makes another claim than the audit", True
+    elif not solvers and not refused and not _begins_at(made.get("features", ()), record.start, space):
+        words, refused = "refused: the certificate is about another row than the audit", True
     return [
         Pair("Digest of its statement", found.digest, code=True),
         Pair("SHA-256 of the file", hashlib.sha256(raw).hexdigest(), code=True),
         Pair("Checked again for this report", words, refused=refused),
     ]
+
+
+def _begins_at(features: Sequence[Mapping[str, Any]], start: Mapping[str, Any], space: Space | None) -> bool:
+    """Whether a statement's features start at the values of a row; levels are compared where the space is known."""
+    return all(_starts_at(feature, start[name], space) for feature in features if (name := feature["name"]) in start)
+
+
+def _starts_at(feature: Mapping[str, Any], value: object, space: Space | None) -> bool:
+    """Whether the place that a feature starts from, in an accepted statement, is that of `value`."""
+    place = feature["start"]
+    if feature["kind"] == "levels":
+        levels = space[feature["name"]].levels if space is not None and feature["name"] in space.names else ()
+        return bool(place >= len(levels) or for_json(levels[place]) == value)
+    if "missing" in feature and place > feature["upper"]:
+        return value is None
+    if not isinstance(value, int | float):
+        return value is not None  # dates and the like stand for numbers that only the reader of the data knows
+    extra = feature["extra"]
+    number = Grid(feature["grid"], Fraction(feature["step"]), None if extra is None else Fraction(extra)).value(place)
+    return value in (number, nearest(number))
 
 
 def _of_answer(answer: Answer) -> Person:

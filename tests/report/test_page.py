@@ -18,6 +18,7 @@ from mace.audit.record import Record
 from mace.audit.result import Audit
 from mace.errors import FileError, MaceError, RowError
 from mace.report import to_html
+from mace.report.person import _begins_at
 from tests.audit import faults
 from tests.report import made
 from tests.report.made import HOSTILE, Parsed
@@ -398,6 +399,33 @@ def test_a_certificate_of_another_claim_is_not_called_accepted(real, tmp_path: P
         to_html(done, one.row, certificates=tmp_path, template="letter")
     with pytest.raises(FileError, match=f"certificate of row {two.row} cannot be read"):
         to_html(done, two.row, certificates=tmp_path)
+
+
+def test_a_certificate_of_another_row_with_the_same_claim_is_not_called_accepted(real, tmp_path: Path):
+    done, folder, _, _ = real
+    one, two = [record for record in done.records if record.certificate and record.status == "optimal"][:2]
+    shutil.copytree(folder / "certificates", tmp_path, dirs_exist_ok=True)
+    (tmp_path / two.certificate).rename(tmp_path / one.certificate)
+    claimed = replace(one, exact_lower_bound=two.exact_lower_bound)
+    swapped = replace(done, records=[claimed if record is one else record for record in done.records])
+    words = Parsed(to_html(swapped, one.row, certificates=tmp_path)).words()
+    assert "refused: the certificate is about another row than the audit" in words
+    with pytest.raises(FileError, match="no letter is written about what the checker does not accept"):
+        to_html(swapped, one.row, certificates=tmp_path, template="letter")
+
+
+def test_levels_and_missing_values_tell_certificates_of_two_rows_apart():
+    space = mace.Space([mace.Feature("job", kind="categorical", levels=["none", "baker", "clerk"])])
+    job = {"name": "job", "kind": "levels", "start": 1}
+    assert _begins_at([job], {"job": "baker"}, space)
+    assert not _begins_at([job], {"job": "clerk"}, space)
+    age = {"name": "age", "kind": "grid", "grid": "step", "step": "1/10", "extra": None, "upper": 900, "start": 301}
+    assert _begins_at([age], {"age": 30.1}, None)
+    assert not _begins_at([age], {"age": 30.2}, None)
+    lacking = {**age, "missing": {"cost": "1"}, "start": 901}
+    assert _begins_at([lacking], {"age": None}, None)
+    assert not _begins_at([lacking], {"age": 90.1}, None)
+    assert not _begins_at([{**lacking, "start": 7}], {"age": None}, None)
 
 
 def test_a_certificate_outside_its_folder_is_not_opened(tmp_path: Path):

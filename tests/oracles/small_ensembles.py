@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -133,6 +134,23 @@ def random_question(seed: int) -> Question:
             space, axes, model, question.goal, distance, (), random_avoid(rng, question), most_changes=most
         )
     return question
+
+
+def started_elsewhere(seed: int, question: Question) -> Question:
+    """The same question from a row that lies anywhere, far from what is allowed or in it, which may be less."""
+    rng, axes = np.random.default_rng([7, seed]), list(question.axes)
+    for j, axis in enumerate(axes):
+        if isinstance(axis, LevelAxis) or rng.random() < 0.3:
+            continue
+        width = max(axis.upper - axis.lower, 1)
+        start = int(rng.integers(axis.lower - 3 * width, axis.upper + 3 * width + 1))
+        if rng.random() < 0.5 and not axis.fixed:
+            start = int(rng.integers(axis.lower, axis.upper + 1))
+            lower, upper = sorted(map(int, rng.integers(axis.lower, axis.upper + 1, 2)))
+            axis = replace(axis, lower=lower, upper=upper)
+        axes[j] = replace(axis, start=start)
+    avoid = tuple(one for one in question.avoid if not isinstance(one, AvoidNear))
+    return replace(question, axes=tuple(axes), avoid=avoid)
 
 
 def _sample(rng: np.random.Generator, axes: object) -> list[Point]:

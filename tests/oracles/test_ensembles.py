@@ -28,7 +28,7 @@ from mace.tables.table import Compare, Ensemble, Tree, decision_for
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Ticking
 from tests.marks import slow_unless
-from tests.oracles.small_ensembles import bounds, random_question, random_tree
+from tests.oracles.small_ensembles import bounds, random_question, random_tree, started_elsewhere
 
 LIMITS = Limits()
 
@@ -46,7 +46,17 @@ def accepted(question: Question, reply: Reply) -> dict[str, int]:
 
 @pytest.mark.parametrize("seed", slow_unless(lambda seed: seed < 60, range(200)))
 def test_the_answer_is_that_of_enumeration_and_its_proof_is_accepted(seed: int) -> None:
-    question = random_question(seed)
+    as_enumerated(random_question(seed))
+
+
+# The first four rows lie a cell or more away from all that is allowed.
+@pytest.mark.parametrize("seed", [622, 682, 803, 1263, *range(30)])
+def test_a_row_may_lie_anywhere_outside_of_what_is_allowed(seed: int) -> None:
+    as_enumerated(started_elsewhere(seed, random_question(seed)))
+
+
+def as_enumerated(question: Question) -> None:
+    """Ask, and fail unless the answer is that of enumeration, with a proof that the checker accepts."""
     possible, certain = bounds(question)
     reply = EnsembleOracle(question).ask(None, LIMITS)
     if possible is None:

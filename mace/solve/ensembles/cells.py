@@ -286,15 +286,15 @@ def _axes(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> Ground:
 
 
 def _leaving(grounded: Grounded, norm: Norm) -> Grounded:
-    """The same arrays with a cut between a start that is not allowed and what is: to leave it is a change."""
+    """The same arrays with a cut between a start that is not allowed and what is: it costs what is allowed first."""
     for j, axis in enumerate(grounded.axes):
         if not isinstance(axis, GridAxis) or axis.allows(axis.start):
             continue
-        low, high, start = (int(side[j]) for side in (grounded.ground.low, grounded.ground.high, grounded.ground.start))
-        if not (axis.start < axis.lower and start == low) and not (axis.start > axis.upper and start == high):
-            continue
         below = axis.start < axis.lower
-        grounded, _ = with_cut(grounded, norm, j, axis.lower - 1 if below else axis.upper)
+        cut = axis.lower - 1 if below else axis.upper
+        if cut in grounded.cuts(j):
+            continue
+        grounded, _ = with_cut(grounded, norm, j, cut)
         side = (grounded.ground.low if below else grounded.ground.high).copy()
         side[j] += 1 if below else -1
         changed = grounded.ground._replace(low=side) if below else grounded.ground._replace(high=side)

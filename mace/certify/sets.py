@@ -23,11 +23,15 @@ from mace.space.axes import Box, Point
 
 
 class Fact(NamedTuple):
-    """Nothing that `question` allows is nearer than `lower`, or (None) is there; no `proof` where solvers say so."""
+    """Nothing that `question` allows is nearer than `lower`, or (None) is there.
+
+    proof:    None where solvers say so, or for what `unproved` says.
+    """
 
     question: Question
     lower: Fraction | None
     proof: Proof | None
+    unproved: str = ""
 
 
 class Prices(NamedTuple):
@@ -62,12 +66,14 @@ def set_certificate(
     """The certificate of what is claimed of a set; `points` is one that was found, or empty.
 
     refused: what the deployed model refused, which the claim leaves out.
-    Raises CertificateError where some fact rests on solvers, or cannot be written.
+    Raises CertificateError where some fact has no proof, or cannot be written.
     """
     question = question.without(refused)
     said, diversity = statement(question, asked.claim), asked.diversity
     written = []
     for fact in facts:
+        if fact.proof is None and fact.unproved:
+            raise CertificateError(f"this answer has no certificate: {fact.unproved}")
         if fact.proof is None:
             raise CertificateError(
                 "this answer has no certificate: a bound in it rests on solvers",

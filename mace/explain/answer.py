@@ -135,6 +135,7 @@ class Answer(Proved):
     notes: list[str] = field(default_factory=list)
     question: Question | None = field(default=None, repr=False, compare=False)
     proof: Proof | None = field(default=None, repr=False, compare=False)
+    unproved: str = field(default="", repr=False, compare=False)
     witness: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     timeout: float | None = field(default=None, repr=False, compare=False)
     levels: list[Level] = field(default_factory=list)

@@ -51,6 +51,7 @@ def answer_of(
         notes=[*_notes(question, found, count, judge), *assumed],
         question=found[0].question,
         proof=first.proof,
+        unproved=first.unproved,
         witness=first.point,
         levels=list(found[0].levels),
         unit=unit,
@@ -79,7 +80,7 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
         last = found[-1].bracket
         ending = "proved: there is no other" if last.status == "infeasible" else last.why or last.status
         notes.append(f"{len(points)} of {count} answers found ({ending})")
-    notes += dict.fromkeys(one.note for one in found if one.note)
+    notes += noted(found)
     if found[0].bracket.proof is not None and (reason := unwritable(found[0].question)) is not None:
         notes.append(f"no certificate: {reason}")
     elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
@@ -88,6 +89,12 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
     if points[:1] != [question.start]:
         notes += missing.notes(question)
     return notes
+
+
+def noted(found: Sequence[Searched]) -> list[str]:
+    """What searches said of the choice of their oracles, and why a bound has no certificate."""
+    lost = [f"no certificate: {one.bracket.unproved}" for one in found if one.bracket.unproved]
+    return list(dict.fromkeys([*(one.note for one in found if one.note), *lost]))
 
 
 def doubts(question: Question, points: Sequence[Point], refused: Sequence[Avoid], judge: Judge) -> list[str]:

@@ -60,26 +60,26 @@ class Refined(NamedTuple):
     why: str = ""
 
     @property
-    def note(self) -> str:
-        """What an answer says that rests on the pieces alone."""
-        return f"no certificate: it rests on one proof for each of {self.pieces} pieces of the goal"
+    def unproved(self) -> str:
+        """Why a bound that rests on the pieces alone has no certificate."""
+        return f"it rests on one proof for each of {self.pieces} pieces of the goal"
 
     def bracket(self, gap: Gap) -> Bracket | None:
         """What the pieces prove by themselves, where there are too many for one proof."""
         if self.best is None or self.pieces <= MOST_TOGETHER:
             return None
-        found = Bracket(self.lower, self.question.distance_of(self.best), self.best, why=self.why)
+        upper = self.question.distance_of(self.best)
+        found = Bracket(self.lower, upper, self.best, why=self.why, unproved=self.unproved)
         conclude(found, gap)
         return found
 
-    def raises(self, bracket: Bracket, gap: Gap) -> bool:
-        """Raise the bound of a bracket that one proof of all pieces left open, if theirs is higher; whether it is."""
+    def raises(self, bracket: Bracket, gap: Gap) -> None:
+        """Raise the bound of a bracket that one proof of all pieces left open, if theirs is higher."""
         if bracket.status not in ("bounded", "unknown") or self.lower <= bracket.lower:
-            return False
+            return
         bracket.lower = self.lower if bracket.upper is None else min(self.lower, bracket.upper)
-        bracket.proof = None
+        bracket.proof, bracket.unproved = None, self.unproved
         conclude(bracket, gap)
-        return True
 
 
 class Asks(NamedTuple):
@@ -106,11 +106,11 @@ class Members(NamedTuple):
         deadline = asks.limits.deadline
         return nearer(question, self.table, asks, best, deadline, self.oracle.meets(deadline))
 
-    def named(self, bracket: Bracket, question: Question, deadline: Deadline) -> tuple[Question, str]:
+    def named(self, bracket: Bracket, question: Question, deadline: Deadline) -> Question:
         """The question with comparisons of scores that the proof refutes; without such, the bracket loses its proof,
-        and the second says why."""
+        and says why."""
         if bracket.proof is None:
-            return question, ""
+            return question
         claim = None if bracket.status == "infeasible" else bracket.lower
         corners = self.oracle.corners(bracket.proof, claim)
         parts, why = None, "the search of its proof is not known"
@@ -119,13 +119,13 @@ class Members(NamedTuple):
             sides = sides_of(self.table, self.oracle.conditions)
             parts, why = cover(sides, corners.refuted, whole, MOST_COVERING, deadline)
         if parts is None:
-            bracket.proof = None
-            return question, f"no certificate: {why}"
+            bracket.proof, bracket.unproved = None, why
+            return question
         try:
             decision, wide = stated(self.table, parts, question.goal.text)
         except NowhereError:  # no members' scores that are so near have the goal
             decision, wide = nowhere(self.table)
-        return replace(question, goal=replace(question.goal, decision=decision), model=wide), ""
+        return replace(question, goal=replace(question.goal, decision=decision), model=wide)
 
 
 def by_members(question: Question, table: Table) -> Members | None:

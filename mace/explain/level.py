@@ -44,6 +44,7 @@ class Level(Proved):
     seconds: float = field(default=0.0, repr=False, compare=False)
     question: Question | None = field(default=None, repr=False, compare=False)
     proof: Proof | None = field(default=None, repr=False, compare=False)
+    unproved: str = field(default="", repr=False, compare=False)
     witness: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     claimed: Fraction | None = field(default=None, repr=False, compare=False)
     timeout: float | None = field(default=None, repr=False, compare=False)

@@ -150,6 +150,7 @@ def _shown(priority: Priority, found: Searched, seconds: float, limits: Limits) 
         seconds=seconds,
         question=found.question,
         proof=bracket.proof,
+        unproved=bracket.unproved,
         witness=bracket.point if found.claim is None else None,
         claimed=None if bracket.status == "infeasible" else bracket.lower if found.claim is None else found.claim,
         timeout=limits.deadline.seconds,

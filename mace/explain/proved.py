@@ -25,7 +25,10 @@ LONG_PROOF = 2000
 
 
 class Proved:
-    """What a bound rests on; the fields are those of `Answer` and `Level`."""
+    """What a bound rests on; the fields are those of `Answer` and `Level`.
+
+    unproved: why there is no proof that a certificate could hold, where that is no limit.
+    """
 
     status: Status
     exact_lower_bound: Fraction
@@ -35,6 +38,7 @@ class Proved:
     seconds: float
     question: Question | None
     proof: Proof | None
+    unproved: str
     witness: tuple[int, ...] | None
     timeout: float | None
     together: Together | None = None
@@ -60,10 +64,9 @@ class Proved:
             assert self.question is not None
             return solver_certificate(self.question, self.claim)
         if self.proof is None or self.question is None:
-            raise CertificateError(
-                f"this answer has no certificate: {self.why or f'the oracle {self.oracle!r} writes none'}",
-                hint='Certificates come from the provers (oracle="auto", "ensembles" or "networks").',
-            )
+            why = self.unproved or self.why or f"the oracle {self.oracle!r} writes none"
+            provers = 'Certificates come from the provers (oracle="auto", "ensembles" or "networks").'
+            raise CertificateError(f"this answer has no certificate: {why}", hint="" if self.unproved else provers)
         if isinstance(self.question.distance, NearestRow):
             from mace.certify.rows import rows_certificate
 

@@ -40,7 +40,7 @@ from mace.space.axes import Point
 from mace.tables.table import Formula
 
 HEAD_START = 0.3  # of the time allowed, for a first upper bound
-NO_CERTIFICATE = "no certificate: from some background row the bound has no proof"
+UNPROVED = "from some background row the bound has no proof"
 
 
 class Searched(NamedTuple):
@@ -157,7 +157,7 @@ class Search:
             pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)
             question, best = pieces.question, pieces.best
             if (known := pieces.bracket(gap)) is not None:
-                return Searched(known, question, oracle.name, pieces.note, gap=gap)
+                return Searched(known, question, oracle.name, "", gap=gap)
             oracle, note = choose(question, self.oracle)
         beside = nullcontext(limits) if self.beside is None else self.beside.begun(question, nearest, limits)
 
@@ -174,11 +174,10 @@ class Search:
         self._inside(question, bracket, asking, limits, gap)
         if self.beside is not None and nearest.near is not None:
             bring_in(bracket, *nearest.near, gap)
-        if pieces is not None and pieces.raises(bracket, gap):
-            note = pieces.note
+        if pieces is not None:
+            pieces.raises(bracket, gap)
         if members is not None:
-            answered, without = members.named(bracket, answered, limits.deadline)
-            note = without or note
+            answered = members.named(bracket, answered, limits.deadline)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 
     def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:
@@ -244,11 +243,10 @@ class Search:
             bracket.lower = min(bracket.lower, bracket.upper)
         gap = searched.gap if searched is not None else Gap()
         conclude(bracket, gap)
-        bracket.proof = proofs if proved else None
-        notes = [] if searched is None or not searched.note else [searched.note]
-        notes += [] if proved else [NO_CERTIFICATE]
+        bracket.proof, bracket.unproved = (proofs, "") if proved else (None, UNPROVED)
+        note = "" if searched is None else searched.note
         oracle = "none" if searched is None else f"{searched.oracle}, for each background row"
-        return Searched(bracket, question, oracle, "; ".join(notes), gap=gap)
+        return Searched(bracket, question, oracle, note, gap=gap)
 
     def _nearer(self, question: Question, asking: Asking, limits: Limits, best: Bracket) -> Searched:
         """One row: a point nearer to it than the best one known, which it takes the place of, or a bound."""

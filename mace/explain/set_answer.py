@@ -15,7 +15,7 @@ from mace.certify.writer import certifiable
 from mace.errors import MaceError
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.asking import Asking
-from mace.explain.assemble import doubts
+from mace.explain.assemble import doubts, noted
 from mace.explain.search import Search, Searched
 from mace.explain.together import Choosing, Nearest, Together
 from mace.problem import missing
@@ -53,7 +53,7 @@ def set_answer(
     points = sorted(done.points, key=lambda point: (question.distance_of(point), point))
     done.points = points
     asking.settle(question, [question.start, *points])
-    notes += dict.fromkeys(said for said in (said_of_rows(question.distance), *(one.note for one in asked)) if said)
+    notes += [*filter(None, [said_of_rows(question.distance)]), *noted(asked)]
     if diversity.soft and done.status != "infeasible":
         notes.append(
             f"taken off the sum: {diversity.rewards}; no certificate: what differences are worth is no distance"

@@ -333,7 +333,7 @@ class Choosing:
         found.refused += [avoid for avoid in said.bracket.refused if avoid not in found.refused]
         lower = None if said.bracket.status == "infeasible" else said.bracket.lower
         if lower is None or lower > 0:
-            fact = Fact(said.question, lower, said.bracket.proof)
+            fact = Fact(said.question, lower, said.bracket.proof, said.bracket.unproved)
             found.facts.append(fact if narrowed is None else narrowed.widened(fact))
         if said.bracket.point is not None and said.bracket.point not in found.known:
             found.known.append(said.bracket.point)
@@ -381,7 +381,7 @@ class Narrowed(NamedTuple):
         for split, leaf, first in reversed(steps):
             if proof is not None:
                 proof = [split, leaf, *proof] if first else [split, *proof, leaf]
-        return Fact(question, fact.lower, proof)
+        return Fact(question, fact.lower, proof, fact.unproved)
 
 
 def narrow(question: Question, box: Box) -> Narrowed:

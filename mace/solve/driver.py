@@ -42,6 +42,7 @@ class Asked:
 class Bracket:
     """lower <= true distance <= upper; `point` has the goal at distance upper (None when none is known).
 
+    unproved: why the bound has no proof that a certificate could hold, where that is no limit.
     refused: points that rounding leaves in doubt, and that the deployed model refused: `lower` is about all others.
     """
 
@@ -51,6 +52,7 @@ class Bracket:
     status: Status = "unknown"
     why: str = ""
     proof: Proof | None = None
+    unproved: str = ""
     refused: tuple[Avoid, ...] = ()
     trace: list[Asked] = field(default_factory=list)
 

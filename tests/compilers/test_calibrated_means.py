@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mace
 from mace.compilers import deployed, read
-from mace.errors import GoalError, ModelError
+from mace.errors import CertificateError, GoalError, ModelError
 from mace.explain.averaged import MOST_TOGETHER, Refined
 from mace.problem.goal_decision import lower
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
@@ -364,10 +365,21 @@ def test_pieces_raise_the_bound_of_what_one_proof_left_open() -> None:
     question: Any = None  # nothing is asked of it
     pieces = Refined(question, None, Fraction(1, 2), 3)
     bracket = Bracket(Fraction(1, 4), Fraction(1, 2), (0,), "bounded", proof=[Leaf("distance")])
-    assert pieces.raises(bracket, Gap())
+    pieces.raises(bracket, Gap())
     assert (bracket.status, bracket.lower, bracket.proof) == ("optimal", Fraction(1, 2), None)
-    assert not pieces.raises(bracket, Gap())
-    assert "3 pieces" in pieces.note
+    assert "3 pieces" in bracket.unproved
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_lost_its_certificate_says_why(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mace.explain.averaged.MOST_COVERING", 0)
+    model = fitted(MEMBERS[1], "isotonic")
+    row = WHOLE[model.predict_proba(WHOLE)[:, 1] < 0.4].iloc[7]
+    asked = {} if count == 1 else {"count": count, "together": True, "diversity": "points"}
+    answer = mace.explain(model, SPACE, row, goal="0.4 <= p(good) <= 0.5", distance="l1", **asked)
+    (note,) = [note for note in answer.notes if note.startswith("no certificate: ")]
+    with pytest.raises(CertificateError, match=re.escape(note.removeprefix("no certificate: "))):
+        _ = answer.certificate
 
 
 def test_members_whose_scores_have_no_end_are_enclosed() -> None:

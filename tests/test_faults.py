@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -375,7 +376,7 @@ class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == {name!r} and self.once:
             self.once = False
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), {number})
 
 sys.meta_path.insert(0, Stop())
 from mace.cli import main
@@ -384,8 +385,35 @@ main()
 
 
 @pytest.mark.parametrize("name", ["mace.cli.commands", "typer", "typer._click", "mace.cli.options", "mace.cli.report"])
-def test_ctrl_c_while_the_commands_are_imported_ends_in_one_line(name):
-    ran = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(name=name)], capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stderr) == (130, "mace: interrupted\n")
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_while_the_commands_are_imported_ends_in_one_line(name, number, code, word):
+    program = INTERRUPTED.format(name=name, number=int(number))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (code, f"mace: {word}\n")
+
+
+SWALLOWED = """
+import os, signal, sys
+from mace.cli import main
+
+def swallows(*_):
+    # As Python's compiler and many a library: whatever goes wrong is forgotten, unless somebody pressed Ctrl-C.
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        pass
+
+import mace.cli.self_test
+mace.cli.self_test.known_versions = swallows
+sys.argv = ["mace", "doctor"]
+main()
+"""
+
+
+def test_a_library_that_swallows_all_but_ctrl_c_swallows_no_sigterm():
+    ran = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (143, "", "mace: terminated\n")

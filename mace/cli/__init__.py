@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mace.cli.alive import alive
-from mace.cli.faults import explained
+from mace.cli.faults import explained, terminate
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ YOUNG = 200_000  # objects; the libraries that a command imports are about as ma
 def main() -> None:
     """Entry point: every mistake becomes one message on stderr and an exit code."""
     gc.set_threshold(YOUNG)  # else the import of libraries is interrupted 400 times, for a seventh of its time
-    # A pipeline that is cancelled sends SIGTERM: the processes and files of an audit are then put away as after Ctrl-C.
-    signal.signal(signal.SIGTERM, _terminated)
     _say_what_is_compiled()
     try:
         with explained(), alive:
+            signal.signal(signal.SIGTERM, terminate)
             from mace.cli.commands import SHORT, application
 
             # Of a command that is there the others need not be known.
@@ -40,9 +39,11 @@ def main() -> None:
             gc.freeze()  # Python's end would visit every object of a model, for most of a second, in silence
             sys.exit(code)
     except MaceError as error:
+        _listen_no_more()
         _say(f"mace: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
+        _listen_no_more()
         from mace.cli.options import INTERNAL
 
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # of the parser of the command line
@@ -69,6 +70,12 @@ def __getattr__(name: str) -> Any:
     return made
 
 
+def _listen_no_more() -> None:
+    """All is put away: from here on a signal ends the process, where it would be raised in the middle of a message."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def _say(text: object, *, nl: bool = True) -> None:
     """Say on stderr how it ended, whatever was imported by then."""
     from mace.cli.options import say
@@ -88,7 +95,3 @@ def _say_what_is_compiled() -> None:
     log = logging.getLogger("mace.compiled")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-
-
-def _terminated(number: int, _: object) -> None:
-    sys.exit(128 + number)

@@ -167,12 +167,12 @@ def _print(shown: Any, plain: Any, format: Format) -> None:
 
 @contextmanager
 def _stoppable(checkpoint: Path | None) -> Iterator[None]:
-    """Say after Ctrl-C whether the work is lost."""
+    """Say after Ctrl-C or SIGTERM whether the work is lost."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         hint = "No answer was kept. With --checkpoint FILE they are, and the same command goes on from there."
         if checkpoint is not None:
             hint = f"What was answered is in {checkpoint}: the same command goes on from there."
             hint = hint if checkpoint.exists() else "Nothing was answered yet."
-        raise StoppedError("interrupted", hint=hint) from None
+        raise StoppedError(stop, hint) from None

@@ -18,7 +18,7 @@ from mace.cli.options import flat, say
 EXIT_CODES = (
     "Exit codes: 0 done or accepted; 10 violated, refused, or not found where asked to fail; 5 unknown, bounded or not "
     "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
-    "130 interrupted."
+    "130 interrupted; 143 terminated."
 )
 
 

@@ -7,6 +7,7 @@ Promise: nothing that was printed is tried again at the end of the process; what
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +16,22 @@ from mace.base.files import reason
 from mace.errors import FileError, MaceError
 
 
-class StoppedError(MaceError):
-    """Somebody pressed Ctrl-C; the exit code is what shells give for that."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came. Libraries let Ctrl-C pass where they swallow other exceptions, as Python's own compiler does."""
 
-    exit_code = 130
+
+class StoppedError(MaceError):
+    """Somebody pressed Ctrl-C, or sent SIGTERM; the exit code is what shells give for that."""
+
+    def __init__(self, by: KeyboardInterrupt, hint: str = "") -> None:
+        ended = isinstance(by, Terminated)
+        super().__init__("terminated" if ended else "interrupted", hint=hint)
+        self.exit_code = 128 + (signal.SIGTERM if ended else signal.SIGINT)
+
+
+def terminate(number: int, frame: object) -> None:  # noqa: ARG001
+    """What SIGTERM does, which a pipeline that is cancelled sends: everything is put away as after Ctrl-C."""
+    raise Terminated
 
 
 @contextmanager
@@ -29,8 +42,8 @@ def explained() -> Iterator[None]:
             yield
         finally:
             sys.stdout.flush()
-    except KeyboardInterrupt:  # typer would end without a word
-        raise StoppedError("interrupted") from None
+    except KeyboardInterrupt as stop:  # typer would end without a word
+        raise StoppedError(stop) from None
     except BrokenPipeError:  # Whoever read has seen enough.
         _forget_output()
         sys.exit(0)

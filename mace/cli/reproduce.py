@@ -58,9 +58,9 @@ def reproduce(
             name, rows=rows, folder=folder, n_jobs=n_jobs, scheduler=scheduler, timeout=timeout, resume=resume,
             only=names_of(only) or (), say=lambda line: say(line, err=True),
         )  # fmt: skip
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         hint = f"What was answered is in {folder}: the same command goes on from there."
-        raise StoppedError("interrupted", hint=hint) from None
+        raise StoppedError(stop, hint) from None
     if out is not None:
         save(result, out)
     if format is Format.json:

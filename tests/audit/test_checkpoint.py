@@ -96,7 +96,11 @@ def test_no_process_is_left_behind_by_a_killed_run(tmp_path: Path):
             130,
             "mace: interrupted\nWhat was answered is in a.sqlite: the same command goes on from there.",
         ),
-        (signal.SIGTERM, 143, ""),
+        (
+            signal.SIGTERM,
+            143,
+            "mace: terminated\nWhat was answered is in a.sqlite: the same command goes on from there.",
+        ),
         (signal.SIGKILL, -9, None),
     ],
     ids=["interrupted", "terminated", "killed"],

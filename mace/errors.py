@@ -77,8 +77,16 @@ class ModelError(MaceError):
     """A model that cannot be read or compiled: unsupported class or step, damaged table, untrusted file."""
 
 
+ASKED = "`mace.explain` asks it all the same, and bounds it over boxes where it can, without a certificate."
+
+
 class UnreadableError(ModelError):
-    """A model of a class, or with a step, that no reader takes; it may be asked all the same."""
+    """A model of a class, or with a step, that no reader takes; the hint says who takes it all the same."""
+
+    def __init__(self, message: str, *, shown: str = "", hint: str = "") -> None:
+        if "`mace.explain`" not in hint:
+            hint = f"{hint} {ASKED}".lstrip()
+        super().__init__(message, shown=shown, hint=hint)
 
 
 class SpaceError(MaceError):

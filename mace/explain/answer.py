@@ -223,8 +223,11 @@ class Answer(Proved):
         """A `mace.Menu`: the minimal sets of features that suffice, with nearest changes, and the maximal that do not.
 
         timeout: seconds for all of it; safe: whether to prove how far each new value may move as well.
-        Raises MaceError for an answer that does not hold its model any more: one that was pickled, or a set.
+        Raises MaceError for a model that is only asked, and for an answer that does not hold its model any more: one
+        that was pickled, or a set.
         """
+        if self.calls is not None:
+            raise MaceError("a menu needs a model that is read: this one is only asked")
         if self.menus is None:
             raise MaceError("this answer does not hold its model any more", hint="Use mace.Explainer(..).menu(row).")
         return self.menus(timeout=timeout, safe=safe)

@@ -419,6 +419,7 @@ class _Search:
             notes=[*notes, *self.notes],
             levels=told.levels(first.score or (first.missed.score if first.missed else None)) if self.levelled else [],
             calls=calls,
+            unproved="the model is only asked",
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier, StackingClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, SVR
@@ -103,8 +103,26 @@ def test_estimators_that_no_reader_takes_are_proved_on_small_spaces(model: Any) 
     assert answer.status == "optimal"
     assert answer.distance == answer.lower_bound == pytest.approx(distances.min(), abs=1e-12)
     assert any("rests on the model answering as it did" in note for note in answer.notes)
-    with pytest.raises(MaceError, match="no certificate"):
+    with pytest.raises(MaceError, match="no certificate: the model is only asked"):
         _ = answer.certificate
+    with pytest.raises(MaceError, match="needs a model that is read"):
+        answer.menu()
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(1), BaggingClassifier(KNeighborsClassifier(1))], ids=repr)
+def test_what_needs_a_model_that_is_read_says_who_only_asks_it(model: Any) -> None:
+    rows = pd.DataFrame([START, {**START, "b": 9}])
+    model.fit(SMALL.encode(rows), ["no", "yes"])
+    for asks in (
+        lambda: mace.Explainer(model, SMALL),
+        lambda: mace.audit(model, SMALL, rows, goal="yes"),
+        lambda: mace.verify(model, SMALL, "monotone(b, increasing)"),
+        lambda: mace.front(model, SMALL, START, goal="yes", objectives=["l1", "changes"]),
+    ):
+        with pytest.raises(MaceError) as raised:
+            asks()
+        assert raised.value.hint.count("`mace.explain`") == 1
+        assert "over boxes" in raised.value.hint
 
 
 def test_a_small_space_without_the_goal_is_infeasible_and_no_row_is_asked_about_twice() -> None:

@@ -32,6 +32,7 @@ from mace.base.files import write_whole
 SOURCES = (
     "ensembles/ascent.py",
     "compatible.py",
+    "ensembles/balls.py",
     "ensembles/boxes.py",
     "ensembles/cells.py",
     "ensembles/cuts.py",

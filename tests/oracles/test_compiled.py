@@ -28,7 +28,7 @@ ROOT = PACKAGE.parent
 NOTHING_NEW = """
 from mace.solve.compiled import at_once
 at_once()
-from mace.solve.ensembles import greedy, search, walk
+from mace.solve.ensembles import balls, greedy, search, walk
 from mace.solve.networks import kernels, relax
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
@@ -39,7 +39,7 @@ from tests.oracles.small_ensembles import random_question as random_ensemble
 from tests.reference import random_question
 
 def signatures():
-    modules = (greedy, search, walk, kernels, relax)
+    modules = (balls, greedy, search, walk, kernels, relax)
     functions = {id(f): (n, len(f.signatures)) for m in modules for n, f in vars(m).items() if hasattr(f, "signatures")}
     return sorted(functions.values())
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from mace.base.deadline import NEVER
+from mace.problem.distance import norm
 from mace.problem.question import Question
-from mace.solve.ensembles import ascent, greedy, inherited, walk
+from mace.solve.ensembles import ascent, balls, greedy, inherited, walk
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.networks.kernels import EMPTY, INFINITY, OPTIMAL, dual_simplex, knapsack
@@ -155,6 +158,23 @@ def test_a_sweep_gives_the_sums_of_every_cell_of_an_axis_below_a_limit(seed: int
                 leaves = [walk.leaf_of(every, forest, root, point) for root in forest.roots.tolist()]
                 for place in range(made.aim.begin[1]):
                     assert total[place, cell] == forest.gain[made.aim.part_of[place], leaves].sum()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_point_found_in_balls_has_the_goal_and_lies_no_farther_than_the_one_given(seed: int) -> None:
+    question = random_question(seed)
+    question = replace(question, distance=norm("linf", len(question.axes)), avoid=(), most_changes=None)
+    made = ground(question)
+    assert balls.sums_nothing(made.ground)
+    having = [point for point in points_of(question) if question.has_goal(point)]
+    found = balls.in_balls(made, np.zeros(0, np.int64), NEVER)
+    assert found is None or question.has_goal(made.point(found)) is not False
+    for given in having[:: max(1, len(having) // 5)]:
+        nearer = balls.in_balls(made, made.cells(given), NEVER)
+        assert nearer is not None
+        assert question.obeys(made.point(nearer))
+        assert question.has_goal(made.point(nearer)) is not False
+        assert question.distance_of(made.point(nearer)) <= question.distance_of(given)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -17,6 +17,7 @@ The compiled parts are imported on the first question: `import mace` does not pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,6 +31,7 @@ from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.costs import largest_delta
+from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
@@ -129,9 +131,7 @@ class EnsembleOracle(Witnessing):
         self.statistics = search.statistics()
 
     def _first(self, grounded: Grounded, best: Point | None, bound: Bound, deadline: Deadline) -> Point | None:
-        """The best point known before the search: the given one and a greedy one, whichever is nearer."""
-        from mace.solve.ensembles.greedy import greedy
-
+        """The best point known before the search: the given one or a guess, whichever is nearer."""
         question = self.question
         known: Point | None = None
         given = np.zeros(0, np.int64)
@@ -149,14 +149,26 @@ class EnsembleOracle(Witnessing):
                 return known
             if self.witnesses.counts(point):
                 return point
-        changes = -1 if question.most_changes is None else question.most_changes
-        cells = greedy(grounded, changes, given, deadline)
-        if cells is not None:
+        for cells in _guesses(question, grounded, given, deadline):
             point = grounded.point(cells)
             near = question.obeys(point) and not bound.excludes(question.distance_of(point))
             if near and question.has_goal(point) is not False and self.witnesses.counts(point):
                 return point
         return known
+
+
+def _guesses(question: Question, grounded: Grounded, given: Array, deadline: Deadline) -> Iterator[Array]:
+    """Cells of points that may have the goal; given: of one that has it, empty where none is known."""
+    from mace.solve.ensembles.balls import in_balls, sums_nothing
+    from mace.solve.ensembles.greedy import greedy
+
+    if question.most_changes is None and sums_nothing(grounded.ground):
+        cells = in_balls(grounded, given, deadline)
+        if cells is not None:
+            yield cells
+    cells = greedy(grounded, -1 if question.most_changes is None else question.most_changes, given, deadline)
+    if cells is not None:
+        yield cells
 
 
 def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:

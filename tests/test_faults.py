@@ -414,6 +414,34 @@ main()
 """
 
 
+FINALIZED = """
+import os, sys, threading
+from mace.cli import main
+
+class Held:
+    def __del__(self):
+        os.kill(os.getpid(), {number})
+
+def drops(*_):
+    Held()
+    threading.Event().wait(60)
+
+import mace.cli.self_test
+mace.cli.self_test.known_versions = drops
+sys.argv = ["mace", "doctor"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_that_a_finalizer_swallows_comes_again(number, code, word):
+    program = FINALIZED.format(number=int(number))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (code, "", f"mace: {word}\n")
+
+
 def test_a_library_that_swallows_all_but_ctrl_c_swallows_no_sigterm():
     ran = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (143, "", "mace: terminated\n")

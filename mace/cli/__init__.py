@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mace.cli.alive import alive
-from mace.cli.faults import explained, terminate
+from mace.cli.faults import explained, terminate, unraisable
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def main() -> None:
     try:
         with explained(), alive:
             signal.signal(signal.SIGTERM, terminate)
+            sys.unraisablehook = unraisable
             from mace.cli.commands import SHORT, application
 
             # Of a command that is there the others need not be known.

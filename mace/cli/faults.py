@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mace.base.files import reason
 from mace.errors import FileError, MaceError
+
+AGAIN = 0.02  # seconds, by when the finalizer has ended
 
 
 class Terminated(KeyboardInterrupt):
@@ -32,6 +35,17 @@ class StoppedError(MaceError):
 def terminate(number: int, frame: object) -> None:  # noqa: ARG001
     """What SIGTERM does, which a pipeline that is cancelled sends: everything is put away as after Ctrl-C."""
     raise Terminated
+
+
+def unraisable(given: sys.UnraisableHookArgs) -> None:
+    """What came in a finalizer, which Python forgets: a signal is sent once more, to where it can be raised."""
+    if not issubclass(given.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(given)
+        return
+    number = signal.SIGTERM if issubclass(given.exc_type, Terminated) else signal.SIGINT
+    again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import gcd
+from functools import lru_cache
+from math import gcd, lcm
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import levels
@@ -54,6 +55,15 @@ Part: TypeAlias = tuple[int, int, int, int]
 Choice: TypeAlias = tuple[int, list[tuple[int, int, int]], int, int, int]
 
 
+class Reach(NamedTuple):
+    """What a span allows of the only column of its axis: from low to high, over a number below."""
+
+    column: int
+    low: int
+    high: int
+    below: int
+
+
 class Linear(NamedTuple):
     """A linear function of the inputs of a layer, or of the columns: integers times 2^-shift."""
 
@@ -97,7 +107,8 @@ class Network:
             width = len(self.layers[-1].bias)
         self.outputs = width
 
-    def errors(self, sizes: Sequence[Fraction], moved: Sequence[Fraction]) -> list[int]:
+    @lru_cache(1 << 2)  # noqa: B019  # the last models are kept anyway; most statements about one allow the same values
+    def errors(self, sizes: tuple[Fraction, ...], moved: tuple[Fraction, ...]) -> list[int]:
         """For every score a bound on |float - exact|, times 2^1200, of inputs up to these sizes, moved by so much.
 
         Lemma: one layer, in any order of summation, with or without fused multiply-add, has |float - exact| <=
@@ -134,7 +145,7 @@ class Network:
         cast = [
             abs(x) * UNIT["float32"] + Fraction(1, 2**149) if self.dtype == "float32" else Fraction(0) for x in given
         ]
-        errors = self.errors([abs(x) for x in given], cast)
+        errors = self.errors(tuple(map(abs, given)), tuple(cast))
 
         def holds(compare: Compare) -> bool:
             margin = compare.margin(values) - Fraction(compare.than, ONE)
@@ -165,8 +176,11 @@ def exact(column: Column, index: int) -> Fraction:
     """What the column would be without rounding."""
     if column.table is not None:
         return Fraction(column.table[index], ONE)
+    value = Fraction(column.axis.number(index), column.axis.unit)
+    if not column.chain:
+        return value
     factor, shift = affine(column)[-1]
-    return factor * Fraction(column.axis.number(index), column.axis.unit) + shift
+    return factor * value + shift
 
 
 def domain(column: Column, dtype: str) -> tuple[Fraction, Fraction]:
@@ -215,6 +229,7 @@ class Relaxation:
             self.of_axis[column.feature].append(c)
         self.known: dict[tuple[int, Any], list[Choice]] = {}
         self.last: tuple[Any, list[list[Choice]]] = (None, [])
+        self.reaches: tuple[Any, list[Reach] | None] = (None, None)
         self.begin(root)
 
     def begin(self, root: Any) -> None:
@@ -258,7 +273,7 @@ class Relaxation:
             for end, theta in enumerate((below, above)):
                 if theta is not None:
                     f = self.unit_input(child, k, n, -1 if end else 1)
-                    least = self.least(self.parts(child, f), f, floor(Fraction(theta, ONE), FINE), None)
+                    least = self.priced(child, f, floor(Fraction(theta, ONE), FINE))
                     narrow(child, k, n, end, [(least, f.shift)])
         return child
 
@@ -386,6 +401,34 @@ class Relaxation:
         for choices, share in zip(parts, shares, strict=True):
             total += min([value + ((theta * s + share * top << finer) // below) for value, s, top, below in choices])
         return total
+
+    def priced(self, state: Any, f: Linear, theta: int) -> int:
+        """`least` over the box of a state, without shares. Where no distance counts, and no axis has several columns,
+        the least of each is at one end of what its span allows of its column."""
+        reaches = None if theta and self.statement.limit is not None else self.reached(state.box)
+        if reaches is None:
+            return self.least(self.parts(state, f), f, theta, None)
+        total, v = f.constant, f.coefficients
+        for c, low, high, below in reaches:
+            total += v[c] * (high if v[c] < 0 else low) // below
+        return total
+
+    def reached(self, box: list[Any]) -> list[Reach] | None:
+        """What each axis of a box allows of its column; None where one has several."""
+        if self.reaches[0] is not box:
+            self.reaches = box, self.reach(box)
+        return self.reaches[1]
+
+    def reach(self, box: list[Any]) -> list[Reach] | None:
+        """The same, worked out."""
+        found = []
+        for columns, choices in zip(self.of_axis, self.choices(box), strict=True):
+            if len(columns) > 1:
+                return None
+            below = lcm(*(below for _, values, *_ in choices for _, _, below in values))
+            ends = [sum(above * (below // own) for _, above, own in values) for _, values, *_ in choices]
+            found += [Reach(c, min(ends), max(ends), below) for c in columns]
+        return found
 
     def parts(self, state: Any, f: Linear, pull: Pull | None = None) -> list[list[Part]]:
         """For each axis what the indices add that may hold its least: to f and what multipliers make of forms (rounded

@@ -31,6 +31,7 @@ from tests.proofs.by_hand import (
     FREE,
     GOAL,
     LEFT,
+    LEVELS,
     PRICE,
     TWO,
     UP_TO_3,
@@ -209,6 +210,14 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "a unit that there is not": tent([["bounds", [0, 1, FREE, PRICE]], dual("9/5")]),
         "a layer without ReLUs": tent([["bounds", [1, 0, FREE, PRICE]], dual("9/5")]),
         "three fields": tent([["bounds", [0, 0, PRICE]], dual("9/5")]),
+        **{
+            f"several columns of one axis: {shows}": two(
+                network([[[2.0], [-3.0]], [[1.0]]], [[0.0], [-than]]), at_least(0.0), None,
+                [["bounds", [0, 0, FREE, FREE]], dual("1")], [], features=[{**LEVELS, "allowed": 3}],
+                columns=[[0, [number(float(k == level)) for level in range(3)], []] for k in range(2)],
+            )
+            for shows, than in (("one level decides", 1.5), ("no level does", 2.5))
+        },
     },
     "tighten": {
         "an end that the goal moves": tent([ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")]),

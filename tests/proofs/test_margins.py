@@ -358,7 +358,7 @@ def test_errors_of_scores_are_rounded_up(name: str) -> None:
     size = [Fraction(7, 3)] * len(data["statement"]["columns"])
     moved = [Fraction(1, 10**20)] * len(size)
     _, expected = network_score(data["statement"]["model"], size, size, moved)
-    for found, error in zip(model.errors(size, moved), expected, strict=True):
+    for found, error in zip(model.errors(tuple(size), tuple(moved)), expected, strict=True):
         assert error <= Fraction(found, 1 << ERROR) <= error * (1 + Fraction(1, 2**100)) + Fraction(1, 2**1100)
 
 

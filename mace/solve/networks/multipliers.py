@@ -58,14 +58,17 @@ def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipl
     def table(values: Array, where: Array) -> dict[Any, Fraction]:
         return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}
 
-    total = sum((Fraction(float(s)) for s in share), Fraction(0))
-    limit = Fraction(most)
-    scale = 1 if total <= limit else Fraction(math.floor(2**40 * limit / total), 2**40)
+    shares = {j: Fraction(s) for j, s in enumerate(share.tolist()) if s > 0}
+    if math.fsum(share[share > 0]) >= most:  # else the exact sum is less, too
+        total, limit = sum(shares.values(), Fraction(0)), Fraction(most)
+        if total > limit:
+            scale = Fraction(math.floor(2**40 * limit / total), 2**40)
+            shares = {j: s * scale for j, s in shares.items()}
     return Multipliers(
         tuple(Fraction(float(g)) for g in goal),
         table(slope, needed),
         table(mu, (units.phase != 0) & (mu > 0)),
-        {j: Fraction(float(s)) * scale for j, s in enumerate(share) if s > 0},
+        shares,
     )
 
 

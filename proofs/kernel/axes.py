@@ -175,10 +175,12 @@ class Axis:
 
     def nearest(self, span: Span) -> int:
         """The index of a span that is nearest to the start."""
+        if self.has(span, self.start):
+            return self.start
         if not self.is_grid:
             return min(levels(span), key=lambda level: self.between(level, self.start))
         low, high = span
-        near = low if low > self.start else high if high < self.start else self.start
+        near = low if low > self.start else high
         return min(near, high, key=lambda k: self.between(k, self.start)) if high == self.missing else int(near)
 
     def least(self, span: Span) -> Cost:

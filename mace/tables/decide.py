@@ -164,10 +164,12 @@ def _of_rows(table: Network, size: tuple[float, ...], compare: Compare) -> Slack
 
 _ROWS: Kept[list[_Rows]] = Kept(1)
 
-# Of rows, by their bytes: a point is read several times before an answer.
-_READINGS: Kept[_Reading] = Kept(8)
-_SCORES: Kept[Floats] = Kept(8)
-_MEANS: Kept[Mean] = Kept(8)
+# Of rows, by their bytes: a point is read several times before an answer, and once more for its certificate, before
+# which an audit has asked about several rows.
+_ROWS_KEPT = 128
+_READINGS: Kept[_Reading] = Kept(_ROWS_KEPT)
+_SCORES: Kept[Floats] = Kept(_ROWS_KEPT)
+_MEANS: Kept[Mean] = Kept(_ROWS_KEPT)
 
 
 def moved_by_cast(table: Ensemble | Network, size: Sequence[Fraction | float]) -> tuple[Fraction, ...] | None:

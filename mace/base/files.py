@@ -106,9 +106,10 @@ def write_whole(path: Path, raw: bytes) -> Path:
                 file.write(raw)
             Path(draft).chmod(0o644)
             Path(draft).replace(path)
-        finally:
+        except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 Path(draft).unlink()
+            raise
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({reason(error)})") from None
     return path

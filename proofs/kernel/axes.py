@@ -176,7 +176,7 @@ class Axis:
     def nearest(self, span: Span) -> int:
         """The index of a span that is nearest to the start."""
         if self.has(span, self.start):
-            return self.start
+            return int(self.start)
         if not self.is_grid:
             return min(levels(span), key=lambda level: self.between(level, self.start))
         low, high = span

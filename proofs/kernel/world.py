@@ -11,7 +11,7 @@ from mace.proofs.kernel.axes import Axis, Span, farthest, meet
 from mace.proofs.kernel.fields import index, integer, once, read
 from mace.proofs.kernel.floats import need, rational
 
-Exact: TypeAlias = int | Fraction  # whole numbers are ints, which are compared far faster
+Exact: TypeAlias = Any  # a Fraction; whole numbers are ints, which are compared far faster
 Number: TypeAlias = tuple[Exact, Exact, frozenset[Exact] | None]  # an interval, or all members where known
 Bools: TypeAlias = tuple[bool, bool]  # whether it can be false, and true
 

@@ -43,6 +43,7 @@ PATIENCE = 500_000  # walks through trees, a twelfth of a second: searches that 
 FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 FIRST, SECOND = 16, 4  # parts of the patience: before nearer points are looked for, and then before the relaxation
+SMALL = 2000  # leaves in the ball: with more the relaxation is no quick look
 WORTH = 4  # so many times the patience are worth an end by the plain search, where it can be foreseen
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -192,8 +193,9 @@ def _searched(search: Plain) -> Reply:
 
     patience = PATIENCE if search.leaves <= FEW_LEAVES else MORE_PATIENCE * PATIENCE
     stalled: Stalled | None = None
-    finished = search.search(patience if sums is not None else patience // FIRST)
-    if search.stalled and sums is None and relaxable(search):
+    early = sums is None and search.leaves <= SMALL
+    finished = search.search(patience // FIRST if early else patience)
+    if search.stalled and early and relaxable(search):
         stalled = Stalled(search)
         stalled.nearer()
         finished = search.search(0 if stalled.closed else patience // SECOND)

@@ -11,8 +11,7 @@ from mace.proofs.kernel.axes import Axis, Span, farthest, meet
 from mace.proofs.kernel.fields import index, integer, once, read
 from mace.proofs.kernel.floats import need, rational
 
-Exact: TypeAlias = Any  # a Fraction; whole numbers are ints, which are compared far faster
-Number: TypeAlias = tuple[Exact, Exact, frozenset[Exact] | None]  # an interval, or all members where known
+Number: TypeAlias = tuple[Fraction, Fraction, frozenset[Fraction] | None]  # an interval, or all members where known
 Bools: TypeAlias = tuple[bool, bool]  # whether it can be false, and true
 
 
@@ -28,26 +27,21 @@ class Operator(NamedTuple):
     on: Callable[[list[Any], Any], Any]
 
 
-def plain(number: Fraction) -> Exact:
-    """The same number, an int if it is whole."""
-    return number.numerator if number.denominator == 1 else number
-
-
 @lru_cache(1 << 12)
 def values_of(axis: Axis, span: Span) -> Number:
     """The values of a span that is not empty."""
-    held = [plain(Fraction(axis.number(k), axis.unit)) for k in axis.ends(span)]
+    held = [Fraction(axis.number(k), axis.unit) for k in axis.ends(span)]
     return min(held), max(held), None if axis.is_grid else frozenset(held)
 
 
-def times(factor: Exact, a: Number) -> Number:
+def times(factor: Fraction, a: Number) -> Number:
     ends = (factor * a[0], factor * a[1])
     return min(ends), max(ends), None
 
 
 def absolute(a: Number) -> Number:
     low, high, _ = a
-    least = 0 if low <= 0 <= high else min(abs(low), abs(high))
+    least = Fraction(0) if low <= 0 <= high else min(abs(low), abs(high))
     return least, max(abs(low), abs(high)), None
 
 
@@ -99,7 +93,7 @@ class Rule:
             extra: Any = None
             if name in ("x", "c", "*"):
                 need(len(rest) == 1 + (name == "*"), f"{where}: {name} has {len(rest)} parts")
-                extra = integer(rest[0], 0, len(lacking) - 1, where) if name == "x" else plain(rational(rest[0], where))
+                extra = integer(rest[0], 0, len(lacking) - 1, where) if name == "x" else rational(rest[0], where)
                 rest = rest[1:]
             if name in ("x", "c"):
                 need(name == "c" or not lacking[extra], f"{where}: reads what may be missing")

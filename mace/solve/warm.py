@@ -88,13 +88,11 @@ def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
     from mace.solve.ensembles.cells import ground
     from mace.solve.ensembles.plain import Bound, Plain, Terms
-    from mace.solve.ensembles.stalled import Stalled
+    from mace.solve.ensembles.stalled import relaxed
 
     question = about_trees()
     known = solved(question).point
-    stalled = Stalled(Plain(Witnesses(question), ground(question), Terms(Bound(), known, Gap(), NEVER, 2**30)))
-    stalled.nearer()
-    stalled.relaxed()
+    relaxed(Plain(Witnesses(question), ground(question), Terms(Bound(), known, Gap(), NEVER, 2**30)))
 
 
 @cache

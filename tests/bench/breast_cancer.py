@@ -17,7 +17,7 @@ from typing import Any
 
 from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
-from mace.solve.ensembles import prover, stalled
+from mace.solve.ensembles import prover
 from mace.solve.protocol import Found, Limits
 from mace.solve.warm import warm
 from mace.space.feature import Feature
@@ -120,7 +120,7 @@ def main() -> None:
     if options.relaxed:
         prover.PATIENCE = 0
     if options.plain:
-        stalled.MOST_LEAVES = 0
+        prover.PATIENCE = 2**60
     for name in options.models:
         run(name, options)
 

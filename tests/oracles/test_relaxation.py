@@ -72,24 +72,6 @@ def test_points_around_the_best_one_change_no_answer(
         the_answer_is_that_of_enumeration(random_question(seed))
 
 
-@pytest.mark.parametrize("patience", [32, 400])
-def test_a_search_that_begins_anew_below_a_nearer_point_has_the_answer_of_enumeration(
-    patience: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[int] = []
-    begin_anew = Plain.begin_anew
-
-    def noted(self: Plain) -> None:
-        begun.append(self.limit)
-        begin_anew(self)
-
-    monkeypatch.setattr(Plain, "begin_anew", noted)
-    monkeypatch.setattr(prover, "PATIENCE", patience)
-    for seed in range(40):
-        the_answer_is_that_of_enumeration(random_question(seed))
-    assert begun
-
-
 def test_around_a_point_there_are_nearer_ones() -> None:
     task = breast_cancer.problem("forest-50x6", 1)
     oracle = EnsembleOracle(question_of(task, task.rows[0], "l1"))
@@ -100,7 +82,6 @@ def test_around_a_point_there_are_nearer_ones() -> None:
     boxes, before = stalled.Boxes(search), search.bound.distance
     for _ in range(50):
         boxes.repair()
-    boxes.around(np.zeros(30, bool), 20_000)
     assert before is not None and search.point is not None and oracle.question.has_goal(search.point)
     assert search.bound.distance == oracle.question.distance_of(search.point) < before
 

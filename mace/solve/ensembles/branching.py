@@ -183,37 +183,13 @@ class Branching:
             parts.append(Part(0, relaxation.nothing(), zero))
         for rounds in (GLANCE, FIRST_ROUNDS):
             parts = [self._part(*pair, low, high, rounds) for pair in zip(self.relaxations, parts, strict=True)]
-            root = self._begin(Node(low, high, self.host.key_of(low, high), tuple(parts)))
-            if root.key < PROMISING * known:
-                return root.key
-        self._round(root)
-        return root.key
-
-    def _begin(self, root: Node) -> Node:
-        """A box of all allowed points, alone."""
-        self.root, self.heap, self.nodes = root, [], 0
-        self._push(root)
-        return root
-
-    def improve(self) -> None:
-        """Solve the relaxation of all allowed points again, before any was split: a nearer point is known since."""
-        root = self.root
-        assert root is not None and not root.children
-        parts = [
-            part if part.key >= self.host.limit else self._part(relaxation, part, root.low, root.high, FIRST_ROUNDS)
-            for relaxation, part in zip(self.relaxations, root.parts, strict=True)
-        ]
-        self._round(self._begin(Node(root.low, root.high, root.near, tuple(parts))))
-
-    def moving(self) -> Array:
-        """For each axis how much of its shares the relaxation of all allowed points has away from the start."""
+            self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
+            if self.root.key < PROMISING * known:
+                return self.root.key
         assert self.root is not None
-        pairs = zip(self.relaxations, self.root.parts, strict=True)
-        found = np.zeros(len(self.grounded.ground.grid))
-        for relaxation, part in pairs:
-            if len(part.climbed.pieces):
-                found = np.maximum(found, relaxation.moving(part.climbed.pieces))
-        return found
+        self._push(self.root)
+        self._round(self.root)
+        return self.root.key
 
     def _part(self, relaxation: Relaxation, parent: Part, low: Array, high: Array, rounds: int) -> Part:
         """Better prices for a box than its parent's, and what they prove."""

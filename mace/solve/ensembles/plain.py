@@ -118,18 +118,6 @@ class Plain:
         """The question, with what the deployed model has refused by now among its exclusions."""
         return self.witnesses.question
 
-    def begin_anew(self) -> None:
-        """Search all boxes again: what the best point leaves of the trees has become smaller."""
-        self.work += self.book.count
-        self._whole = self.forest
-        self.book = self.kernel.new_book(FIRST_ROOM)
-        for made in ("forest", "scratch"):
-            self.__dict__.pop(made, None)
-        axes = self.grounded.ground
-        self.box.low[:], self.box.high[:] = axes.low, axes.high
-        self.walk.measure(axes, self.box)
-        self.book.key[0] = int(self.box.total.sum())
-
     def _scratch(self) -> Scratch:
         return self.kernel.new_scratch(self.grounded.ground, self.forest)
 
@@ -186,7 +174,7 @@ class Plain:
         # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
         while True:
             if self.deadline.over:
-                self.why, self.stalled = self.deadline.why, False
+                self.why = self.deadline.why
                 return False
             if self.tells:
                 self.witnesses.tell(self.bounds)

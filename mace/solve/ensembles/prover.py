@@ -42,9 +42,6 @@ _MEMORY = 3 * 2**30
 PATIENCE = 500_000  # walks through trees, a twelfth of a second: searches that end soon after are faster than ascent
 FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
-FIRST, SECOND = 16, 4  # parts of the patience: before nearer points are looked for, and then before the relaxation
-SMALL = 2000  # leaves in the ball: with more the relaxation is no quick look
-WORTH = 4  # so many times the patience are worth an end by the plain search, where it can be foreseen
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
 
@@ -189,28 +186,17 @@ def _searched(search: Plain) -> Reply:
     sums = separated(search)
     if sums is not None and sums.run(A_GLANCE):
         return sums.reply()
-    from mace.solve.ensembles.stalled import Stalled, relaxable
-
     patience = PATIENCE if search.leaves <= FEW_LEAVES else MORE_PATIENCE * PATIENCE
-    stalled: Stalled | None = None
-    early = sums is None and search.leaves <= SMALL
-    finished = search.search(patience // FIRST if early else patience)
-    if search.stalled and early and relaxable(search):
-        stalled = Stalled(search)
-        stalled.nearer()
-        finished = search.search(0 if stalled.closed else patience // SECOND)
-        patience = stalled.patience(WORTH * patience) if search.stalled else patience
-    if search.stalled:
-        finished = search.search(patience)
+    finished = search.search(patience)
     if search.stalled:
         if sums is not None and sums.run(MANY):
             return sums.reply()
-        if relaxable(search) and (reply := (stalled or Stalled(search)).relaxed()) is not None:
+        from mace.solve.ensembles.stalled import relaxed
+
+        if (reply := relaxed(search)) is not None:
             return reply if sums is None else _tighter(reply, sums.reply())
         finished = search.search()
     reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
-    if not finished and stalled is not None and stalled.knows_more:
-        reply = _tighter(reply, stalled.said())
     return reply if sums is None or finished else _tighter(reply, sums.reply())
 
 

@@ -178,18 +178,6 @@ class Relaxation:
         box.low[:], box.high[:] = low, high
         return opened(self.framed, self.ground, box, limit)
 
-    def moving(self, pieces: Array) -> Array:
-        """For each axis how much of its shares lies away from the start; pieces: of `Climbed`."""
-        found = np.zeros(len(self.ground.grid))
-        for columns, begin in zip(self.columns, self.framed.begin[:-1].tolist(), strict=True):
-            j, items = columns.axis, columns.items
-            place = np.searchsorted(items, self.ground.start[j])
-            if self.ground.grid[j] or (place < len(items) and items[place] == self.ground.start[j]):
-                found[j] = 1.0 - pieces[begin + place]
-            else:
-                found[j] = 1.0  # a level that is not allowed
-        return found
-
     # ------------------------------------------------------------------------------------------ whole numbers
 
     def nothing(self) -> Exact:

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.solve.ensembles.cells import Ground, Grounded
+from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.greedy import GOING, REACHED, ROUNDS, accepted, allowed, climb, cost_of, pull_back, room
 
 UNDONE = (0.2, 0.4, 0.7)  # how many of the changes are undone
 STUCK_TO = 0.5  # how many of the features whose change was undone must stay at the start
-LED = 0.5  # how many repairs are led, where it is said which axes may move
 HELD, HOLD = 0.3, 0.5  # how likely others may not move either, and then how many of them
 SLACK = 0.02  # the mean part by which a point from which the search goes on may be dearer than the best one
 NO_LIMIT = 2**62
@@ -52,13 +51,10 @@ class Repairs:
             self.best, self.cost = cells.copy(), cost
             self.at = self.best
 
-    def repaired(self, deadline: Deadline, moving: Array | None = None) -> Array | None:
-        """One repair; cells of a point that is cheaper than all before, to be taken with `take`, or None.
-
-        moving: how likely each axis may move, if some repairs are to be led by that.
-        """
+    def repaired(self, deadline: Deadline) -> Array | None:
+        """One repair; cells of a point that is cheaper than all before, to be taken with `take`, or None."""
         ground, forest, aim = self.grounded.ground, self.grounded.forest, self.grounded.aim
-        point, held = self._ruined(moving)
+        point, held = self._ruined()
         part = int(self.rng.integers(len(aim.begin) - 1))
         rows, total, leaves = self._room
         power = POWERS[self.rng.integers(len(POWERS))]
@@ -79,27 +75,18 @@ class Repairs:
         near = float(cost) <= (1 + self.rng.exponential(SLACK)) * float(self.cost)
         self.at = point if near else self.best
 
-    def _ruined(self, moving: Array | None) -> tuple[Array, Any]:
+    def _ruined(self) -> tuple[Array, Any]:
         """The point with some of its changes undone, and the axes with some that may not move."""
         ground, rng = self.grounded.ground, self.rng
-        point = self.at.copy()
+        point, low, high = self.at.copy(), ground.low.copy(), ground.high.copy()
         changed = np.flatnonzero((point != ground.start) & self.home)
         undone = changed[rng.random(len(changed)) < UNDONE[rng.integers(len(UNDONE))]]
         point[undone] = ground.start[undone]
         still = undone[rng.random(len(undone)) < STUCK_TO]
-        others = np.flatnonzero((point == ground.start) & self.home)
-        if moving is not None and rng.random() < LED:
-            still = np.concatenate([still, others[rng.random(len(others)) > moving[others]]])
-        elif rng.random() < HELD:
+        if rng.random() < HELD:
+            others = np.flatnonzero((point == ground.start) & self.home)
             still = np.concatenate([still, others[rng.random(len(others)) < HOLD]])
-        low, high = box_without(ground, still)
+        cells = np.where(ground.grid, ground.start, np.int64(1) << np.where(ground.grid, 0, ground.start))
+        low[still] = cells[still]
+        high[still] = ground.start[still]
         return point, ground._replace(low=low, high=high)
-
-
-def box_without(ground: Ground, still: Array) -> tuple[Array, Array]:
-    """The box of all allowed points in which these axes keep their start, low and high."""
-    low, high = ground.low.copy(), ground.high.copy()
-    cells = np.where(ground.grid, ground.start, np.int64(1) << np.where(ground.grid, 0, ground.start))
-    low[still] = cells[still]
-    high[still] = ground.start[still]
-    return low, high

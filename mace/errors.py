@@ -77,7 +77,7 @@ class ModelError(MaceError):
     """A model that cannot be read or compiled: unsupported class or step, damaged table, untrusted file."""
 
 
-ASKED = "`mace.explain` asks it all the same, and bounds it over boxes where it can, without a certificate."
+ASKED = "`mace.explain` asks it all the same, or bounds it over boxes."
 
 
 class UnreadableError(ModelError):

@@ -11,20 +11,16 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.record import FAILURES, PROOFS
-from mace.base.exact import nearest
 from mace.base.files import reason
-from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
 from mace.present.drawing import cell, move, number
 from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of, units_of
-from mace.space.axes import Grid
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -219,6 +215,7 @@ def _proof_of_record(
 
 def _check(record: Record, path: Path, space: Space | None) -> list[Pair]:
     """Check the certificate once more, and that it makes the claim of the record, about its row."""
+    from mace.certify.begins import begins_at
     from mace.certify.record import load as load_solvers
     from mace.certify.writer import load
 
@@ -241,33 +238,13 @@ def _check(record: Record, path: Path, space: Space | None) -> list[Pair]:
     made = found.data if solvers else found.data["statement"]
     if made.get("claim") != claim:
         words, refused = "refused: the certificate makes another claim than the audit", True
-    elif not solvers and not refused and not _begins_at(made.get("features", ()), record.start, space):
+    elif not solvers and not refused and not begins_at(made.get("features", ()), record.start, space):
         words, refused = "refused: the certificate is about another row than the audit", True
     return [
         Pair("Digest of its statement", found.digest, code=True),
         Pair("SHA-256 of the file", hashlib.sha256(raw).hexdigest(), code=True),
         Pair("Checked again for this report", words, refused=refused),
     ]
-
-
-def _begins_at(features: Sequence[Mapping[str, Any]], start: Mapping[str, Any], space: Space | None) -> bool:
-    """Whether a statement's features start at the values of a row; levels are compared where the space is known."""
-    return all(_starts_at(feature, start[name], space) for feature in features if (name := feature["name"]) in start)
-
-
-def _starts_at(feature: Mapping[str, Any], value: object, space: Space | None) -> bool:
-    """Whether the place that a feature starts from, in an accepted statement, is that of `value`."""
-    place = feature["start"]
-    if feature["kind"] == "levels":
-        levels = space[feature["name"]].levels if space is not None and feature["name"] in space.names else ()
-        return bool(place >= len(levels) or for_json(levels[place]) == value)
-    if "missing" in feature and place > feature["upper"]:
-        return value is None
-    if not isinstance(value, int | float):
-        return value is not None  # dates and the like stand for numbers that only the reader of the data knows
-    extra = feature["extra"]
-    number = Grid(feature["grid"], Fraction(feature["step"]), None if extra is None else Fraction(extra)).value(place)
-    return value in (number, nearest(number))
 
 
 def _of_answer(answer: Answer) -> Person:

@@ -16,9 +16,9 @@ import pytest
 import mace
 from mace.audit.record import Record
 from mace.audit.result import Audit
+from mace.certify.begins import begins_at
 from mace.errors import FileError, MaceError, RowError
 from mace.report import to_html
-from mace.report.person import _begins_at
 from tests.audit import faults
 from tests.report import made
 from tests.report.made import HOSTILE, Parsed
@@ -417,15 +417,15 @@ def test_a_certificate_of_another_row_with_the_same_claim_is_not_called_accepted
 def test_levels_and_missing_values_tell_certificates_of_two_rows_apart():
     space = mace.Space([mace.Feature("job", kind="categorical", levels=["none", "baker", "clerk"])])
     job = {"name": "job", "kind": "levels", "start": 1}
-    assert _begins_at([job], {"job": "baker"}, space)
-    assert not _begins_at([job], {"job": "clerk"}, space)
+    assert begins_at([job], {"job": "baker"}, space)
+    assert not begins_at([job], {"job": "clerk"}, space)
     age = {"name": "age", "kind": "grid", "grid": "step", "step": "1/10", "extra": None, "upper": 900, "start": 301}
-    assert _begins_at([age], {"age": 30.1}, None)
-    assert not _begins_at([age], {"age": 30.2}, None)
+    assert begins_at([age], {"age": 30.1}, None)
+    assert not begins_at([age], {"age": 30.2}, None)
     lacking = {**age, "missing": {"cost": "1"}, "start": 901}
-    assert _begins_at([lacking], {"age": None}, None)
-    assert not _begins_at([lacking], {"age": 90.1}, None)
-    assert not _begins_at([{**lacking, "start": 7}], {"age": None}, None)
+    assert begins_at([lacking], {"age": None}, None)
+    assert not begins_at([lacking], {"age": 90.1}, None)
+    assert not begins_at([{**lacking, "start": 7}], {"age": None}, None)
 
 
 def test_a_certificate_outside_its_folder_is_not_opened(tmp_path: Path):

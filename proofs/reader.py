@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 import os
 import re
 import stat
@@ -192,7 +191,7 @@ def bounded(data: Any) -> None:
         within(
             sum(min(depths(tree), len(features) * len(tree["column"])) for tree in trees), MAX_SPANS, "sides of leaves"
         )
-    for rule in [] if short(rules) else rules:
+    for rule in rules:
         rule_within(rule)
     denominator_within(features)
     forms = part(part(statement, "distance"), "forms", list)
@@ -239,14 +238,6 @@ def depths(tree: dict[str, Any]) -> int:
             if type(child) is int and n < child < len(depth):
                 depth[child] = depth[n] + 1
     return sum(depth)
-
-
-def short(rules: list[Any]) -> bool:
-    """Whether all rules together are so short that none of them has too many parts or digits: each takes a byte."""
-    try:
-        return len(marshal.dumps(rules, 2)) <= min(MAX_RULE_NODES, MAX_RULE_DIGITS)
-    except ValueError:  # they are nested deeply, or are no plain data
-        return False
 
 
 def rule_within(rule: Any) -> None:

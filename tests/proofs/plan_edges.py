@@ -30,6 +30,7 @@ BY_RULE: list[Any] = [["step"], ["end", ["rule", 0]]]
 AT_MOST_4 = {"rules": [["<=", ["x", 0], ["c", "4"]]]}
 NO_X = {"rules": [["<", ["x", 0], ["c", "0"]]]}
 PICK_2 = [*PICK[:2], ["<", 1, 0]]  # whether the parameter is 2
+QUOTIENT = [["c", "1"], ["c", "49"], ["/", 0, 1], ["*", 2, 1]]  # 1 / 49 * 49: in floats less than 1
 BOTH = [["c", "0"], ["<=", 3, 3], ["<", 3, 3]]  # after PICK, line 4 is true, and line 5 is false
 
 
@@ -94,8 +95,10 @@ TRUE = {
     "the first of two actions": plan(proof=[
         ["step"], END, ["step"], UP_TO_3, END, ["dear"], ["split", 0, 0, 3], ["step"], END, ["dear"], *PROOF[10:]]),
     "an action that cannot be taken, at whatever cost": alone(asking([["false"]]), "9", [["dear"]]),
+    "a quotient of whole numbers, which no float is": one(asking([*QUOTIENT, ["<", 3, 0]]), NEVER),
 }  # fmt: skip
 FALSE = {
+    "a quotient of whole numbers, rounded": one(asking([*QUOTIENT, ["<=", 0, 3]]), NEVER),
     "the first of two conditions holds": one(asking([*PICK, *BOTH, ["if", 2, 4, 5]], **PICKED), NEVER),
     "the second of two conditions holds": one(asking([*PICK, *BOTH, ["if", 2, 5, 4]], **PICKED), NEVER),
     "the second of two conditions fails": one(asking([*PICK, *BOTH, ["if", 2, 4, 5], ["not", 6]], **PICKED), NEVER),

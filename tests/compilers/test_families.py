@@ -16,6 +16,24 @@ pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 
 @pytest.mark.parametrize("family", EVERY, ids=lambda family: family.name)
 def test_compiled_model_predicts_as_the_library(family: Family) -> None:
+    compare(family)
+
+
+THREADED = ("HistGradientBoostingClassifier-3-categories", "LGBMClassifier-2", "XGBClassifier-2")
+
+
+@pytest.mark.parametrize("family", [family for family in EVERY if family.name in THREADED], ids=lambda one: one.name)
+def test_and_so_where_the_library_predicts_in_several_threads(family: Family) -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    pytest.importorskip(needed(family) or "sklearn.ensemble", reason="an extra that is not installed")
+    with threadpool_limits(3):  # the Makefile gives the tests one
+        assert 3 in [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+        compare(family)
+
+
+def compare(family: Family) -> None:
+    """The compiled model beside the library, on all rows that are asked."""
     if (package := needed(family)) is not None:
         pytest.importorskip(package, reason="an extra that is not installed")
     with warnings.catch_warnings():

@@ -211,20 +211,45 @@ def test_the_knapsack_is_never_below_a_point_that_it_may_hold(seed: int) -> None
     assert more - found <= price * 1e-6 + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_piece_pays_for_every_side_that_holds_it(seed: int) -> None:
-    """Payments are added up without branches, as differences from piece to piece, in whole numbers and in doubles."""
+def opened(seed: int) -> tuple[ascent.Frame, ascent.Active, np.random.Generator]:
+    """A relaxation of a random question in its box, or in a part of it."""
     _, made = grounded(seed)
     rng, box = np.random.default_rng(seed), whole(made)
     forest = walk.shrink(made.ground, made.forest, box, NO_LIMIT, walk.new_stack(made.depth))
     relaxation = Relaxation(made, forest, 0, Fraction(1))
-    frame, active = relaxation.framed, relaxation.open(box.low, box.high, NO_LIMIT)
+    if seed % 2:
+        for j in np.flatnonzero(made.ground.grid):
+            box.low[j], box.high[j] = np.sort(rng.integers(box.low[j], box.high[j] + 1, 2))
+    return relaxation.framed, relaxation.open(box.low, box.high, NO_LIMIT), rng
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_piece_pays_for_every_side_that_holds_it(seed: int) -> None:
+    """Payments are added up without branches, as differences from piece to piece, in whole numbers and in doubles."""
+    frame, active, rng = opened(seed)
     prices = rng.integers(0, 2, len(active.number)) * rng.integers(1, 9, len(active.number))
     for given in (prices, prices.astype(float)):
-        below, paid = np.empty(len(made.axes), given.dtype), np.empty(len(frame.part) + 1, given.dtype)
-        ascent.payments(frame, active, given, below, paid)
+        paid = np.empty(len(frame.part), given.dtype)
+        ascent.payments(frame, active, given, paid)
         for j, (first, last) in enumerate(zip(active.begin, active.end, strict=True)):
             sums = np.cumsum(paid[first:last]) if frame.grid[j] else paid[first:last]
             rows = [i for i, row in enumerate(active.number) if frame.axis[row] == j]
             for piece, pays in zip(range(first, last), sums, strict=True):
                 assert pays == sum(prices[i] for i in rows if ascent.on_side(frame, active.number[i], piece))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_leaf_costs_what_its_rows_do_and_rows_fall_on_whose_side_a_piece_lies(seed: int) -> None:
+    """Both are added up over intervals of leaves and of rows."""
+    frame, active, rng = opened(seed)
+    rows = len(active.number)
+    assert sorted(set(active.row.tolist())) == list(range(rows))
+    price, worth = rng.integers(0, 2, rows) * rng.random(rows), np.empty(len(active.leaf) + 1)
+    ascent.worths(active.rows, price, worth, np.empty(rows + 1, np.uint32))
+    for k, own in enumerate(np.cumsum(worth)[:-1]):
+        assert own == pytest.approx(price[active.row[active.at[k] : active.at[k + 1]]].sum())
+    chosen = rng.integers(active.begin, active.end).astype(np.int32)
+    change = np.zeros(rows, np.float32)
+    ascent.lift(frame, active, chosen, change)
+    for i, row in enumerate(active.number):
+        assert change[i] == -ascent.on_side(frame, row, chosen[frame.axis[row]])

@@ -15,7 +15,6 @@ direction); Duchi, Hazan, Singer 2011 (steps by price); Barahona, Anbil 2000, "T
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,8 @@ from mace.solve.ensembles.walk import Box, measure, side_of
 OUTSIDE, CUTTING, WITHIN = -1, 0, 1
 NOTHING, ANYTHING = -(2**62), 2**62  # what `proved` says where its sums do not fit, and of a box without the goal
 LARGEST = 2.0**59  # units that sums may have
-KEPT = 0.6  # of the last direction
+KEPT = np.float32(0.6)  # of the last direction
+FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
 PATIENT = 10  # rounds without a better bound, after which steps get shorter
 SHORTER = 0.8
 LATER = 1.05  # a round's pieces count so many times those of the round before
@@ -65,20 +65,23 @@ class Frame(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows that a box leaves open as passes over all of them read them. R rows, P pairs of a leaf and a row.
+    """The rows that a box leaves open as passes over all of them read them. R rows, J axes, K pieces, I intervals.
 
-    of:        (R,) the axis. after: (R,) of ordered axes the first piece above the cut, of others one that is none.
-    sign:      (R,) -1 where the side lies below the cut, 1 where above, 0 on other axes; under: (R,) 1 below, else 0.
-    lone:      the rows of axes that are not ordered.
-    leaf, row: (P,) the pairs, row by row.
+    begin: (J + 1,) where each axis's rows begin; over: (J,) of an ordered axis those of sides above their cuts.
+    after: (R,) of ordered axes the first piece above the cut, nowhere less than in the row before on the same side.
+    under: (K,) of a piece of an ordered axis: it lies on the sides below cuts of the rows under .. over - 1,
+    above: (K,) and on the sides above cuts of the rows over .. above - 1.
+    first, end: (R + I,) leaves that are next to one another, of each row in its place and then all others.
+    row:        (I,) whose the others are.
     """
 
-    of: Array
+    begin: Array
+    over: Array
     after: Array
-    sign: Array
     under: Array
-    lone: Array
-    leaf: Array
+    above: Array
+    first: Array
+    end: Array
     row: Array
 
 
@@ -86,7 +89,7 @@ class Active(NamedTuple):
     """What of a frame a box leaves open.
 
     first, leaf, at: as in `Frame`, for the leaves that are reached; row: their rows, as places in `number`.
-    number:     the rows whose cut divides the box.
+    number:     the rows whose cut divides the box, and that hold some leaf.
     begin, end: (J,) the pieces begin..end - 1 that meet the box; mask: (J,) of a level axis the pieces themselves.
     empty:      whether some tree has no leaf.
     rows:       the rows and pairs once more.
@@ -162,33 +165,65 @@ def cost_of_leaf(
 
 
 @compiled
-def rows_of(frame: Frame, number: Array, at: Array, row: Array) -> Rows:
-    """The rows of `number`; at, row: as in `Active`."""
-    rows = len(number)
-    of, after = np.empty(rows, np.int32), np.full(rows, len(frame.part), np.int32)
-    sign, under = np.zeros(rows, np.int8), np.zeros(rows, np.int8)
-    lone, alone = np.empty(rows, np.int32), 0
-    for i in range(rows):
-        r = number[i]
-        of[i] = frame.axis[r]
-        if frame.grid[of[i]]:
-            after[i] = frame.begin[of[i]] + frame.place[r] + 1
-            sign[i], under[i] = (-1, 1) if frame.side[r] == 0 else (1, 0)
-        else:
-            lone[alone] = i
-            alone += 1
-    end = np.zeros(rows + 1, np.int32)
-    for pair in range(len(row)):
-        end[row[pair] + 1] += 1
-    for i in range(rows):
-        end[i + 1] += end[i]
-    leaf, again = np.empty(len(row), np.int32), np.empty(len(row), np.int32)
+def rows_of(frame: Frame, active_begin: Array, active_end: Array, number: Array, at: Array, row: Array) -> Rows:
+    """The rows of `number`, which are in the frame's order; active_begin .. row: as in `Active`."""
+    rows, axes, pieces = len(number), len(frame.grid), len(frame.part)
+    # Unsigned, since places that may be negative are looked at each time.
+    begin, over = np.empty(axes + 1, np.uint32), np.empty(axes, np.uint32)
+    after, under, above = np.zeros(rows, np.uint32), np.zeros(pieces, np.uint32), np.zeros(pieces, np.uint32)
+    i = 0
+    for j in range(axes):
+        begin[j] = i
+        low = high = i
+        while i < rows and frame.axis[number[i]] == j:
+            if frame.grid[j]:
+                after[i] = frame.begin[j] + frame.place[number[i]] + 1
+                high += frame.side[number[i]] == 0
+            i += 1
+        over[j] = middle = high
+        if frame.grid[j]:
+            for piece in range(active_begin[j], active_end[j]):
+                while low < middle and after[low] <= piece:
+                    low += 1
+                while high < i and after[high] <= piece:
+                    high += 1
+                under[piece], above[piece] = low, high
+    begin[axes] = i
+    # A row's leaves come one after the other, mostly without a gap: a few intervals instead of many pairs.
+    first, end = np.zeros(rows + len(row), np.uint32), np.zeros(rows + len(row), np.uint32)
+    whose, last, others = np.empty(len(row), np.int32), np.full(rows, -1, np.int32), 0
     for k in range(len(at) - 1):
         for pair in range(at[k], at[k + 1]):
             i = row[pair]
-            leaf[end[i]], again[end[i]] = k, i
-            end[i] += 1
-    return Rows(of, after, sign, under, lone[:alone].copy(), leaf, again)
+            if last[i] < 0:
+                last[i] = i
+                first[i] = k
+            elif end[last[i]] != k:
+                whose[others] = i
+                last[i] = rows + others
+                first[last[i]] = k
+                others += 1
+            end[last[i]] = k + 1
+    return Rows(
+        begin, over, after, under, above, first[: rows + others].copy(), end[: rows + others].copy(),
+        whose[:others].copy(),
+    )  # fmt: skip
+
+
+@compiled
+def held(number: Array, row: Array) -> Array:
+    """Of rows those that hold some leaf: a price of others gains nothing. Their places replace those of `row`."""
+    place, count = np.zeros(len(number), np.int32), 0
+    kept = np.empty(len(number), np.int32)
+    for pair in range(len(row)):
+        place[row[pair]] = 1
+    for i in range(len(number)):
+        if place[i]:
+            kept[count], place[i] = number[i], count
+            count += 1
+    for pair in range(len(row)):
+        row[pair] = place[row[pair]]
+    return kept[:count].copy()
 
 
 @compiled
@@ -246,8 +281,10 @@ def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
         else:
             mask[j] = low[j]
     leaf, at = leaf[:leaves].copy(), at[: leaves + 1].copy()
-    row, number = row[:pairs].copy(), number[:open_rows].copy()
-    return Active(first, leaf, at, row, number, begin, end, mask, empty, rows_of(frame, number, at, row))
+    row = row[:pairs].copy()
+    number = held(number[:open_rows], row)
+    rows_read = rows_of(frame, begin, end, number, at, row)
+    return Active(first, leaf, at, row, number, begin, end, mask, empty, rows_read)
 
 
 @lean
@@ -260,66 +297,96 @@ def on_side(frame: Frame, row: int, piece: int) -> bool:
 
 
 @lean
-def payments(frame: Frame, active: Active, prices: Array, below: Array, paid: Array) -> None:
+def payments(frame: Frame, active: Active, prices: Array, paid: Array) -> None:
     """What every piece of the box pays; of an ordered axis, how much more than the piece before it.
 
-    prices: one for each row of `active`. below, paid: filled in here; one for each axis, what the first piece pays, and
-    one more than there are pieces. Without branches, since about every other row has a price.
+    prices: one for each row of `active`. paid: filled in here. Without branches, since about every other row has a
+    price.
     """
     rows = active.rows
-    below[:] = 0
     paid[:] = 0
-    for i in range(len(prices)):
-        paid[rows.after[i]] += prices[i] * rows.sign[i]
-        below[rows.of[i]] += prices[i] * rows.under[i]
-    for j in range(len(below)):
-        paid[active.begin[j]] += below[j]
-    for i in rows.lone:
-        for piece in range(active.begin[rows.of[i]], active.end[rows.of[i]]):
-            if on_side(frame, active.number[i], piece):
-                paid[piece] += prices[i]
+    for j in range(len(rows.over)):
+        if not frame.grid[j]:
+            for i in range(rows.begin[j], rows.begin[j + 1]):
+                for piece in range(active.begin[j], active.end[j]):
+                    if on_side(frame, active.number[i], piece):
+                        paid[piece] += prices[i]
+            continue
+        below = prices.dtype.type(0)
+        for i in range(rows.begin[j], rows.over[j]):
+            below += prices[i]
+            paid[rows.after[i]] -= prices[i]
+        for i in range(rows.over[j], rows.begin[j + 1]):
+            paid[rows.after[i]] += prices[i]
+        paid[active.begin[j]] += below
+
+
+@lean
+def worths(rows: Rows, price: Array, worth: Array, some: Array) -> None:
+    """What the rows of every leaf cost it, as differences from leaf to leaf; worth: (leaves + 1,), filled in here.
+
+    some: room for the rows that have a price, every third or so; to find them first takes less than to ask each time.
+    """
+    worth[:] = 0.0
+    count = 0
+    for i in range(len(price)):
+        some[count] = i
+        count += price[i] > 0.0
+    for k in range(count):
+        worth[rows.first[some[k]]] += price[some[k]]
+        worth[rows.end[some[k]]] -= price[some[k]]
+    for i in range(len(rows.row)):
+        worth[rows.first[len(price) + i]] += price[rows.row[i]]
+        worth[rows.end[len(price) + i]] -= price[rows.row[i]]
 
 
 @lean
 def lift(frame: Frame, active: Active, chosen: Array, change: Array) -> None:
     """Take one from the change of every row on whose side the chosen piece of its axis lies."""
-    of, after, under = active.rows.of, active.rows.after, active.rows.under
-    for i in range(len(change)):
-        change[i] -= 1.0 if (chosen[of[i]] < after[i]) == (under[i] == 1) else 0.0
-    for i in active.rows.lone:
-        change[i] -= 1.0 if on_side(frame, active.number[i], chosen[of[i]]) else 0.0
+    rows = active.rows
+    for j in range(len(chosen)):
+        if frame.grid[j]:
+            for i in range(rows.under[chosen[j]], rows.over[j]):
+                change[i] -= 1.0
+            for i in range(rows.over[j], rows.above[chosen[j]]):
+                change[i] -= 1.0
+        else:
+            for i in range(rows.begin[j], rows.begin[j + 1]):
+                change[i] -= 1.0 if on_side(frame, active.number[i], chosen[j]) else 0.0
 
 
 @lean
-def turn_to(price: Array, change: Array, way: Array, seen: Array, rate: Array, share: Array, some: Array) -> float:
+def turn_to(price: Array, change: Array, way: Array, seen: Array, share: Array) -> float:
     """Turn the direction to a subgradient; returns its size.
 
-    way: the direction. seen: squared subgradients so far, and rate: one by the root of their sum, where prices move.
-    share: the direction by these rates. some: room for the rows whose rates change.
-    One loop for each step, so that most of them are vectors.
+    way: the direction. seen: squared subgradients so far; prices move by one over the root of their sum.
+    share: the direction at these rates.
+    All these are singles, whose vectors are twice as long: roots and quotients would take most of a round. One loop for
+    each step, so that most of them are vectors; the size in four sums, which need not wait for each other.
     """
-    count, norm = 0, 0.0
+    nothing = np.float32(0.0)
     for i in range(len(price)):
         own = change[i] + KEPT * way[i]
         seen[i] += change[i] * change[i]
-        way[i] = 0.0 if price[i] <= 0.0 and own < 0.0 else own
+        way[i] = nothing if (price[i] <= 0.0 and own < nothing) or abs(own) < FADED else own
     for i in range(len(price)):
-        some[count] = i
-        count += change[i] != 0.0 and way[i] != 0.0
-    for k in range(count):
-        rate[some[k]] = 1.0 / math.sqrt(seen[some[k]])
-    for i in range(len(price)):
-        share[i] = way[i] * rate[i]
-    for i in range(len(price)):
-        norm += way[i] * share[i]
-    return norm
+        share[i] = np.true_divide(way[i], np.sqrt(seen[i]))
+    one = two = three = four = 0.0
+    for i in range(0, len(price) - 3, 4):
+        one += float(way[i]) * float(share[i])
+        two += float(way[i + 1]) * float(share[i + 1])
+        three += float(way[i + 2]) * float(share[i + 2])
+        four += float(way[i + 3]) * float(share[i + 3])
+    for i in range(len(price) - len(price) % 4, len(price)):
+        one += float(way[i]) * float(share[i])
+    return one + two + three + four
 
 
 @lean
 def step_by(price: Array, share: Array, step: float) -> None:
     """Move prices, which stay >= 0."""
     for i in range(len(price)):
-        own = price[i] + step * share[i]
+        own = price[i] + step * float(share[i])
         price[i] = own if own > 0.0 else 0.0
 
 
@@ -363,8 +430,9 @@ def ascend(
     price, best_price = np.empty(open_rows), np.empty(open_rows)
     for i in range(open_rows):
         price[i] = prices[active.number[i]] / size
-    way, change, share = np.zeros(open_rows), np.empty(open_rows), np.empty(open_rows)
-    seen, rate, some = np.ones(open_rows), np.ones(open_rows), np.empty(open_rows + 1, np.int32)
+    way, change = np.zeros(open_rows, np.float32), np.empty(open_rows, np.float32)
+    share, seen = np.empty(open_rows, np.float32), np.ones(open_rows, np.float32)
+    some = np.empty(open_rows + 1, np.uint32)
     goal, shares = goal / size, shares.copy()
     best_goal, best_shares = goal.copy(), shares.copy()
     # Multipliers of comparisons are moved in units in which a tree's gain changes by about a tenth of a price.
@@ -379,9 +447,9 @@ def ascend(
         unit[c] = max(10.0 * spread / trees, 1.0)
     goal_way, goal_change = np.zeros(compares), np.zeros(compares)
     share_way, share_change = np.zeros(axes), np.zeros(axes)
-    worth = np.empty(leaves)
+    worth, paid_for = np.empty(leaves + 1), np.empty(leaves)
     part, top = frame.part / size, frame.top / size
-    below, paid = np.empty(axes), np.empty(len(part) + 1)
+    paid = np.empty(len(part))
     taken = np.zeros(len(part))
     chosen = np.empty(axes, np.int32)
     best, before, idle, weight = -np.inf, -np.inf, 0, 1.0
@@ -389,30 +457,30 @@ def ascend(
     for turn in range(rounds):
         total = 0.0
         change[:] = 0.0
-        worth[:] = 0.0
         for c in range(compares):
             total += goal[c] * frame.need[c]
             goal_change[c] = frame.need[c]
             for k in range(leaves):
-                worth[k] -= goal[c] * gain[c, k]
-        for pair in range(len(rows.leaf)):
-            worth[rows.leaf[pair]] += price[rows.row[pair]]
+                paid_for[k] = goal[c] * gain[c, k] + (paid_for[k] if c else 0.0)
+        worths(rows, price, worth, some)
+        own = 0.0
         for t in range(trees):
             least, found = np.inf, active.first[t]
             for k in range(active.first[t], active.first[t + 1]):
-                if worth[k] < least:
-                    least, found = worth[k], k
+                own += worth[k]
+                if own - paid_for[k] < least:
+                    least, found = own - paid_for[k], k
             total += least
             for c in range(compares):
                 goal_change[c] -= gain[c, found]
             for i in range(active.at[found], active.at[found + 1]):
                 change[active.row[i]] += 1.0
-        payments(frame, active, price, below, paid)
+        payments(frame, active, price, paid)
         for j in range(axes):
-            least, found, here = np.inf, active.begin[j], 0.0
+            least, found, here, grid = np.inf, active.begin[j], 0.0, frame.grid[j]
             for piece in range(active.begin[j], active.end[j]):
-                here = paid[piece] + (here if frame.grid[j] else 0.0)
-                if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                here = paid[piece] + (here if grid else 0.0)
+                if grid or (active.mask[j] >> frame.begin_cell[piece]) & 1:
                     own = part[piece] + shares[j] * top[piece] - here
                     if own < least:
                         least, found = own, piece
@@ -435,7 +503,7 @@ def ascend(
                 break
             before = best
         lift(frame, active, chosen, change)
-        norm = turn_to(price, change, way, seen, rate, share, some)
+        norm = turn_to(price, change, way, seen, share)
         for c in range(compares):
             goal_way[c] = goal_change[c] / unit[c] + KEPT * goal_way[c]
             norm += goal_way[c] * goal_way[c]
@@ -507,8 +575,8 @@ def proved(
             least = min(least, here)
         size += most
         total += least
-    below, paid = np.empty(len(frame.grid), np.int64), np.empty(len(frame.part) + 1, np.int64)
-    payments(frame, active, price, below, paid)
+    paid = np.empty(len(frame.part), np.int64)
+    payments(frame, active, price, paid)
     for j in range(len(frame.grid)):
         least = np.int64(ANYTHING)
         pays: Any = np.int64(0)

@@ -109,7 +109,10 @@ class Relaxation:
             leaf_of.append(begin + leaf)
         none = np.zeros(0, np.int64)
         used, row = np.unique(np.concatenate([none, *row_of]), return_inverse=True)
-        return Sides(*(column[used] for column in entered)), np.concatenate([none, *leaf_of]), row
+        order = np.lexsort((entered.cut[used], entered.side[used], entered.axis[used]))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return Sides(*(column[used[order]] for column in entered)), np.concatenate([none, *leaf_of]), place[row]
 
     def frame(self) -> Frame:
         """The arrays for compiled code, with costs in units of 2^-bits of a distance of 1."""

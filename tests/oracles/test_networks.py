@@ -23,6 +23,7 @@ from mace.proofs.check import check
 from mace.solve.driver import bracket_optimum
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
+from mace.solve.networks.balls import in_balls
 from mace.solve.networks.exact import Exact, box_of
 from mace.solve.networks.kernels import CUTOFF
 from mace.solve.networks.model import Array, Part, numbers
@@ -242,6 +243,64 @@ def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers
                 for axis, i in zip(question.axes, point, strict=True)
             )
             assert question.distance_of(shrunk) >= lower or not question.has_goal(shrunk)
+
+
+def counted(spec: str, hidden: int, goals: int = 2) -> Question:
+    """Twenty numbers from 0 to 10, all 0, and a level: which of some sums is largest, of as many numbers each."""
+    rng = np.random.default_rng(hidden)
+    space = Space([
+        *(Feature(f"x{k}", "integer", 0, 10) for k in range(20)), Feature("o", "ordinal", levels=list("abcde"))
+    ])  # fmt: skip
+    ups = np.zeros((21, goals))
+    for k in range(20):
+        ups[k, k % goals] = 1.0
+    ups[20, goals - 1] = 1.0
+    layers = [Layer(np.hstack([ups, -ups, rng.normal(size=(21, hidden)) / 9]), np.zeros(2 * goals + hidden), "relu")]
+    back = np.vstack([np.eye(goals), -np.eye(goals), rng.normal(size=(hidden, goals)) / 9])
+    layers.append(Layer(back, np.array([31.5, *[0.0] * (goals - 1)]), "identity"))
+    model = Network(tuple(layers), 21, "softmax", tuple(range(goals)))
+    axes = space.axes({f"x{k}": 0 for k in range(20)} | {"o": "a"})
+    last = goals - 1
+    return Question(space, axes, model, Goal("", frozenset([last]), decision_for(model, {last})), norm(spec, 21))
+
+
+@pytest.mark.parametrize("goals", [2, 4])
+def test_where_the_largest_change_alone_counts_all_features_move_together(goals: int) -> None:
+    question = counted("linf", 0, goals)
+    few = sum(1 for k in range(20) if k % goals == goals - 1)
+    search = Search(Witnesses(question), Gap(), Limits(), None, False)
+    search.begin()
+    one_by_one = search.distance
+    in_balls(search, Deadline.after(None))
+    least = next(k for k in range(11) if few * k + min(k * 4 // 10, 4) > 31.5)  # a level is a quarter of its range
+    assert search.distance == Fraction(least, 10) < one_by_one
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.lower == Fraction(least, 10) and reply.proof is not None
+    assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+
+
+def test_nothing_but_the_start_has_changed_less_than_one_feature() -> None:
+    question = counted("l0", 3)
+    far = replace(question, model=replace(question.model, layers=tuple(
+        replace(layer, bias=np.array([5.5, 0.0])) if layer.activation == "identity" else layer
+        for layer in question.model.layers
+    )))  # fmt: skip
+    reply = NetworkOracle(far).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.lower == Fraction(1, 21) == far.distance_of(reply.point)
+    assert reply.proof is not None and len(reply.proof) == 1  # every box that is nearer holds the start alone
+
+
+def test_a_ball_that_the_root_shows_to_be_empty_is_a_bound_however_soon_the_limit_comes() -> None:
+    question = counted("linf", 8)
+    search = Search(Witnesses(question), Gap(), Limits(), None, False)
+    search.begin()
+    search.first_horizon()
+    assert search.shown.lower > 0
+    lower, written = networks_proof.prove_bound(search, search.shown.lower)
+    assert lower > 0 and written is not None
+    assert check(certificate(question, lower, None, written).data).accepted
+    best = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(best, Found) and lower <= question.distance_of(best.point)
 
 
 def test_a_relaxation_that_is_cut_off_proves_what_it_was_cut_off_for(monkeypatch: pytest.MonkeyPatch) -> None:

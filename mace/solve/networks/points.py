@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.problem.distance import Norm
+from mace.solve.lattice import denominator
 from mace.solve.networks.kernels import INFINITY, OPTIMAL, STUCK, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
@@ -60,6 +61,8 @@ class Points(Frame):
         if radius is not None and radius < self.widest:
             # A little more than was asked, so that what is proved reaches the radius after rounding.
             self.distance = radius + SMALLEST_GAP
+        below = denominator(question.axes, question.distance)
+        self.unit = Fraction(1, below) if below is not None else None  # of which every distance is a multiple
         self.horizon = self.widest  # no node looks farther than this, see `Search.run`
         self.anywhere = False  # whether the claim is that no point has the goal at all
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
@@ -107,6 +110,8 @@ class Points(Frame):
         """The radius of the ball that boxes are cut to; slightly more, so that rounding keeps what is inside."""
         if self.anywhere or (self.best is None and self.radius is None and self.horizon >= self.distance):
             return INFINITY
+        if self.best is not None and self.unit is not None and self.distance <= self.horizon:
+            return float(self.distance - self.unit / 2)  # what is nearer is nearer by a unit
         return float(self.ball) * (1 + 1e-12) + 1e-15
 
     def within(self, distance: Fraction) -> bool:

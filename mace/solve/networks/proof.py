@@ -35,6 +35,7 @@ ATTEMPTS = 4
 WRITING = 0.5  # of the time that is left, for writing; a checker has to read the proof before the bound counts
 WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this part of the distance is tried
 PART = Fraction(1, 2)
+MOST = 0.9  # of the time for writing, for that one; then there is what the first relaxation showed
 EXTRA = 1000  # nodes, for a proof at the distance itself
 SMALL = Fraction(1, 2**40)
 
@@ -121,10 +122,11 @@ def _prove_bound(search: Search, q: Fraction, last: Deadline) -> tuple[Fraction,
     """`prove_bound`, up to a deadline; then it is what was kept."""
     if search.anywhere:
         return Fraction(0), None
-    for share, until in ((1, last.share(WHOLE)), (PART, last)):
-        claim = _claim(q * share)
+    tried = ((q, last.share(WHOLE)), (q * PART, last.share(MOST)), (search.shown.lower, last))
+    for shown, until in tried:
+        claim = _claim(shown)
         if claim <= search.kept.lower:
-            break
+            continue
         try:
             return claim, write(search, claim, until)
         except (UnprovedError, TimeOverError):

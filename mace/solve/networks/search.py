@@ -14,6 +14,7 @@ from typing import NamedTuple
 from mace.base.exact import below, exact
 from mace.problem.proof import Proof
 from mace.solve.conditions import broken, inside
+from mace.solve.networks.balls import in_balls, sums_nothing
 from mace.solve.networks.branch import TRIED, Branching
 from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
@@ -84,10 +85,17 @@ class Search(Points):
         least = min([self.settled, self.target, *(entry[3].bound for entry in self.heap)])
         return max(self.shown.lower, exact(below(exact(least) - Fraction(1, 2**40))))
 
+    def show(self, root: Node | None) -> None:
+        """Remember that the tree of a root, which was searched to its end, shows what `lower` says now."""
+        if self.lower() > self.shown.lower:
+            self.shown = Shown(self.lower(), root)
+
     def root_for(self, q: Fraction | None) -> Node:
         """The root of a tree that shows that nothing is nearer than q."""
-        assert self.root is not None
-        return self.shown.root if self.shown.root is not None and q is not None and q <= self.shown.lower else self.root
+        top = self.shown.root if q is not None and q <= self.shown.lower else None
+        top = top or self.root
+        assert top is not None
+        return top
 
     def run(self) -> bool:
         """Search until the gap is closed (True) or a limit is reached.
@@ -99,9 +107,12 @@ class Search(Points):
             if self.best is None:
                 self.begin()
             self.horizon = self.first_horizon() if self.numbers.net.relu.any() else self.widest
+            if self.horizon < self.distance and sums_nothing(self):  # the point is far: there may be a nearer one
+                in_balls(self, self.searching)
+                self.horizon = self.first_horizon()
         ended = self._run()
         while ended and self.horizon < self.distance and not self.anywhere:
-            self.shown = Shown(max(self.shown.lower, self.lower()), self.root)
+            self.show(self.root)
             if self.alone.over:
                 self.keep(self)
             self.horizon *= 2 if self.horizon * 3 < self.distance else 4  # the last ball is all that is left
@@ -125,6 +136,7 @@ class Search(Points):
             self.look(node)
             if node.closed:
                 none = middle
+                self.show(node)
             else:
                 far = middle
                 self.propose(node)

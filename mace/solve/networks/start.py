@@ -19,8 +19,12 @@ SHARES = (0.1, 0.3, 0.6, 1.0)
 
 def margins(frame: Frame, x: Array) -> Array:
     """For rows of item values, shape (rows, I): by how much each has the goal; shape (rows,)."""
+    return after_inputs(frame, x @ frame.numbers.net.W0 + frame.numbers.net.B[0])
+
+
+def after_inputs(frame: Frame, values: Array) -> Array:
+    """`margins`, from what the first layer is given; shape (rows, N)."""
     net = frame.numbers.net
-    values = x @ net.W0 + net.B[0]
     for layer in range(len(net.size)):
         if net.relu[layer]:
             values = np.maximum(values, 0.0)

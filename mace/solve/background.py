@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact
+from mace.base.kept import Recent
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.question import Question
@@ -48,7 +49,7 @@ class Background:
         self.space, self.frame, self.decide = space, frame, decide
         self.values = np.empty((0, len(space.features)))
         self.decisions: NDArray[Any] | None = None
-        self._kept: tuple[NDArray[np.bool_], NDArray[np.float64]] | None = None
+        self._kept: _Having | None = None
 
     def read(self, deadline: Deadline = NEVER) -> Background:
         """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
@@ -67,12 +68,11 @@ class Background:
         """
         if self.decisions is None:
             return
-        columns = self._columns(wanted(self.decisions))
-        # Few rows may be allowed: those come first, and only theirs are measured.
-        allowed = np.ones(columns.shape[1], dtype=bool)
-        for j, axis in enumerate(question.axes):
-            allowed &= _allowed(axis, columns[j], numeric=question.space.features[j].numeric)
-        rows = np.flatnonzero(allowed)
+        having = self._wanted(wanted(self.decisions))
+        # Few rows may be allowed: only theirs are measured.
+        columns, rows = having.columns, having.allowed(question)
+        if not len(rows):
+            return
         # A ball around an earlier answer may hold more of the nearest rows than there are candidates.
         for ball in (one for one in question.avoid if isinstance(one, AvoidNear)):
             around = [replace(axis, start=at) for axis, at in zip(question.axes, ball.point, strict=True)]
@@ -86,11 +86,11 @@ class Background:
             if point is not None and question.obeys(point):
                 yield point
 
-    def _columns(self, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The values of the wanted rows, shape (features, rows); kept, for a goal is asked about many times."""
-        if self._kept is None or not np.array_equal(self._kept[0], wanted):
-            self._kept = wanted, np.ascontiguousarray(self.values[np.flatnonzero(wanted)].T)
-        return self._kept[1]
+    def _wanted(self, wanted: NDArray[np.bool_]) -> _Having:
+        """The wanted rows; kept, for a goal is asked about many times."""
+        if self._kept is None or not np.array_equal(self._kept.wanted, wanted):
+            self._kept = _Having(wanted, np.ascontiguousarray(self.values[np.flatnonzero(wanted)].T))
+        return self._kept
 
     def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Rows:
         """All different rows read so far that the model gives a wanted decision, be they allowed or not.
@@ -131,10 +131,52 @@ class Background:
         return tuple(point)
 
 
+class _Having:
+    """Rows that have a goal.
+
+    wanted: which of all rows, shape (rows,); columns: their values, shape (features, those rows).
+    """
+
+    def __init__(self, wanted: NDArray[np.bool_], columns: NDArray[np.float64]) -> None:
+        self.wanted, self.columns = wanted, columns
+        self._alike: Recent[NDArray[np.intp]] = Recent(256)
+        self._whole: Recent[bool] = Recent(1024)
+
+    def allowed(self, question: Question) -> NDArray[np.intp]:
+        """The rows that the axes of a question allow, in order."""
+        axes = [
+            (j, axis, feature.numeric)
+            for j, (axis, feature) in enumerate(zip(question.axes, question.space.features, strict=True))
+            if not self._allows_all(j, axis, numeric=feature.numeric)
+        ]
+        # Questions share the levels that must stay: what has them is looked for once, and the rest looked for in it.
+        fixed = [one for one in axes if isinstance(one[1], LevelAxis) and one[1].fixed]
+        rows = self._alike.get(tuple((j, axis.allowed) for j, axis, _ in fixed), lambda: self._among(fixed))  # type: ignore[union-attr]
+        for j, axis, numeric in axes:
+            if not (isinstance(axis, LevelAxis) and axis.fixed):
+                rows = rows[_allowed(axis, self.columns[j, rows], numeric=numeric)]
+        return rows
+
+    def _among(self, axes: Sequence[tuple[int, Axis, bool]]) -> NDArray[np.intp]:
+        """The rows that some axes allow."""
+        allowed = np.ones(self.columns.shape[1], dtype=bool)
+        for j, axis, numeric in axes:
+            allowed &= _allowed(axis, self.columns[j], numeric=numeric)
+        return np.flatnonzero(allowed)
+
+    def _allows_all(self, j: int, axis: Axis, *, numeric: bool) -> bool:
+        """Whether an axis allows all rows."""
+        key: tuple[object, ...] = (j, axis.missing)
+        key += (axis.count, axis.allowed) if isinstance(axis, LevelAxis) else (axis.grid, axis.lower, axis.upper)
+        return self._whole.get(key, lambda: bool(_allowed(axis, self.columns[j], numeric=numeric).all()))
+
+
 def _costs(question: Question, axes: Sequence[Axis], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The distances of rows, given as columns, from where the axes start."""
-    deltas = np.empty(columns.shape).T  # of which each feature lies together, to be added as a whole
+    """The distances of allowed rows, given as columns, from where the axes start."""
+    deltas = np.zeros(columns.shape).T  # of which each feature lies together, to be added as a whole
     for j, axis in enumerate(axes):
+        if axis.fixed and axis.allows(axis.start):
+            continue  # the rows are allowed: none differs here
         deltas[:, j] = _deltas(axis, columns[j], numeric=question.space.features[j].numeric)
     norm = question.distance
     return norm.charged(deltas).total if isinstance(norm, Norm) else deltas.sum(axis=1)

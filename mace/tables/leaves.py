@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import isnan
 
 import numpy as np
 
@@ -40,6 +41,12 @@ def one(table: Ensemble, row: Floats) -> Floats:
     values = values_of(table, row)
     if values is None:
         return table.scores(row)
+    if table.dtype == "float64":
+        # Python adds the same doubles, one after the other, and arrays of a few numbers have more to do for it.
+        found = table.start.tolist()
+        for leaf in values.tolist():
+            found = [total + value for total, value in zip(found, leaf, strict=True)]
+        return np.array(found if table.divide == 1 else [total / table.divide for total in found], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         # `accumulate` adds one after the other, as `Ensemble.total` does; `sum` would not.
         summands = np.concatenate([table.start[None, :].astype(table.dtype), values.astype(table.dtype)])
@@ -128,19 +135,18 @@ class Walk:
 
     def leaves_of_one(self, seen: Sequence[float]) -> list[int] | None:
         """The leaf that one row reaches in every tree, one tree after the other; None where arrays had better do it."""
-        if len(self.low) or any(number != number for number in seen):
+        if len(self.low) or isnan(sum(seen)):  # infinities of both signs too, which seldom come
             return None
         self._asked += 1
         if self._asked * WORTH < len(self.column):
             return None
-        columns, thresholds, left, right = self._lists
-        strict, found = self.table.test == "<", []
-        for root in self.roots.tolist():
-            node = root
+        columns, thresholds, left, right, found = *self._lists, self.roots.tolist()
+        strict = self.table.test == "<"
+        for tree, node in enumerate(found):
             while (column := columns[node]) >= 0:
                 number, threshold = seen[column], thresholds[node]
                 node = left[node] if number < threshold or number == threshold and not strict else right[node]
-            found.append(node)
+            found[tree] = node
         return found
 
     def _passes(self, node: Ints, seen: Floats) -> Bools:

@@ -47,6 +47,7 @@ class Writer:
         self.table = table
         self._there: set[Path] = set()  # files of the model that hold it
         self._last: tuple[Certificate, bytes] | None = None  # a certificate, and the text that is written of it
+        self._shared: dict[str, tuple[Any, bytes]] = {}  # parts that certificates share, and their texts
 
     @cached_property
     def _model(self) -> Written:
@@ -100,8 +101,20 @@ class Writer:
     def _written(self, short: Certificate) -> bytes:
         """The text of a certificate; what is checked is what was saved."""
         if self._last is None or self._last[0] is not short:
-            self._last = short, canonical(short.data)
+            self._last = short, self._assembled(short.data)
         return self._last[1]
+
+    def _assembled(self, data: dict[str, Any]) -> bytes:
+        """`canonical`, where the text of what certificates of one model and one space share is written once."""
+        statement = data["statement"]
+        parts = {"about": data["about"], "columns": statement["columns"], "rules": statement["rules"]}
+        text = canonical({**data, "about": "", "statement": {**statement, "columns": "", "rules": ""}})
+        for name, part in parts.items():
+            if name not in self._shared or self._shared[name][0] != part:
+                self._shared[name] = part, canonical(part)
+            # As in `REFERENCE`: quotes inside a text are escaped.
+            text = text.replace(f'"{name}":""'.encode(), f'"{name}":'.encode() + self._shared[name][1], 1)
+        return text
 
     def check(self, short: Certificate, deadline: Deadline) -> tuple[str, str]:
         """The checker's verdict: "accepted", "refused" or "unchecked", and its words."""

@@ -79,7 +79,7 @@ class LocalRunner:
     def __init__(self, task: Task, processes: int) -> None:
         self.task = task
         self.width = processes
-        self.together = 16
+        self.together = 32
         self._payload = dumps(task)
         self._pool = start_pool(self._payload, task, processes)
         self._waiting: dict[Future[list[Record]], Sequence[Query]] = {}

@@ -125,21 +125,26 @@ def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Ground
                 kinds.append(({"trees": TREES, "cell": CELL}.get(rule, OTHER), 0, 0))
         which[number] = place
     grids = [isinstance(axis, GridAxis) for axis in question.axes]
-    for axis, at in sorted({(j, at) for kind, j, at in kinds if kind == SPLIT and grids[j]}):
-        one = question.axes[axis]
-        assert isinstance(one, GridAxis)
-        if one.lower <= at < one.upper and at not in grounded.cuts(axis):
-            grounded, _ = with_cut(grounded, norm, axis, at)
+    splits: dict[int, list[int]] = {}  # of each grid that is split, which kinds split it
+    for place, (kind, j, _) in enumerate(kinds):
+        if kind == SPLIT and grids[j]:
+            splits.setdefault(j, []).append(place)
     table = np.array(kinds, np.int64).reshape(-1, 3)
-    for j in {j for kind, j, _ in kinds if kind == SPLIT and grids[j]}:
-        here = (table[:, 0] == SPLIT) & (table[:, 1] == j)
+    for j, here in splits.items():
         one, at = question.axes[j], table[here, 2]
         assert isinstance(one, GridAxis)
-        cells = np.searchsorted(grounded.cuts(j), at)
+        inside = (at >= one.lower) & (at < one.upper)
+        cuts = grounded.cuts(j)
+        cells = np.searchsorted(cuts, at)
+        new = at[inside & (np.append(cuts, one.upper)[cells] != at)]
+        if len(new):
+            for cut in np.unique(new).tolist():
+                grounded, _ = with_cut(grounded, norm, j, cut)
+            cuts = grounded.cuts(j)
+            cells = np.searchsorted(cuts, at)
         # Outside of what is allowed one of the two sides is empty.
-        table[here, 2] = np.where(at < one.lower, -1, np.where(at >= one.upper, len(grounded.cuts(j)), cells))
-    rows = table[which]
-    return grounded, Steps(*(np.ascontiguousarray(rows[:, k]) for k in range(3)))
+        table[here, 2] = np.where(inside, cells, np.where(at < one.lower, -1, len(cuts)))
+    return grounded, Steps(*table[which].T.copy())
 
 
 def _exactly(question: Question, claim: Fraction | None, grounded: Grounded, reached: Reached, limit: int) -> Reached:
@@ -201,18 +206,23 @@ def _cuts(question: Question, tests: Tests, visited: Array) -> list[int | None]:
     for j, axis in enumerate(question.axes):
         if not isinstance(axis, GridAxis):
             continue
-        here = axes == j
+        here = np.flatnonzero(axes == j)
         low, high = axis.lower - 1, axis.last + axis.may_lack
-        at = np.clip(np.concatenate([tests.cuts[j], [high, low]])[places[here]], low, high)
+        at = np.concatenate([tests.cuts[j], [high, low]])[places[here]]
         for number, cut in zip(used[here].tolist(), at.tolist(), strict=True):
-            found[number] = cut
+            found[number] = min(max(cut, low), high)
     return found
 
 
 def _different(numbers: Array) -> Array:
     """Numbers >= 0 in order, none twice: of a few `np.unique` takes longer."""
     numbers = np.sort(numbers)
-    return numbers[np.flatnonzero(np.diff(numbers, prepend=-1))]
+    return numbers[_begins(numbers)]
+
+
+def _begins(numbers: Array) -> Array:
+    """Where numbers >= 0 in order change."""
+    return np.flatnonzero(numbers != np.append(-1, numbers[:-1]))
 
 
 def _by_node(node: Array, tree: Array, leaf: Array) -> dict[int, list[list[int]]]:
@@ -221,7 +231,7 @@ def _by_node(node: Array, tree: Array, leaf: Array) -> dict[int, list[list[int]]
         return {}
     trees, leaves = int(tree.max()) + 1, int(leaf.max()) + 1
     group, leaf = np.divmod(_different((node * trees + tree) * leaves + leaf), leaves)
-    begin = np.flatnonzero(np.diff(group, prepend=-1))
+    begin = _begins(group)
     node, tree = np.divmod(group[begin], trees)
     every, end = leaf.tolist(), [*begin[1:].tolist(), len(leaf)]
     found: dict[int, list[list[int]]] = {}

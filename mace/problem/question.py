@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import is_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,9 @@ from mace.tables.table import Decision, Ensemble, Formula, Label, Network, Table
 
 if TYPE_CHECKING:
     from mace.problem.goals import Wanted
+
+
+_COLUMNS: Recent[tuple[Column, ...]] = Recent()
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class Question(Around):
     def columns(self) -> tuple[Column, ...]:
         """The model's columns, as functions of features; of a number that the row lacks, as one level."""
         columns = self.space.columns if self.inputs is None else self.inputs
-        return tuple(column.on(self.axes[column.feature]) for column in columns)
+        found = tuple(column.on(self.axes[column.feature]) for column in columns)
+        # Questions share them, so that nobody has to compare them; nearly always they are those of the space.
+        return columns if all(map(is_, found, columns)) else _COLUMNS.get(found, lambda: found)
 
     @property
     def bent(self) -> str | None:

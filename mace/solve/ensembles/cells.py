@@ -156,15 +156,22 @@ class Grounded:
             ]
         else:  # the same, of all axes at once
             at, far = ground.at, len(ground.at) - 1
-            after = at[np.clip(ground.base + low - 1, 0, far)] + 1
-            until = at[np.clip(ground.base + high, 0, far)]
+            # Masks of levels lead anywhere.
+            after = at[np.minimum(np.maximum(ground.base + low - 1, 0), far)] + 1
+            until = at[np.minimum(np.maximum(ground.base + high, 0), far)]
             first = np.where(low <= 0, ends.lower, np.maximum(ends.lower, after))
             last = np.where(high >= ends.cuts, ends.upper, np.minimum(ends.upper, until))
             point = np.minimum(np.maximum(ends.start, first), last).tolist()
-        for j, axis in enumerate(self.axes):
-            if isinstance(axis, LevelAxis):
-                point[j] = next(int(k) for k in ground.order[j] if int(low[j]) >> int(k) & 1)
+        for j, order in self._orders:
+            mask = int(low[j])
+            point[j] = next(k for k in order if mask >> k & 1)
         return tuple(point)
+
+    @cached_property
+    def _orders(self) -> list[tuple[int, list[int]]]:
+        """Of each axis of levels, these by cost."""
+        order = self.ground.order.tolist()
+        return [(j, order[j]) for j, axis in enumerate(self.axes) if isinstance(axis, LevelAxis)]
 
     @cached_property
     def _ends(self) -> _Ends | None:
@@ -212,7 +219,7 @@ class Grounded:
 
 
 # Who proves asks first, then who writes the proof down: an audit after as many questions as it hands to a process.
-_GROUNDED: Recent[Grounded] = Recent(32)
+_GROUNDED: Recent[Grounded] = Recent(64)
 
 
 def ground(question: Question, deadline: Deadline = NEVER) -> Grounded:

@@ -87,8 +87,8 @@ class Tests(NamedTuple):
 
 _TREES: Kept[Trees] = Kept(1)
 _ON_AXIS: Kept[OnAxis] = Kept(256)
-_TESTS: Kept[Tests] = Kept(4)
-_NO_CUT: Kept[str | None] = Kept(4)
+_TESTS: Kept[tuple[tuple[Column, ...], Tests]] = Kept(4)
+_NO_CUT: Kept[tuple[tuple[Column, ...], str | None]] = Kept(4)
 
 
 def tests_of(question: Question, model: Ensemble, look: Callable[[], None]) -> Tests:
@@ -100,21 +100,22 @@ def tests_of(question: Question, model: Ensemble, look: Callable[[], None]) -> T
     reason = no_cut(question, model)
     if reason is not None:
         raise ModelError(reason)
-    trees = trees_of(model)
-    columns: list[list[tuple[int, Column]]] = [[] for _ in question.axes]
-    for number, column in enumerate(question.columns):
-        columns[column.feature].append((number, column))
-    keys = tuple(_key(question, j, mine) for j, mine in enumerate(columns))
+    ranges = tuple(_range(question, j, axis) for j, axis in enumerate(question.axes))
 
     def make() -> Tests:
-        found = []
-        for axis, mine, key in zip(question.axes, columns, keys, strict=True):
+        trees, found = trees_of(model), []
+        columns: list[list[tuple[int, Column]]] = [[] for _ in question.axes]
+        for number, column in enumerate(question.columns):
+            columns[column.feature].append((number, column))
+        for j, (axis, mine, key) in enumerate(zip(question.axes, columns, ranges, strict=True)):
             look()
             whole = _widened(axis, key)
-            found.append(_ON_AXIS.get(model, key, lambda a=whole, c=mine: _on_axis(model, trees, a, c)))  # type: ignore[misc]
+            found.append(_ON_AXIS.get(model, (j, *mine, *key), lambda a=whole, c=mine: _on_axis(model, trees, a, c)))  # type: ignore[misc]
         return _together(trees, found)
 
-    return _TESTS.get(model, keys, make)
+    # With the columns, whose id is then no other's: to compare them takes longer than all else here.
+    columns = question.columns
+    return _TESTS.get(model, (id(columns), ranges), lambda: (columns, make()))[1]
 
 
 def trees_of(model: Ensemble) -> Trees:
@@ -155,21 +156,21 @@ def _flattened(model: Ensemble) -> Trees:
     )
 
 
-def _key(question: Question, j: int, columns: Sequence[tuple[int, Column]]) -> tuple[object, ...]:
-    """Everything that the tests on an axis depend on, beside the model."""
-    axis, feature = question.axes[j], question.space.features[j]
+def _range(question: Question, j: int, axis: Axis) -> tuple[object, ...]:
+    """Everything that the tests on an axis depend on, beside the model and its columns."""
+    feature = question.space.features[j]
     if isinstance(axis, LevelAxis):
-        return (j, *columns, axis.count)
+        return (axis.count,)
     # Cuts are looked for on the whole range of the feature, of which a row may allow a part.
     ends = (axis.lower, axis.last)
     if feature.numeric and axis.grid.extra is None:
         lower, upper = feature.ends
         ends = (min(axis.lower, lower), max(axis.last, upper))
-    return (j, *columns, axis.grid, *ends, axis.missing is not None)
+    return (axis.grid, *ends, axis.missing is not None)
 
 
 def _widened(axis: Axis, key: tuple[object, ...]) -> Axis:
-    """The axis with the range that its key names, and without "missing"."""
+    """The axis with the range that was found for it, and without "missing"."""
     if isinstance(axis, LevelAxis):
         return axis
     lower, upper, lacking = key[-3:]
@@ -281,7 +282,8 @@ def no_cut(question: Question, model: Ensemble) -> str | None:
     """Why some test of a tree does not cut its axis in two; None if all do."""
     lacking = tuple(isinstance(axis, GridAxis) and axis.may_lack for axis in question.axes)
     names = tuple(axis.name for axis in question.axes)
-    return _NO_CUT.get(model, (question.columns, lacking, names), lambda: _no_cut(question, model))
+    columns = question.columns
+    return _NO_CUT.get(model, (id(columns), lacking, names), lambda: (columns, _no_cut(question, model)))[1]
 
 
 def _no_cut(question: Question, model: Ensemble) -> str | None:

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -52,6 +53,7 @@ FORMAT = 2
 # The last proof about a network is elaborated when it is checked, and written down soon after.
 _NETWORKS: Kept[tuple[Proof, list[list[Any]]]] = Kept(1)
 _TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
+_COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
 _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more
 
 
@@ -149,6 +151,28 @@ def _certifiable(question: Question) -> str | None:
             return f"`{axis.name}` is held missing, and the checker knows no number without a value"
         if isinstance(question.model, Network) and isinstance(axis, GridAxis) and axis.missing is not None:
             return f"`{axis.name}` may be missing or not, before a network"
+    if (reason := _of_columns(question, "unwritten", lambda: _unwritten_column(question))) is not None:
+        return str(reason)
+    for rule in question.rules:
+        try:
+            expression_of(rule, question.axes)
+        except CertificateError as error:
+            return error.message
+    return None
+
+
+def _of_columns(question: Question, what: str, make: Callable[[], Any]) -> Any:
+    """What the columns of a question are written as, or why they are not: the rows of one space share both."""
+    kinds = tuple(
+        axis.count if isinstance(axis, LevelAxis) else (axis.grid.kind, axis.missing is None) for axis in question.axes
+    )
+    key = (what, id(question.columns), isinstance(question.model, Network), kinds)
+    # With the columns, whose id is then no other's.
+    return _COLUMNS.get(key, lambda: (question.columns, make()))[1]
+
+
+def _unwritten_column(question: Question) -> str | None:
+    """Why a column of a question cannot be written; None if all can."""
     for column, axis in ((column, question.axes[column.feature]) for column in question.columns):
         at_once = column.values is None and column.rounded_to == "float32"
         steps = isinstance(axis, GridAxis) and axis.grid.kind == "step"
@@ -163,11 +187,6 @@ def _certifiable(question: Question) -> str | None:
         values = _of_levels(column, axis) or ()
         if math.isnan(sum(values)) and any(map(math.isnan, values)):  # a sum is told at once, for each row and column
             return "a level is a missing value to the model"
-    for rule in question.rules:
-        try:
-            expression_of(rule, question.axes)
-        except CertificateError as error:
-            return error.message
     return None
 
 
@@ -224,7 +243,7 @@ def statement(
     norm, forms = _measure(question)
     return {
         "features": [_feature(axis, w) for axis, w in zip(question.axes, norm.weights, strict=True)],
-        "columns": [_column(column, question.axes[column.feature]) for column in question.columns],
+        "columns": _of_columns(question, "written", lambda: _columns(question)),
         "model": model_part(question.model, deadline) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
         "distance": {"alpha": text(norm.alpha), "beta": text(norm.beta), "gamma": text(norm.gamma), **forms},
@@ -360,6 +379,11 @@ def _column(column: Column, axis: Axis) -> list[Any]:
     if axis.missing is None or column.missing is None:
         return [column.feature, None, chain]
     return [column.feature, None, chain, float_text(column.missing)]
+
+
+def _columns(question: Question) -> list[list[Any]]:
+    """All columns; certificates share them."""
+    return [_column(column, question.axes[column.feature]) for column in question.columns]
 
 
 def _compare(compare: Compare) -> list[Any]:

@@ -140,8 +140,8 @@ class Walk:
         self._asked += 1
         if self._asked * WORTH < len(self.column):
             return None
-        columns, thresholds, left, right, found = *self._lists, self.roots.tolist()
-        strict = self.table.test == "<"
+        columns, thresholds, left, right = self._lists
+        strict, found = self.table.test == "<", list(map(int, self.roots))
         for tree, node in enumerate(found):
             while (column := columns[node]) >= 0:
                 number, threshold = seen[column], thresholds[node]

@@ -39,8 +39,11 @@ from mace.space.axes import Point
 
 _REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
 _MEMORY = 3 * 2**30
-PATIENCE = 500_000  # walks through trees, a twelfth of a second: searches that end soon after are faster than ascent
+PATIENCE = 500_000  # walks through trees: searches that end soon after are faster than ascent
 FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
+# Trees with so many splits above each leaf at most have bounds from ascent that are far better than those of the plain
+# search; and where they have more leaves than this, that hardly ever ends soon after a fifth of its walks.
+SHALLOW, SOME_LEAVES, LESS_PATIENCE = 6, 1000, 5
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -186,8 +189,7 @@ def _searched(search: Plain) -> Reply:
     sums = separated(search)
     if sums is not None and sums.run(A_GLANCE):
         return sums.reply()
-    patience = PATIENCE if search.leaves <= FEW_LEAVES else MORE_PATIENCE * PATIENCE
-    finished = search.search(patience)
+    finished = search.search(_patience(search))
     if search.stalled:
         if sums is not None and sums.run(MANY):
             return sums.reply()
@@ -198,6 +200,14 @@ def _searched(search: Plain) -> Reply:
         finished = search.search()
     reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
     return reply if sums is None or finished else _tighter(reply, sums.reply())
+
+
+def _patience(search: Plain) -> int:
+    """How many walks the plain search may take before the relaxation is asked."""
+    if search.leaves > FEW_LEAVES:
+        return MORE_PATIENCE * PATIENCE
+    hard = search.leaves > SOME_LEAVES and search.grounded.depth <= SHALLOW
+    return PATIENCE // LESS_PATIENCE if hard else PATIENCE
 
 
 def _tighter(reply: Reply, other: Reply) -> Reply:

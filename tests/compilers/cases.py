@@ -193,21 +193,36 @@ def on_thresholds(table: Ensemble, rows: Floats, count: int, seed: int = 0) -> F
     return found
 
 
+TOGETHER = 35  # halvings after which two rows are still so far apart that a batch is decided as its rows are alone
+
+
 def on_boundary(model: Any, rows: NDArray[Any], count: int, seed: int = 0) -> NDArray[Any]:
-    """Pairs of rows as near to each other as their dtype allows that the model decides differently."""
+    """Pairs of rows as near to each other as their dtype allows that the model, asked alone, decides differently."""
     rng = np.random.default_rng(seed)
-    decisions, found = model.predict(rows), []
-    while len(found) < count:
-        one, other = rng.integers(0, len(rows), 2)
-        low, high = rows[one], rows[other]
-        if decisions[one] == decisions[other]:
-            continue
-        for _ in range(70):
-            middle = (low + (high - low) / 2).astype(rows.dtype)
-            same = model.predict(middle[None])[0] == decisions[one]
-            low, high = (middle, high) if same else (low, middle)
-        found += [low, high]
+    decisions, pairs = model.predict(rows), list[NDArray[Any]]()
+    while len(pairs) < (count + 1) // 2:
+        pair = rng.integers(0, len(rows), 2)
+        if decisions[pair[0]] != decisions[pair[1]]:
+            pairs.append(pair)
+    one, other = np.array(pairs).T
+    low, high = rows[one], rows[other]
+    for _ in range(TOGETHER):
+        middle = (low + (high - low) / 2).astype(rows.dtype)
+        same = (model.predict(middle) == decisions[one])[:, None]
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    found = []
+    for near, far, said in zip(low, high, decisions[one], strict=True):
+        found += _neighbours(model, near, far, said)
     return np.array(found[:count])
+
+
+def _neighbours(model: Any, low: NDArray[Any], high: NDArray[Any], said: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Halve the way between two rows, the first of which is decided as `said`, until nothing lies between them."""
+    while True:
+        middle = (low + (high - low) / 2).astype(low.dtype)
+        if (middle == low).all() or (middle == high).all():
+            return low, high
+        low, high = (middle, high) if model.predict(middle[None])[0] == said else (low, middle)
 
 
 def many_on_boundary(model: Any, rows: NDArray[Any], count: int, seed: int = 0) -> NDArray[Any]:

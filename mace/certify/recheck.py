@@ -88,9 +88,10 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     model, formed = question.model, not isinstance(question.distance, Norm)
     if not by_floats and not formed and not (isinstance(model, Network) and len(model.layers) > 1):
         return False
-    never = rule_of("false", question.space)
-    kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)
-    question = replace(question, rules=kept)
+    if question.rules:
+        never = rule_of("false", question.space)
+        kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)
+        question = replace(question, rules=kept)
     lower = None if bracket.status == "infeasible" else bracket.lower
     unread, refusal = certifiable(question) or "", ""
     if not unread:

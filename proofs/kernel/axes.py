@@ -35,7 +35,7 @@ Cost: TypeAlias = tuple[int, int]  # what one axis adds to the sum of the distan
 Half: TypeAlias = tuple[int, Span | None, int, int]
 SPANS = 1 << 12  # of an axis, of which costs are kept
 
-BOTH = {"name": words, "weight": least_0, "start": index}
+BOTH = {"name": words, "weight": least_0}
 GRID = {
     **BOTH, "kind": one_of("grid"), "grid": one_of("step", *LAST), "step": positive, "extra": maybe(rational),
     "lower": index, "upper": index, "scale": positive, "missing?": {"cost": least_0, "allowed": truth},
@@ -73,23 +73,27 @@ class Mix:
 
 
 class Axis:
-    """A grid of numbers in order, perhaps with "missing" as one more index above them; or a few levels."""
+    """A grid of numbers in order, perhaps with "missing" as one more index above them; or a few levels.
+
+    What is read of it serves statements from any start; `counted` and `started` make of it what distances need.
+    """
 
     # What `measure` says, times the common denominator of all distances; and what follows from that, see `counted`.
     jump = slope = steep = lost = lost_top = 0
+    start: int
     cost: Callable[[Span], Cost]
     halves: Callable[[Span, Span, Span], list[Half]]
 
     def __init__(self, data: Any, where: str) -> None:
-        self.is_grid = type(data) is not dict or data.get("kind") != "levels"
+        self.is_grid = data.get("kind") != "levels"
         found = read(data, GRID if self.is_grid else LEVELS, where)
-        self.name, self.weight, self.start, self.grid = found.name, found.weight, found.start, ""
+        self.name, self.weight, self.grid = found.name, found.weight, ""
         absent = found.missing
         self.missing_cost = absent.cost if absent else Fraction(0)
         self.unit, self.step, self.extra, self.may_lack = 1, 1, None, False
         if not self.is_grid:
             self.count, self.full, self.ordered = found.count, found.allowed, found.ordered
-            need(self.full < 1 << self.count and 0 <= self.start < self.count, f"{where}: expected an integer below")
+            need(self.full < 1 << self.count, f"{where}: expected an integer below")
             self.missing = self.count - 1 if absent else None
             ranks = max(self.count - 1 - bool(absent), 1)
             self.reach = Fraction(ranks if self.ordered else 1)
@@ -108,7 +112,7 @@ class Axis:
         self.missing = found.upper + 1 if absent else None
         self.may_lack = bool(absent and absent.allowed)
         self.full = (found.lower, found.upper + self.may_lack)
-        for end in (found.lower, found.upper, self.start):
+        for end in (found.lower, found.upper):
             self.index(end, where)
         self.reach = found.scale * self.unit
 
@@ -162,7 +166,15 @@ class Axis:
     def counted(self, mix: Mix, common: int) -> Axis:
         """The axis with its costs, in units of 1 / common."""
         axis = copy(self)
-        axis.jump, axis.slope, axis.steep, axis.lost, axis.lost_top = (int(n * common) for n in self.measure(mix))
+        counts = (n.numerator * common // n.denominator for n in self.measure(mix))
+        axis.jump, axis.slope, axis.steep, axis.lost, axis.lost_top = counts
+        return axis
+
+    @lru_cache(1 << 12)  # noqa: B019
+    def started(self, start: int) -> Axis:
+        """The axis with an index to start from."""
+        axis = copy(self)
+        axis.start = start
         axis.cost, axis.halves = lru_cache(SPANS)(axis.least), lru_cache(SPANS)(axis.parts)
         return axis
 
@@ -205,7 +217,14 @@ class Axis:
         return total + new[0] - old[0], max(largest, new[1])
 
 
-read_axis, read_mix = once(Axis), once(Mix)
+read_unstarted, read_mix = once(Axis), once(Mix)
+
+
+def read_axis(data: Any, where: str) -> tuple[Axis, int]:
+    """An axis, made once for all its starts, and the start."""
+    need(type(data) is dict, f"{where}: expected an object")
+    axis: Axis = read_unstarted({name: value for name, value in data.items() if name != "start"}, where)
+    return axis, axis.index(data.get("start"), where)
 
 
 def farthest(axes: Sequence[Axis], one: Sequence[Span], other: Sequence[Span]) -> int:

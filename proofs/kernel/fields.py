@@ -9,6 +9,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,11 +24,13 @@ def read(data: Any, shape: Any, where: str) -> Any:
         return shape(data, where)
     if isinstance(shape, dict):
         need(type(data) is dict, f"{where}: expected an object")
-        shapes = {name.rstrip("?"): inner for name, inner in shape.items()}
-        fits = {name for name in shape if not name.endswith("?")} <= set(data) <= set(shapes)
-        need(fits, f"{where}: expected the fields {', '.join(shapes)}")
-        found = {name: read(inner, shapes[name], f"{where}: {name}") for name, inner in data.items()}
-        return SimpleNamespace(**{**dict.fromkeys(shapes), **found})
+        names, least = fields(tuple(shape))
+        need(least <= data.keys() <= set(names), f"{where}: expected the fields {', '.join(names)}")
+        found = {
+            name: read(data[name], inner, f"{where}: {name}") if name in data else None
+            for name, inner in zip(names, shape.values(), strict=True)
+        }
+        return SimpleNamespace(**found)
     need(type(data) is list, f"{where}: expected a list")
     if shape == [anything]:
         return data
@@ -35,6 +38,12 @@ def read(data: Any, shape: Any, where: str) -> Any:
     need(len(data) == len(parts), f"{where}: expected {len(parts)} entries, found {len(data)}")
     pairs = zip(data, parts, strict=True)
     return [part(inner, where) if callable(part) else read(inner, part, where) for inner, part in pairs]
+
+
+@lru_cache(1 << 8)
+def fields(shape: tuple[str, ...]) -> tuple[list[str], set[str]]:
+    """The names of an object's fields, in order, and those that may not be absent."""
+    return [name.rstrip("?") for name in shape], {name for name in shape if not name.endswith("?")}
 
 
 def once(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -183,6 +183,7 @@ def exact(column: Column, index: int) -> Fraction:
     return factor * value + shift
 
 
+@lru_cache(1 << 12)
 def domain(column: Column, dtype: str) -> tuple[Fraction, Fraction]:
     """A bound on a column's exact values over all allowed points, and on how far the floats of the model are from them:
     each rounding adds half a unit of what is rounded, relative to a result that is off by what came before."""

@@ -108,8 +108,14 @@ class Statement:
     def __init__(self, data: Any, model: Any) -> None:
         found = read(data, SHAPE, "statement")
         mix: Mix = read_mix(found.distance, "statement: distance")
-        axes: list[Axis] = [read_axis(entry, f"statement: feature {j}") for j, entry in enumerate(found.features)]
+        started = [read_axis(entry, f"statement: feature {j}") for j, entry in enumerate(found.features)]
+        axes = [axis for axis, _ in started]
         self.columns = [column(data, axes, f"statement: column {k}") for k, data in enumerate(found.columns)]
+        self.claim: Fraction | None = found.claim
+        claim = [] if self.claim is None else [self.claim]
+        self.common = lcm(*(n.denominator for part in (claim, *(axis.measure(mix) for axis in axes)) for n in part))
+        self.axes = [axis.counted(mix, self.common).started(start) for axis, start in started]
+        self.limit = None if self.claim is None else int(self.claim * self.common)
         self.model = model
         self.goal = [[Compare(*entry) for entry in part] for part in found.goal]
         for compare in (compare for part in self.goal for compare in part):
@@ -121,14 +127,9 @@ class Statement:
         self.rules = [read_rule(r, lacking, f"statement: rule {k}") for k, r in enumerate(found.rules)]
         self.avoid = [Region(r, axes, f"statement: avoid {k}") for k, r in enumerate(found.avoid)]
         self.most = len(axes) if found.most_changes is None else found.most_changes
-        self.claim: Fraction | None = found.claim
-        self.forms = Forms(mix.forms, axes)
+        self.forms = Forms(mix.forms, self.axes)
         near = any(region.kind == "near" for region in self.avoid)
         need(not (near and self.forms.count), "statement: avoid: a ball is measured without forms")
-        claim = [] if self.claim is None else [self.claim]
-        self.common = lcm(*(n.denominator for part in (claim, *(axis.measure(mix) for axis in axes)) for n in part))
-        self.axes = [axis.counted(mix, self.common) for axis in axes]
-        self.limit = None if self.claim is None else int(self.claim * self.common)
 
     def row(self, point: Sequence[int]) -> list[int]:
         """The floats that the model is given at a point."""

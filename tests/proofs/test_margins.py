@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mace.proofs.check import check
-from mace.proofs.kernel.axes import Axis
+from mace.proofs.kernel.axes import read_axis
 from mace.proofs.kernel.networks import ERROR, Network, domain
 from mace.proofs.kernel.proof import read_model
 from mace.proofs.kernel.statement import column as column_of
@@ -366,7 +366,7 @@ def test_errors_of_scores_are_rounded_up(name: str) -> None:
 def test_the_input_of_a_network_is_off_by_exactly_what_the_formula_says(name: str) -> None:
     _, _, index, step, chain, _, more = NETWORKS[name]
     known = step in UNIT
-    feature = Axis(grid(index, index, index, "1" if known else step, grid=step if known else "step"), "")
+    feature, _ = read_axis(grid(index, index, index, "1" if known else step, grid=step if known else "step"), "")
     x = Fraction(feature.number(index), feature.unit)
     whole = known or (Fraction(step).denominator == 1 and abs(x) <= 2**53)
     plain = step == "float32" or (not known and whole and x <= 2**24 and not chain)

@@ -13,7 +13,7 @@ import pytest
 
 from mace.proofs import check as checker
 from mace.proofs import convert
-from mace.proofs.kernel.axes import Axis, levels
+from mace.proofs.kernel.axes import Axis, levels, read_axis, read_mix
 from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import once
 from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
@@ -96,7 +96,7 @@ def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers(
     rng = np.random.default_rng(3)
     below = 2**62
     axis = grid(-below, below, 0)
-    column = read_column([0, None, "float32"], Axis(axis, ""), "")
+    column = read_column([0, None, "float32"], read_axis(axis, "")[0], "")
     differ = 0
     for _ in range(2000):
         x = int(rng.integers(-below, below)) >> int(rng.integers(40))
@@ -109,8 +109,8 @@ def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers(
 
 
 def test_what_was_read_is_told_by_its_text() -> None:
-    said = {"name": "a", "weight": "1", "start": 0, "kind": "levels", "count": 2, "allowed": 3, "ordered": True}
-    for wrong in ({**said, "ordered": 1}, {**said, "start": False}):  # equal to it, as Python compares
+    said = {"name": "a", "weight": "1", "kind": "levels", "count": 2, "allowed": 3, "ordered": True}
+    for wrong in ({**said, "ordered": 1}, {**said, "count": 2.0}):  # equal to it, as Python compares
         for order in ((said, wrong), (wrong, said)):
             read_once = once(Axis)
             for data in order:
@@ -119,6 +119,24 @@ def test_what_was_read_is_told_by_its_text() -> None:
                         read_once(data, "")
                 else:
                     assert read_once(data, "") is read_once({**data}, "")
+
+
+def test_an_axis_serves_every_start_and_each_start_has_costs_of_its_own() -> None:
+    of_levels = {"name": "a", "weight": "1", "kind": "levels", "count": 3, "allowed": 7, "ordered": True}
+    mix = read_mix({"alpha": "0", "beta": "1", "gamma": "0"}, "")
+    for data in (grid(0, 2, 0), of_levels):
+        found = [read_axis({**data, "start": start}, "") for start in (0, 2, 0)]
+        assert len({id(axis) for axis, _ in found}) == 1
+        common = found[0][0].measure(mix)[1].denominator
+        away, back, again = (axis.counted(mix, common).started(start) for axis, start in found)
+        assert again is away
+        assert [sum(away.cost(away.only(k))) for k in range(3)] == [sum(back.cost(back.only(2 - k))) for k in range(3)]
+        assert sum(away.cost(away.only(0))) == 0 < sum(away.cost(away.only(1))) < sum(away.cost(away.only(2)))
+        for start in (False, -(2**70), "0", None):
+            with pytest.raises(Refused):
+                read_axis({**of_levels, "start": start}, "")
+        with pytest.raises(Refused):
+            read_axis({name: value for name, value in data.items() if name != "start"}, "")
 
 
 def test_what_nests_too_deeply_for_a_text_is_read_all_the_same() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mace.base.exact import exact, float_to_rank, rank_to_float, to_float32
+from mace.base.exact import exact, float_to_rank, floats_to_ranks, rank_to_float, ranks_to_floats, to_float32
 from mace.errors import FileError, RowError, SpaceError
 from mace.space.axes import Grid, GridAxis
 from mace.space.feature import Feature
@@ -27,6 +27,21 @@ doubles = st.floats(allow_nan=False, allow_infinity=False)
 @given(doubles)
 def test_the_rank_of_a_double_names_it(x):
     assert rank_to_float(float_to_rank(x)) == x
+
+
+@given(st.lists(st.floats(allow_nan=False)))
+def test_the_ranks_of_many_doubles_are_those_of_each(many):
+    ranks = [float_to_rank(x) for x in many]
+    assert floats_to_ranks(np.array(many, float)).tolist() == ranks
+    assert ranks_to_floats(ranks).tolist() == [rank_to_float(rank) for rank in ranks]
+
+
+@given(doubles, doubles, st.floats(1e-320, 1e308))
+def test_a_rough_change_is_near_to_the_exact_one_or_infinite(start, value, scale):
+    low, high = sorted(map(float_to_rank, (start, value)))
+    axis = GridAxis("x", Grid("float64"), low, high, float_to_rank(start), exact(scale))
+    rough, true = axis.rough_delta(float_to_rank(value)), axis.delta(float_to_rank(value))
+    assert rough == np.inf or abs(exact(rough) - true) <= true / 2**50 + Fraction(1, 2**1000)
 
 
 @given(doubles, doubles)

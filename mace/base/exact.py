@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -132,6 +132,11 @@ def nearest(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def moderate(size: float) -> bool:
+    """Whether products and quotients of a few such sizes lose no more than a few roundings, relative to them."""
+    return 1e-99 < size < 1e99
+
+
 def below(number: Fraction) -> float:
     """The largest double that is <= number."""
     value = nearest(number)
@@ -182,6 +187,22 @@ def rank_to_float(rank: int) -> float:
     """The double at a place; inverse of `float_to_rank`."""
     magnitude = float(struct.unpack("<d", struct.pack("<q", abs(rank)))[0])
     return magnitude if rank >= 0 else -magnitude
+
+
+def ranks_to_floats(ranks: Sequence[int]) -> NDArray[np.float64]:
+    """The doubles at many places: `rank_to_float` of each."""
+    import numpy as np
+
+    places = np.array(ranks, np.int64)
+    return np.where(places < 0, -1.0, 1.0) * np.abs(places).view(np.float64)
+
+
+def floats_to_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The places of many doubles, infinities too: `float_to_rank` of each."""
+    import numpy as np
+
+    places = np.abs(values).view(np.int64)
+    return np.where(values < 0, -places, places)
 
 
 def float32_to_rank(value: float) -> int:

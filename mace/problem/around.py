@@ -7,13 +7,14 @@ Promise: distance and rules of a point are computed here and nowhere else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mace.base.exact import exact
+from mace.base.exact import exact, moderate, nearest
 from mace.base.kept import Recent
 from mace.problem.budget import Budget, started
 from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, together
@@ -57,15 +58,27 @@ class Around:
     def _distance_of(self, point: Point) -> Fraction:
         match self.distance:
             case Norm():
-                return together(
-                    self._charged(j, index)
-                    for j, (axis, index) in enumerate(zip(self.axes, point, strict=True))
-                    if index != axis.start
-                )
+                moved = list(self.changed(point))
+                if not self.distance.alpha and not self.distance.beta:
+                    moved = self._largest(moved, point)
+                return together(self._charged(j, point[j]) for j in moved)
             case NearestRow(rows=rows):
                 return min(self.distance_between(row, point) for row in rows)
             case DistanceProgram():
                 return program_distance(self.distance, self.axes, point)
+
+    def _largest(self, moved: list[int], point: Point) -> list[int]:
+        """The features of a point, of those that changed, whose change may be the largest one, by floats."""
+        rough = [self.axes[j].rough_delta(point[j]) * self._peaks[j] for j in moved]
+        least = max(rough, default=0.0) * (1 - 2.0**-40)  # floats of this size lose far less
+        return [j for j, size in zip(moved, rough, strict=True) if not size < least] if moderate(least) else moved
+
+    @cached_property
+    def _peaks(self) -> list[float]:
+        """What a change of each whole range asks of the largest, about; infinity where floats are not near to it."""
+        assert isinstance(self.distance, Norm)
+        peaks = [(charge.peak, nearest(charge.peak)) for charge in self.distance.charges]
+        return [rough if moderate(rough) or not peak else math.inf for peak, rough in peaks]
 
     def _charged(self, j: int, index: int) -> Cost:
         """What a value of one feature costs."""

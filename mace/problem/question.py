@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.exact import ranks_to_floats
 from mace.base.kept import Recent
 from mace.errors import ModelError
 from mace.problem.around import Around, program_inputs
@@ -107,7 +108,7 @@ class Question(Around):
     def aimed(self, goal: Goal, model: Table) -> Question:
         """The same question with another goal, over the scores of `model`; what is known of points alone stays."""
         made = replace(self, goal=goal, model=model)
-        shared = ("columns", "start", "_rows", "_shown", "_distances", "_costs", "_obeyed")
+        shared = ("columns", "start", "_rows", "_taken", "_shown", "_distances", "_costs", "_obeyed")
         made.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return made
 
@@ -120,9 +121,18 @@ class Question(Around):
         return Recent()
 
     def _row(self, point: Point) -> NDArray[np.float64]:
-        made = np.array([c.at(self.axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
+        if self._taken is None:
+            made = np.array([c.at(self.axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
+        else:
+            made = ranks_to_floats([point[j] for j in self._taken])
         made.flags.writeable = False
         return made
+
+    @cached_property
+    def _taken(self) -> list[int] | None:
+        """Where each column is a feature's double as it is, which; None otherwise."""
+        asis = all(column.is_double_of(self.axes[column.feature]) for column in self.columns)
+        return [column.feature for column in self.columns] if asis else None
 
     def scores(self, point: Point) -> NDArray[np.float64]:
         """The model's float scores, shape (outputs,); for a network the last bits are not certain."""

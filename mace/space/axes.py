@@ -19,6 +19,7 @@ Source: Karimi et al. 2020, section 4.2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from mace.base.exact import (
     first_holding,
     float32_to_rank,
     float_to_rank,
+    moderate,
     nearest,
     nearest_float32,
     rank_to_float,
@@ -160,6 +162,14 @@ class GridAxis:
         moved = abs(above * (common // unit) - start * (common // other))
         return Fraction(moved * self.scale.denominator, common * self.scale.numerator)
 
+    def rough_delta(self, index: int) -> float:
+        """About `delta`: a few roundings off, relative to it, where it is moderate; infinite where it may be more."""
+        if self.grid.kind != "float64" or self.missing is not None:
+            return nearest(self.delta(index))
+        scale = nearest(self.scale)
+        moved = abs(rank_to_float(index) - rank_to_float(self.start))
+        return moved / scale if moderate(scale) else math.inf
+
     @cached_property
     def start_value(self) -> Fraction:
         """The exact value of the start point."""
@@ -268,6 +278,10 @@ class LevelAxis:
             return self.missing_cost
         ranks = self.count - (self.missing is not None)
         return Fraction(abs(index - self.start), ranks - 1) if self.ordered else Fraction(1)
+
+    def rough_delta(self, index: int) -> float:
+        """About `delta`."""
+        return nearest(self.delta(index))
 
     @property
     def may_lack(self) -> bool:

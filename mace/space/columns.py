@@ -98,6 +98,12 @@ class Column:
             return self.of(axis.given(index))
         return self.of(self.given(axis.value(index)))
 
+    def is_double_of(self, axis: Axis) -> bool:
+        """Whether the model is given the double of every index as it is."""
+        if self.chain or self.rounded_to != "float64" or not isinstance(axis, GridAxis):
+            return False
+        return axis.grid.kind == axis.grid.rounded_to == "float64" and axis.missing is None
+
     def on(self, axis: Axis) -> Column:
         """The column in a question whose row lacks this number, and keeps lacking it: its axis has one level."""
         if self.values is not None or not isinstance(axis, LevelAxis):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import above as outward
-from mace.base.exact import exact, float_to_rank, nearest, rank_to_float
+from mace.base.exact import exact, float_to_rank, moderate, nearest, rank_to_float
 from mace.base.kept import Recent
 from mace.problem.distance import Charge, Norm
 from mace.problem.proof import Multipliers
@@ -30,6 +30,7 @@ from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
 
 V = 200  # bits below the point in coefficients
+WIDER = 1 + 2.0**-49  # more than the seven roundings of `_far`
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 
 
@@ -231,35 +232,40 @@ class Exact:
         rest = q - sum(filter(None, costs), Fraction(0))
         cut: list[Side] = []
         for j, (axis, side, index) in enumerate(zip(axes, box, least, strict=True)):
-            cost, charge = costs[j], self.charges[j]
+            cost = costs[j]
             budget = rest + cost if cost else rest
 
             def close(index: int, j: int = j, start: int = axis.start, budget: Fraction = budget) -> bool:
-                return (self.worth(j, index).reach if index != start else 0) < budget
+                return self.worth(j, index).reach < budget if index != start else budget.numerator > 0
 
             if not close(index):
                 return None
             if not isinstance(side, tuple):
-                mask = sum(1 << level for level in range(side.bit_length()) if side >> level & 1 and close(level))
-                cut.append(mask)
-                continue
-            assert isinstance(axis, GridAxis)
-            (low, high), slope = side, charge.slope + charge.peak
-            if slope:
-                reach = axis.scale * max(budget - (charge.once or 0), Fraction(0)) / slope
-                if axis.grid.kind == "float64":  # at most one double more at either end
-                    far, start = outward(reach), nearest(axis.start_value)
-                    if math.isfinite(far):
-                        high = min(high, max(index, float_to_rank(start + far) + 1))
-                        low = max(low, min(index, float_to_rank(start - far) - 1))
-                    cut.append((low, high))
-                    continue
-                high = min(high, max(index, axis.grid.ceil(axis.start_value + reach) - 1))
-                low = max(low, min(index, axis.grid.floor(axis.start_value - reach) + 1))
-            elif charge.once >= budget:  # any change is too much
-                low, high = max(low, min(index, axis.start)), min(high, max(index, axis.start))
-            cut.append((low, high))
+                cut.append(sum(1 << level for level in range(side.bit_length()) if side >> level & 1 and close(level)))
+            else:
+                assert isinstance(axis, GridAxis)
+                cut.append(self._shortened(axis, self.charges[j], side, index, budget))
         return tuple(cut)
+
+    @staticmethod
+    def _shortened(axis: GridAxis, charge: Charge, side: tuple[int, int], index: int, budget: Fraction) -> Side:
+        """The part of a grid's side, with an index of it, that costs less than the budget; a few doubles more."""
+        low, high = side
+        if not charge.slope and not charge.peak:
+            if charge.once >= budget:  # any change is too much
+                return max(low, min(index, axis.start)), min(high, max(index, axis.start))
+            return side
+        room = max(budget - charge.once, Fraction(0)) if charge.once else budget
+        if axis.grid.kind == "float64":
+            far, start = _far(axis, charge, room), nearest(axis.start_value)
+            if math.isfinite(far):
+                high = min(high, max(index, float_to_rank(start + far) + 1))
+                low = max(low, min(index, float_to_rank(start - far) - 1))
+            return low, high
+        reach = axis.scale * room / (charge.slope + charge.peak)
+        high = min(high, max(index, axis.grid.ceil(axis.start_value + reach) - 1))
+        low = max(low, min(index, axis.grid.floor(axis.start_value - reach) + 1))
+        return low, high
 
     def bound(
         self,
@@ -320,15 +326,14 @@ class Exact:
         axis = self.question.axes[j]
         if isinstance(side, tuple):
             low, high = side
-            candidates = {low, high}
+            candidates = [low, high]
             if low <= axis.start <= high:
-                candidates.add(axis.start)
+                candidates = [low, high, axis.start]
                 if len(coefficients) == 1 and self.plain[self.columns[j][0][0]]:
                     # What costs more than the start and adds no less is not the least.
-                    gone = {high} if coefficients[0] > 0 else {low} if coefficients[0] < 0 else {low, high}
-                    candidates -= gone - {axis.start}
+                    candidates = [axis.start, high if coefficients[0] < 0 else low][: 1 + bool(coefficients[0])]
         else:
-            candidates = {level for level in range(side.bit_length()) if side >> level & 1}
+            candidates = [level for level in range(side.bit_length()) if side >> level & 1]
         best, least = 0, 0  # a fraction; 0 below: none yet
         for index in candidates:
             worth = self.worth(j, index)
@@ -363,6 +368,14 @@ def prepared(question: Question) -> Prepared:
 
     key = (question.model, question.axes, question.columns, question.goal.decision, question.distance)
     return _LAST.get(key, make)
+
+
+def _far(axis: GridAxis, charge: Charge, room: Fraction) -> float:
+    """At least how far a value of an axis may lie from its start for such a cost of the change's size."""
+    given = (nearest(room), nearest(axis.scale), nearest(charge.slope) + nearest(charge.peak))
+    if all(map(moderate, given)):  # where no rounding is more than a share of its result
+        return given[0] * given[1] / given[2] * WIDER
+    return outward(axis.scale * room / (charge.slope + charge.peak))
 
 
 class Passed(NamedTuple):

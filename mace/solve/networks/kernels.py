@@ -20,7 +20,7 @@ from mace.solve.networks.model import LEVELS, STEPS, Array, Axes, Hull, Net, Uni
 T = TypeVar("T", bound=tuple[Any, ...])
 
 INFINITY = 1e300
-OPTIMAL, CUTOFF, EMPTY, STUCK = 0, 1, 2, 3
+OPTIMAL, CUTOFF, EMPTY, STUCK, BEYOND = 0, 1, 2, 3, 4
 NOWHERE = (-1, -1)  # no hidden unit
 WIDER = 2.0**-37  # More than a checker's own 2^-40; `Net.rough` is this file's rounding.
 

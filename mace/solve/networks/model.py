@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.exact import above, exact, nearest, rank_to_float
+from mace.base.exact import above, exact, moderate, nearest, rank_to_float
 from mace.base.kept import Kept
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase, Split
@@ -250,7 +250,7 @@ def _rough(question: Question, model: Network, forms: list[Affine | None], axes:
     widest, off = np.ones(len(sizes)), np.zeros(len(row))
     for axis, place in zip(question.axes, axes.first, strict=True):
         if isinstance(axis, GridAxis):
-            widest[place] = above(max(axis.delta(axis.lower), axis.delta(axis.upper)))
+            widest[place] = _widest(axis)
     for place, (form, column) in enumerate(zip(forms, question.columns, strict=True)):
         axis = question.axes[column.feature]
         if form is not None and isinstance(axis, GridAxis):  # how far the start's float is from what is meant
@@ -270,6 +270,16 @@ def _rough(question: Question, model: Network, forms: list[Affine | None], axes:
             roundings += len(layer.bias) + 8
             found[k, : len(layer.bias)] = moved + 1.01 * roundings * UNIT * terms
     return np.minimum(np.nan_to_num(found, nan=MOST, posinf=MOST), MOST)
+
+
+def _widest(axis: GridAxis) -> float:
+    """At least the largest change of an axis."""
+    if axis.grid.kind == "float64" and axis.missing is None:
+        start, scale = nearest(axis.start_value), nearest(axis.scale)
+        far = max(abs(rank_to_float(axis.lower) - start), abs(rank_to_float(axis.upper) - start))
+        if far < 1e99 and moderate(scale):
+            return far / scale * (1 + 2.0**-49) + 2.0**-1000  # more than four roundings
+    return above(max(axis.delta(axis.lower), axis.delta(axis.upper)))
 
 
 def _axes_of(question: Question, norm: Norm) -> Axes:

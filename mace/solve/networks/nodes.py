@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.base.exact import exact, float_to_rank, nearest, rank_to_float
+from mace.base.exact import exact, float_to_rank, floats_to_ranks, nearest, rank_to_float, ranks_to_floats
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
 from mace.solve.networks.exact import box_of, prepared
@@ -67,9 +67,11 @@ class Frame:
             else None
             for axis in witnesses.question.axes
         ]
-        # The same of all axes at once, where each is one of doubles.
-        both = [double for double in self._doubles if double is not None]
-        self._all_doubles = np.array(both).T if both and len(both) == len(self._doubles) else None
+        # The same of all axes at once, where each is one of doubles, and the indices: lower, upper, start.
+        self.all_doubles: Array | None = None
+        if self._doubles and all(self._doubles):
+            self.all_doubles = np.array(self._doubles).T
+            self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         self._root: Node | None = None
         self._changes: dict[tuple[int, int], float] = {}
 
@@ -86,8 +88,7 @@ class Frame:
             hull = Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_))
             units = Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64))
             self._root = Node(box_of(self.question), hull, units)
-            for j, side in enumerate(self._root.box):
-                self.enclose(self._root, j, side)
+            self.enclose_all(self._root, self._root.box)
         root = self._root
         return Node(root.box, Hull(*map(np.copy, root.hull)), Units(*map(np.copy, root.units)))
 
@@ -106,6 +107,15 @@ class Frame:
             assert isinstance(side, int)
             node.hull.on[first : first + axis.count] = [bool(side >> level & 1) for level in range(axis.count)]
 
+    def enclose_all(self, node: Node, box: Box) -> None:
+        """Give all axes of a node's arrays the sides of a box."""
+        if self.all_doubles is not None:
+            ends = list(zip(*box, strict=True))
+            node.hull.lo[:], node.hull.hi[:] = self.changes(ends[0]), self.changes(ends[1])
+            return
+        for j, side in enumerate(box):
+            self.enclose(node, j, side)
+
     def change(self, j: int, index: int) -> float:
         """The signed scaled change of a grid axis, but for a few roundings, that `model._rough` counts."""
         if (j, index) not in self._changes:
@@ -119,20 +129,24 @@ class Frame:
             self._changes[j, index] = change
         return self._changes[j, index]
 
-    def changes(self, point: Point) -> list[float]:
-        """The changes of a point, where each axis is a grid; 0 for others."""
-        if self._all_doubles is not None:
-            ranks = np.array(point, np.int64)
-            values = np.copysign(np.abs(ranks).view(np.float64), ranks)
+    def changes(self, point: Point) -> Array:
+        """The changes of a point, shape (axes,), where each axis is a grid; 0 for others."""
+        if self.all_doubles is not None:
             with np.errstate(over="ignore"):
-                found = (values - self._all_doubles[0]) / self._all_doubles[1]
+                found: Array = (ranks_to_floats(point) - self.all_doubles[0]) / self.all_doubles[1]
             if np.isfinite(found).all():
-                return [float(change) for change in found]
+                return found
         axes = self.question.axes
-        return [self.change(j, k) if isinstance(axes[j], GridAxis) else 0.0 for j, k in enumerate(point)]
+        return np.array([self.change(j, k) if isinstance(axes[j], GridAxis) else 0.0 for j, k in enumerate(point)])
 
     def rounded(self, x: Array, outward: bool) -> Point:
         """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
+        if self.all_doubles is not None:
+            lower, upper, start = self._indices
+            with np.errstate(over="ignore"):
+                near = floats_to_ranks(self.all_doubles[0] + x * self.all_doubles[1])
+            moved = near + np.sign(x).astype(np.int64) if outward else near
+            return tuple(np.where(x == 0.0, start, np.clip(moved, lower, upper)).tolist())
         n, indices = self.numbers, []
         for j, axis in enumerate(self.question.axes):
             first = int(n.axes.first[j])
@@ -165,6 +179,11 @@ class Frame:
         if isinstance(split, Split):
             self.restrict(child, split.axis, halves(node.box[split.axis], split.at)[side])
         return child
+
+
+def grids(question: Question) -> list[GridAxis]:
+    """The axes that are grids."""
+    return [axis for axis in question.axes if isinstance(axis, GridAxis)]
 
 
 def halves(side: Side, at: int) -> tuple[Side, Side]:

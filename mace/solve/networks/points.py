@@ -16,7 +16,7 @@ import numpy as np
 
 from mace.problem.distance import Norm
 from mace.solve.lattice import denominator
-from mace.solve.networks.kernels import INFINITY, OPTIMAL, STUCK, cut, derive, plain
+from mace.solve.networks.kernels import BEYOND, INFINITY, OPTIMAL, STUCK, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.relax import Relaxed, relax
@@ -43,6 +43,13 @@ class Region(NamedTuple):
     anywhere: bool
 
 
+class Aim(NamedTuple):
+    """What nodes are bounded by: see `Points.target` and `Points.reach`."""
+
+    target: float
+    reach: float
+
+
 class Points(Frame):
     """The best point so far, and what bounds nodes by it."""
 
@@ -54,6 +61,8 @@ class Points(Frame):
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
         ends = (2, *self.numbers.net.B[1:].shape)
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
+        # Whether each feature is a float that nothing but the size of its change is charged for.
+        self.free = not ((self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any())
         self.best: Point | None = None
         # No distance is larger than this.
         self.widest = question.distance.widest + 1
@@ -66,7 +75,7 @@ class Points(Frame):
         self.horizon = self.widest  # no node looks farther than this, see `Search.run`
         self.anywhere = False  # whether the claim is that no point has the goal at all
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
-        self._aimed: tuple[tuple[bool, Fraction, Fraction, bool, bool], float] | None = None  # and for what it was made
+        self._aimed: tuple[tuple[bool, Fraction, Fraction, bool, bool], Aim] | None = None  # and for what it was made
         self.tried: set[Point] = set()
         self.polished: set[Region] = set()
         self.doubted = 0  # points of which rounding decides whether they have the goal
@@ -91,9 +100,18 @@ class Points(Frame):
     @property
     def target(self) -> float:
         """The bound from which a node need not be looked at any more."""
+        return self._aim.target
+
+    @property
+    def reach(self) -> float:
+        """The radius of the ball that boxes are cut to; slightly more, so that rounding keeps what is inside."""
+        return self._aim.reach
+
+    @property
+    def _aim(self) -> Aim:
         state = (self.anywhere, self.horizon, self.distance, self.best is None, self.exactly)
         if self._aimed is None or self._aimed[0] != state:
-            self._aimed = state, self._target()
+            self._aimed = state, Aim(self._target(), self._reach())
         return self._aimed[1]
 
     def _target(self) -> float:
@@ -105,9 +123,7 @@ class Points(Frame):
             return float(self.distance) + (0.0 if self.radius is not None else 1.0) - 1e-10
         return float(self.distance - self.slack / 2)
 
-    @property
-    def reach(self) -> float:
-        """The radius of the ball that boxes are cut to; slightly more, so that rounding keeps what is inside."""
+    def _reach(self) -> float:
         if self.anywhere or (self.best is None and self.radius is None and self.horizon >= self.distance):
             return INFINITY
         if self.best is not None and self.unit is not None and self.distance <= self.horizon:
@@ -131,9 +147,10 @@ class Points(Frame):
     def cut_exactly(self, node: Node, q: Fraction) -> bool:
         """Cut a node's arrays to its cut box in the ball of radius q, as a checker does; False if nothing is left."""
         inside = self.exact.cut(node.box, q)
-        for j, side in enumerate(inside or ()):
-            self.enclose(node, j, side)
-        return inside is not None
+        if inside is None:
+            return False
+        self.enclose_all(node, inside)
+        return True
 
     def derive(self, node: Node, q: float, units: Units) -> bool:
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
@@ -144,7 +161,7 @@ class Points(Frame):
         than = part.than if than is None else than
         nodes = (plain(node.hull), plain(node.units))
         found: Relaxed = relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
-        if all(np.isfinite(value).all() for value in found):
+        if found.status != BEYOND or all(np.isfinite(value).all() for value in found):
             return found
         # Numbers too far apart for doubles: any multipliers are sound, and these prove nothing.
         goal, slope, mu, share = map(np.zeros_like, (found.goal, found.slope, found.mu, found.share))
@@ -186,7 +203,7 @@ class Points(Frame):
             point = self.rounded(x, outward)
             self.offer(point)
             self.polish(point)
-        if (self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any():
+        if not self.free:
             self.shorten()
 
     def shorten(self) -> None:
@@ -246,23 +263,21 @@ class Points(Frame):
 
     def region(self, point: Point) -> Region:
         """Where the floats of a point may move: its ReLUs keep their phases, and other features their values."""
-        first, net, kind, jump = (
-            self.numbers.axes.first,
-            self.numbers.net,
-            self.numbers.axes.kind,
-            self.numbers.axes.jump,
-        )
-        x, sides = np.zeros(len(self.numbers.axes.change)), list[tuple[int, Side]]()
+        n, net = self.numbers, self.numbers.net
+        x, sides = np.zeros(len(n.axes.change)), list[tuple[int, Side]]()
         changes = self.changes(point)
-        for j, axis in enumerate(self.question.axes):
+        if self.free:
+            x = changes
+        for j, axis in enumerate(() if self.free else self.question.axes):
+            first = n.axes.first[j]
             if not isinstance(axis, GridAxis):
-                x[first[j] + point[j]] = 1.0
+                x[first + point[j]] = 1.0
                 sides.append((j, 1 << point[j]))
                 continue
-            x[first[j]] = changes[j]
-            if kind[j] != FLOATS:
+            x[first] = changes[j]
+            if n.axes.kind[j] != FLOATS:
                 sides.append((j, (point[j], point[j])))
-            elif jump[j] > 0.0:
+            elif n.axes.jump[j] > 0.0:
                 # What a change costs at once is charged in full only where the start is left out.
                 sides.append((j, _side_of(axis, point[j])))
         values, active = net.B[0] + x @ net.W0, []

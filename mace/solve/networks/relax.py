@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.solve.compiled import compiled
-from mace.solve.networks.kernels import EMPTY, INFINITY, NOWHERE, Simplex, dual_bound, dual_simplex
+from mace.solve.networks.kernels import BEYOND, EMPTY, INFINITY, NOWHERE, Simplex, dual_bound, dual_simplex
 from mace.solve.networks.model import LEVELS, Array, Axes, Hull, Net, Units
 
 CLEAR = 0.02  # of a unit's interval: so far beyond 0 its other end is known well enough
@@ -25,7 +25,8 @@ AIMING = 400  # pivots for a bound of one end
 class Relaxed(NamedTuple):
     """What the relaxation of a node says of one part of the goal.
 
-    bound:  the distance that the multipliers prove, in floats.    status: of the simplex.
+    bound:  the distance that the multipliers prove, in floats.
+    status: of the simplex; BEYOND where not every number here may be finite.
     goal, slope, mu, share: multipliers of the comparisons, the ReLUs (H, N), the phases (H, N), the axes (J,).
     point:  (I,) the relaxed point.    loss, scores: of items (I,) and ReLUs (H, N), about how much is lost there.
     weight: (H, N) each hidden unit's coefficient.
@@ -379,6 +380,9 @@ def relax(
                 if wrong > 1e-9 * (U[layer, i] - L[layer, i]):
                     # The small share counts where the goal costs nothing yet, so that no multiplier is positive.
                     scores[layer, i] = (abs(weight[layer, i]) + 1e-9) * wrong
+    total = bound + goal.sum() + slope.sum() + mu.sum() + share.sum()
+    if not np.isfinite(total + point.sum() + loss.sum() + scores.sum() + weight.sum()):
+        status = BEYOND
     return Relaxed(bound, status, goal, slope, mu, share, point, loss, scores, weight)
 
 

@@ -23,7 +23,7 @@ from mace.solve.networks.points import Points
 from mace.solve.networks.tighten import tighten
 from mace.solve.protocol import Gap, Limits
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import holds
+from mace.space.axes import Box, holds
 
 IDLE = 2  # splits tried in a row that promise no more than the best one: then no more are tried
 RENEW = Fraction(999, 1000)
@@ -67,6 +67,7 @@ class Search(Points):
         self.tightens = True  # whether nodes may be tightened at all
         self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain
+        self.held: Box | None = None  # the box that was looked at last, and is not empty
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
         self.root: Node | None = None
@@ -191,9 +192,11 @@ class Search(Points):
 
     def look(self, node: Node) -> None:
         """Bound a node: close it, or leave what `expand` needs."""
-        if any(side[0] > side[1] if isinstance(side, tuple) else not side for side in node.box):
-            node.closed = "empty"
-            return
+        if node.box is not self.held:  # a phase leaves the box as it is
+            if any(side[0] > side[1] if isinstance(side, tuple) else not side for side in node.box):
+                node.closed = "empty"
+                return
+            self.held = node.box
         if self.conditions and self.ruled_out(node):
             return
         if self.reach < INFINITY and not self.cut_to(node, self.reach):

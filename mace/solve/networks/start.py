@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.solve.networks.model import Array
+from mace.solve.networks.model import LEVELS, Array
 from mace.solve.networks.nodes import Frame
 from mace.space.axes import GridAxis
 
@@ -34,48 +34,53 @@ def after_inputs(frame: Frame, values: Array) -> Array:
     return best
 
 
-class Move(NamedTuple):
-    """A single change of an axis: what its item becomes, and the cost. A level becomes 1, all others of its axis 0."""
+class Moves(NamedTuple):
+    """Changes of single axes, shape (moves,): what an item of an axis becomes, and the cost. Of a level that becomes 1
+    all others of its axis become 0.
+    """
 
-    axis: int
-    item: int
-    value: float
-    cost: float
+    axis: Array
+    item: Array
+    value: Array
+    cost: Array
 
 
-def moves(frame: Frame) -> list[Move]:
+def moves(frame: Frame) -> Moves:
     """All that are tried."""
-    n, found = frame.numbers.axes, []
-    hull = frame.first_node().hull
-    lows, highs, firsts, jumps = hull.lo.tolist(), hull.hi.tolist(), n.first.tolist(), n.jump.tolist()
-    slopes, changes = (n.rate + n.peak).tolist(), n.change.tolist()
-    for j, axis in enumerate(frame.question.axes):
-        first, jump, slope = firsts[j], jumps[j], slopes[j]
-        if isinstance(axis, GridAxis):
-            ends = [end * share for end in (lows[j], highs[j]) if end != 0.0 for share in SHARES]
-            found += [Move(j, first, v, jump + slope * abs(v)) for v in [*ends, 0.0]]
-            continue
-        for level in axis.levels():
-            change = changes[first + level]
-            found.append(Move(j, first + level, 1.0, jump + slope * change if change else 0.0))
-    return found
+    n, hull = frame.numbers.axes, frame.first_node().hull
+    slope, grids = n.rate + n.peak, np.flatnonzero(n.kind != LEVELS)
+    ends = np.stack([hull.lo[grids], hull.hi[grids]], axis=1)
+    values = np.hstack([np.kron(ends, SHARES), np.zeros((len(grids), 1))])
+    tried = np.hstack([np.repeat(ends != 0.0, len(SHARES), axis=1), np.ones((len(grids), 1), np.bool_)])
+    costs = n.jump[grids, None] + slope[grids, None] * np.abs(values)
+    axes = np.repeat(grids, tried.sum(axis=1))
+    of_levels = [
+        (j, n.first[j] + level, 1.0, n.jump[j] + slope[j] * change if change else 0.0)
+        for j, axis in enumerate(frame.question.axes)
+        if not isinstance(axis, GridAxis)
+        for level in axis.levels()
+        for change in (n.change[n.first[j] + level],)
+    ]
+    more = np.array(of_levels).reshape(-1, 4).T
+    found = (axes, n.first[axes], values[tried], costs[tried])
+    axis, item, value, cost = (np.concatenate(both) for both in zip(found, more, strict=True))
+    order = np.argsort(axis, kind="stable")
+    return Moves(axis[order].astype(np.int64), item[order].astype(np.int64), value[order], cost[order])
 
 
 def greedy(frame: Frame) -> Array | None:
     """Items (I,) of a point that seems to have the goal; None if none was reached."""
     n, question = frame.numbers.axes, frame.question
-    options = moves(frame)
     x = np.zeros(len(n.change))
     for j, axis in enumerate(question.axes):
         if not isinstance(axis, GridAxis):
             x[n.first[j] + axis.start] = 1.0
     spent = np.zeros(len(question.axes))
-    axes, items = (np.array([move[k] for move in options], np.int64) for k in (0, 1))
-    values, costs = (np.array([move[k] for move in options]) for k in (2, 3))
-    rows, of_axis = np.arange(len(options)), np.repeat(np.arange(len(n.first)), n.count)
+    axes, items, values, costs = moves(frame)
+    rows, of_axis = np.arange(len(axes)), np.repeat(np.arange(len(n.first)), n.count)
     margin = float(margins(frame, x[None, :])[0])
     for _ in range(2 * len(question.axes) + 5):
-        if margin >= 0.0 or not options:
+        if margin >= 0.0 or not len(axes):
             break
         trial = np.where(axes[:, None] == of_axis, 0.0, x)
         trial[rows, items] = values

@@ -41,6 +41,7 @@ def layers() -> None:
     from mace.solve import warm
 
     warm.layers()
+    warm.tightening()
     networks.warm()
 
 

@@ -83,6 +83,7 @@ def _networks() -> str:
     from mace.solve import warm
 
     warm.layers()
+    warm.tightening()
     networks.warm()
     return "ready"
 

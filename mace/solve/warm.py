@@ -4,7 +4,8 @@ In:  a model's table.    Out: how many seconds of the question's clock it took.
 Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
 `mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
 Ensembles above `HUGE` are compiled for at once: one call about them, interpreted, may outlast a whole time limit.
-Only the relaxation of trees is left out for ensembles below `LARGE`, whose searches hardly ever come to it.
+Left out are the relaxation of trees for ensembles below `LARGE`, whose searches hardly ever come to it, and what
+narrows hidden units before networks, which only searches that stall come to.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
 """
 
@@ -99,6 +100,18 @@ def relaxation() -> None:
 def layers() -> None:
     """What every search of a network or linear model needs."""
     solved(about_layers())
+
+
+@cache
+def tightening() -> None:
+    """What a search of a network that stalls needs beside."""
+    from mace.solve.networks.search import Search
+
+    search = Search(Witnesses(about_layers()), Gap(), Limits(), None, strict=False)
+    search.begin()
+    node = search.first_node()
+    search.look(node)
+    search.tighten(node)
 
 
 def solved(question: Question) -> Found:

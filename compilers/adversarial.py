@@ -16,12 +16,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.base.exact import exact, nearest
 from mace.compilers.thresholds import before_cast, largest_passing
 from mace.space.columns import Column
 from mace.space.feature import Feature
-from mace.tables.table import Bools, Ensemble, Floats, Network, Tree
+from mace.tables.table import Ensemble, Ints, Network, Tree
 
 TARGETED, MIXED = 96, 32  # rows that lead to a node; rows of any values
 MOST_NEAR = 64  # values that are tried for one feature of one row
@@ -96,29 +97,34 @@ class _Test(NamedTuple):
 
     tree: Tree
     node: int
+    column: int
     passed: bool
 
 
 def rows(table: Ensemble | Network, columns: Sequence[Column], values: Sequence[Values]) -> list[list[Any]]:
     """Rows of one value a feature; `columns` name features by their place in `values`."""
     rng = np.random.default_rng(0)
-    usual = [list(one.usual()) for one in values]
+    levels = [list(one.usual()) for one in values]
+    usual = [list(some) for some in levels]
     if not isinstance(table, Ensemble):
         return [_mixed(usual, rng) for _ in range(TARGETED)]
     places = _Places(table)
     targets = _targets(table, rng)
     for tests in targets[:MIXED]:  # Values of some tests, together with values of others.
         for test in tests:
-            feature = columns[int(test.tree.column[test.node])].feature
+            feature = columns[test.column].feature
             usual[feature] += [x for number in places.of(test) for x in values[feature].near(number)]
     found = [_mixed(usual, rng) for _ in range(MIXED)]
     for tests in targets:
         row = _mixed(usual, rng)
         by_feature: dict[int, list[_Test]] = {}
         for test in tests:
-            by_feature.setdefault(columns[int(test.tree.column[test.node])].feature, []).append(test)
+            by_feature.setdefault(columns[test.column].feature, []).append(test)
         for feature, some in by_feature.items():
-            row[feature] = _on_the_way(table, columns, values[feature], some, places, rng)
+            near = [x for test in some for number in places.of(test) for x in values[feature].near(number)]
+            near = near or levels[feature]
+            near = [near[k] for k in rng.permutation(len(near))[:MOST_NEAR].tolist()]
+            row[feature] = _on_the_way(table, columns, levels[feature], near, some)
         found.append(row)
     return found
 
@@ -129,7 +135,7 @@ def as_column(column: Column, levels: Sequence[Any], value: Any) -> float:
 
 
 def _mixed(usual: Sequence[list[Any]], rng: np.random.Generator) -> list[Any]:
-    return [some[int(rng.integers(len(some)))] for some in usual]
+    return [some[k] for some, k in zip(usual, rng.integers(list(map(len, usual))).tolist(), strict=True)]
 
 
 class _Places:
@@ -157,61 +163,46 @@ def _targets(table: Ensemble, rng: np.random.Generator) -> list[list[_Test]]:
     """For some nodes, the tests that lead there, and one of the node itself."""
     grown = [tree for tree in table.trees if tree.column[0] >= 0]
     found: list[list[_Test]] = []
-    above: dict[int, list[int]] = {}
+    above: dict[int, Ints] = {}
+    inner: dict[int, NDArray[Any]] = {}
     for _ in range(TARGETED if grown else 0):
         place = int(rng.integers(len(grown)))
         tree = grown[place]
         if place not in above:
-            above[place] = _parents(tree)
-        inner = np.flatnonzero(tree.column >= 0)
-        node = int(inner[rng.integers(len(inner))])
-        tests = [_Test(tree, node, bool(rng.integers(2)))]
+            inner[place] = np.flatnonzero(tree.column >= 0)
+            above[place] = _parents(tree, inner[place])
+        node = int(inner[place][rng.integers(len(inner[place]))])
+        tests = [_Test(tree, node, int(tree.column[node]), bool(rng.integers(2)))]
         while node:
-            node, child = above[place][node], node
-            tests.append(_Test(tree, node, int(tree.left[node]) == child))
+            node, child = int(above[place][node]), node
+            tests.append(_Test(tree, node, int(tree.column[node]), int(tree.left[node]) == child))
         found.append(tests)
     return found
 
 
-def _parents(tree: Tree) -> list[int]:
-    parents = np.zeros(tree.nodes, dtype=np.int64)
-    inner = np.flatnonzero(tree.column >= 0)
+def _parents(tree: Tree, inner: NDArray[Any]) -> Ints:
+    parents = np.zeros(tree.nodes, dtype=np.int32)
     parents[tree.left[inner]] = inner
     parents[tree.right[inner]] = inner
-    return parents.tolist()
+    return parents
 
 
 def _on_the_way(
-    table: Ensemble,
-    columns: Sequence[Column],
-    values: Values,
-    tests: Sequence[_Test],
-    places: _Places,
-    rng: np.random.Generator,
+    table: Ensemble, columns: Sequence[Column], levels: Sequence[Any], near: Sequence[Any], tests: Sequence[_Test]
 ) -> Any:
-    """A value of one feature at the boundary of one of its tests that all of them let through; else any such value."""
-    near = [x for test in tests for number in places.of(test) for x in values.near(number)] or list(values.usual())
-    near = [near[k] for k in rng.permutation(len(near))[:MOST_NEAR].tolist()]
-    levels = values.usual()
-    fits = np.ones(len(near), dtype=np.bool_)
-    for column in {int(test.tree.column[test.node]) for test in tests}:
-        seen = np.array([as_column(columns[column], levels, x) for x in near])
-        mine = [test for test in tests if int(test.tree.column[test.node]) == column]
-        fits &= _all_hold(table, seen, mine)
-    good = np.flatnonzero(fits)
-    return near[int(good[0]) if len(good) else 0]
+    """The first of some values of one feature that all of its tests let through; else the first one.
 
+    levels: what the feature may be, where it is no number.
+    """
+    # Cast together; one after the other they are compared, for most rows need a few.
+    seen = {
+        column: table.seen(np.array([as_column(columns[column], levels, x) for x in near])).tolist()
+        for column in {test.column for test in tests}
+    }
 
-def _all_hold(table: Ensemble, numbers: Floats, tests: Sequence[_Test]) -> Bools:
-    """For every number whether all tests have the answers that are wanted of them; tests of one column."""
-    simple = [test for test in tests if test.node not in test.tree.members]
-    thresholds = np.array([test.tree.threshold[test.node] for test in simple])
-    missing = np.array(
-        [t.tree.missing_left is not None and bool(t.tree.missing_left[t.node]) for t in simple], dtype=np.bool_
-    )
-    wanted = np.array([test.passed for test in simple], dtype=np.bool_)
-    hold = (table.passes(numbers[:, None], thresholds[None, :], missing[None, :]) == wanted).all(axis=1)
-    for test in tests:
-        if test.node in test.tree.members:
-            hold &= [table.goes_left(test.tree, test.node, float(x)) == test.passed for x in numbers]
-    return np.asarray(hold, dtype=np.bool_)
+    def fits(place: int) -> bool:
+        return all(
+            table.seen_goes_left(test.tree, test.node, seen[test.column][place]) == test.passed for test in tests
+        )
+
+    return near[next(filter(fits, range(len(near))), 0)]

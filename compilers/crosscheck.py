@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from mace.tables.table import Bools, Compare, Ensemble, Floats, Label, Network, 
 
 if TYPE_CHECKING:
     import pandas as pd
+    from threadpoolctl import ThreadpoolController
 
 ALONE = 2  # rows that are asked for one by one
 LACKING = 24  # rows with missing values
@@ -282,7 +284,13 @@ def _one_thread() -> Iterator[None]:
 
             stack.enter_context(joblib.parallel_config(backend="sequential"))
         if "threadpoolctl" in sys.modules:
-            from threadpoolctl import threadpool_limits
-
-            stack.enter_context(threadpool_limits(1))
+            stack.enter_context(_pools(len(sys.modules)).limit(limits=1))
         yield
+
+
+@lru_cache(maxsize=1)
+def _pools(modules: int) -> ThreadpoolController:  # noqa: ARG001
+    """The libraries with threads that are loaded; looked for again once so many modules are more, or fewer."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

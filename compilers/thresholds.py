@@ -11,15 +11,14 @@ Source: IEEE 754-2019, rounding to nearest, ties to even.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Literal
 
-from mace.base.exact import LARGEST_32, below, float32_to_rank, next_float32, rank_to_float32, to_float32
+from mace.base.exact import LARGEST_32, float32_to_rank, next_float32, rank_to_float32, to_float32
 from mace.errors import ModelError
 from mace.tables.members import Members
 
 # Where float32 would have its next number if it had one more exponent: a double from halfway on becomes infinite.
-_BEYOND_32 = Fraction(2**128)
+_BEYOND_32 = 2.0**128
 
 
 def largest_passing(threshold: float, cast: Literal["float32", "float64"], test: Literal["<=", "<"]) -> float:
@@ -63,7 +62,7 @@ def _last_before(passing: float, cast: Literal["float32", "float64"]) -> float:
     if passing > float(LARGEST_32):
         passing = float(LARGEST_32)
     following = next_float32(passing)
-    upper = _BEYOND_32 if following == math.inf else Fraction(following)
-    lower = -_BEYOND_32 if passing == -math.inf else Fraction(passing)
-    middle = below((lower + upper) / 2)  # exact: one bit more than float32 has
+    upper = _BEYOND_32 if following == math.inf else following
+    lower = -_BEYOND_32 if passing == -math.inf else passing
+    middle = (lower + upper) / 2  # exact: one bit more than float32 has
     return middle if to_float32(middle) <= passing else math.nextafter(middle, -math.inf)

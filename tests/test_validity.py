@@ -11,8 +11,8 @@ from mace.errors import ModelError
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.members import equal_to
-from mace.tables.table import Compare, Ensemble, Link, Network
-from mace.tables.validity import validate
+from mace.tables.table import Compare, Ensemble, Link, Network, Tree
+from mace.tables.validity import tree_fault, validate
 from tests.reference import random_model
 
 SPACE = Space([Feature("a", "integer", 0, 4), Feature("s", "categorical", levels=["u", "v", "w"])])
@@ -83,6 +83,46 @@ def test_a_table_that_does_not_fit_together_is_refused_with_its_reason(message: 
 
 def test_a_table_that_fits_is_returned_as_it_is() -> None:
     assert validate(FOREST) is FOREST and validate(NETWORK) is NETWORK
+
+
+def renumbered(tree, order):
+    """The same tree, its nodes under other numbers; order: of each new number the old one."""
+    place = np.argsort(order)
+
+    def child(old):
+        return np.where(old[order] < 0, -1, place[old[order]]).astype(np.int32)
+
+    return replace(
+        tree,
+        column=tree.column[order],
+        threshold=tree.threshold[order],
+        value=tree.value[order],
+        left=child(tree.left),
+        right=child(tree.right),
+        members={int(place[node]): cell for node, cell in tree.members.items()},
+    )
+
+
+def test_nodes_may_have_any_numbers_but_each_is_reached_once() -> None:
+    rng = np.random.default_rng(0)
+    largest = max(FOREST.trees, key=lambda tree: tree.nodes)
+    tree = replace(largest, missing_left=None)
+    assert tree.nodes >= 5
+    for _ in range(20):
+        other = renumbered(tree, np.concatenate([[0], rng.permutation(np.arange(1, tree.nodes))]))
+        assert tree_fault(other, FOREST.columns, FOREST.outputs) == ""
+        inner = np.flatnonzero(other.left >= 0)
+        for node in inner.tolist():
+            for elsewhere in set(range(other.nodes)) - {int(other.left[node])}:
+                assert tree_fault(replace(other, left=put(other.left, node, elsewhere)), FOREST.columns, FOREST.outputs)
+
+
+def test_a_loop_beside_the_tree_is_no_part_of_it() -> None:
+    # Nodes 3 and 4 are each other's children, so that every node but the root has one parent.
+    left, right = np.array([1, -1, -1, 4, 3, -1, -1], np.int32), np.array([2, -1, -1, 5, 6, -1, -1], np.int32)
+    column = np.where(left < 0, -1, 0).astype(np.int32)
+    tree = Tree(column, np.zeros(7), left, right, np.zeros((7, 1)))
+    assert "node 3 is not reached from the root" in tree_fault(tree, 1, 1)
 
 
 def test_what_this_package_made_wrong_is_its_own_fault() -> None:

@@ -184,7 +184,7 @@ class Ensemble:
         """The leaf of `tree` that a row of shape (columns,) reaches."""
         seen, node = self.seen(row), 0
         while tree.column[node] >= 0:
-            passed = self._passes(tree, node, float(seen[tree.column[node]]))
+            passed = self.seen_goes_left(tree, node, float(seen[tree.column[node]]))
             node = int(tree.left[node] if passed else tree.right[node])
         return node
 
@@ -195,9 +195,10 @@ class Ensemble:
 
     def goes_left(self, tree: Tree, node: int, value: float) -> bool:
         """Whether a float64 value of the column that an inner node tests goes to its left."""
-        return self._passes(tree, node, float(self.seen(np.array([value], dtype=np.float64))[0]))
+        return self.seen_goes_left(tree, node, float(self.seen(np.array([value], dtype=np.float64))[0]))
 
-    def _passes(self, tree: Tree, node: int, seen: float) -> bool:
+    def seen_goes_left(self, tree: Tree, node: int, seen: float) -> bool:
+        """The same for a value as the tests see it."""
         if seen != seen:  # NaN
             return tree.missing_left is not None and bool(tree.missing_left[node])
         if node in tree.members:

@@ -129,9 +129,12 @@ def _nodes_fault(tree: Tree, columns: int) -> str:
         (leaf & (tree.column != LEAF), "is a leaf and tests a column", tree.column),
         (inner & ~categorical & ~np.isfinite(tree.threshold), "has a threshold that is not finite", tree.threshold),
         (leaf & ~np.isfinite(tree.value).all(axis=1), "has a leaf value that is not finite", None),
-        (leaf & categorical, "is a leaf and tests a category", None),
-        (np.isin(np.arange(tree.nodes), unset), "tests a set that is no rising list of intervals", None),
     ]  # fmt: skip
+    if tree.members:
+        found += [
+            (leaf & categorical, "is a leaf and tests a category", None),
+            (np.isin(np.arange(tree.nodes), unset), "tests a set that is no rising list of intervals", None),
+        ]
     for wrong, what, shown in found:
         if wrong.any():
             node = int(np.flatnonzero(wrong)[0])
@@ -150,8 +153,11 @@ def _rising(members: Members) -> bool:
 
 def _cycle(tree: Tree) -> str:
     """Every node is reached from the root, exactly once: then walks end, at a leaf."""
-    inner = tree.left != LEAF
-    parents = np.bincount(np.concatenate([tree.left[inner], tree.right[inner]]), minlength=tree.nodes)
+    inner = np.flatnonzero(tree.left != LEAF)
+    left, right = tree.left[inner], tree.right[inner]
+    parents = np.bincount(np.concatenate([left, right]), minlength=tree.nodes)
+    if (parents[1:] == 1).all() and (left > inner).all() and (right > inner).all():
+        return ""  # as most libraries number their nodes: from parent to parent every way leads down to the root
     if parents[0]:
         return ", node 0 is the root and a child as well: a cycle"
     if (parents > 1).any():
@@ -161,7 +167,7 @@ def _cycle(tree: Tree) -> str:
     here = np.zeros(1, dtype=np.int64)
     while len(here):  # Every node has one parent at most, so none is reached twice.
         reached[here] = True
-        down = here[inner[here]]
+        down = here[tree.left[here] != LEAF]
         here = np.concatenate([tree.left[down], tree.right[down]])
     if not reached.all():
         return f", node {int(np.flatnonzero(~reached)[0])} is not reached from the root: a cycle or a loose branch"

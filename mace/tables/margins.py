@@ -50,6 +50,7 @@ _DIGITS = {"float64": 53, "float32": 24}
 _SQUASHED: dict[Rule, int] = {"sigmoid": 16, "softmax": 32}
 
 NEGLIGIBLE = Fraction(1, 2**120)
+FEW_VALUES = 256  # of leaves that are looked at before all of them
 
 
 class Slack(NamedTuple):
@@ -200,7 +201,10 @@ def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     if size * (1 + gamma(terms + 1, unit)) > _LARGEST[table.dtype]:
         raise ModelError(f"the sums of {table.name} may overflow {table.dtype}; its leaf values are not usable")
 
-    grain = _grain(start, added.values)
+    # What divides all values divides a few; most forests have sums of which that is too fine already.
+    grain = _grain(start, added.values[:FEW_VALUES])
+    if not grain or size <= grain * 2 ** _DIGITS[table.dtype]:
+        grain = _grain(start, added.values)
     if table.dtype == "float32" and not _all_float32(table):
         terms += 1  # Every leaf is rounded to float32 once before it is added.
         summing = gamma(terms - 1, unit) * size + terms * SMALLEST["float32"]
@@ -254,6 +258,14 @@ def _largest_rows(added: _Leaves) -> Fraction:
 
 def _grain(start: Floats, added: Floats) -> Fraction:
     """The largest power of two that divides every value: all sums are multiples of it; 0 where all values are 0."""
+    if added.size > FEW_VALUES:
+        some = _grain(start, added.ravel()[:FEW_VALUES])
+        # That of a few is no smaller. Dividing by no more than 1 is exact, and what is infinite then is a multiple.
+        if SMALLEST["float64"] <= some <= 1:
+            with np.errstate(over="ignore"):
+                times = added * float(1 / some)
+            if (times == np.floor(times)).all():
+                return some
     bits = np.abs(np.concatenate([start, added.ravel()])).view(np.int64)
     bits = bits[bits != 0]
     if not bits.size:

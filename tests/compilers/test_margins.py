@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from mace.base.exact import nearest, rank_to_float32, to_float32
 from mace.compilers import read
 from mace.errors import ModelError
-from mace.tables.margins import compare_slack, exact_margin, exact_scores, network_error, possible, simplified, surely
+from mace.tables.margins import (
+    FEW_VALUES,
+    _grain,
+    compare_slack,
+    exact_margin,
+    exact_scores,
+    network_error,
+    possible,
+    simplified,
+    surely,
+)
 from mace.tables.table import HALF_OF_SIGMOID, Compare, Ensemble, Floats, Layer, Network, Tree, class_decision
 from tests.compilers import cases
 
@@ -265,3 +275,17 @@ def test_rounding_to_float32_agrees_with_numpy() -> None:
     values = np.random.default_rng(0).normal(size=1000) * 1e30
     assert [to_float32(v) for v in values.tolist()] == values.astype(np.float32).astype(np.float64).tolist()
     assert math.isinf(to_float32(1e39))
+
+
+@pytest.mark.parametrize("tail", [[], [0.0], [0.75], [2.0**-60], [1e300, 2.0**-1074], [3.0 * 2.0**-1022]], ids=str)
+@pytest.mark.parametrize("unit", [0.0, 1.0, 0.125, 8.0, 2.0**-1022, 2.0**-1074, 2.0**1000], ids=str)
+def test_all_values_are_multiples_of_their_grain_and_of_none_that_is_larger(unit: float, tail: list[float]) -> None:
+    few = np.random.default_rng(0).integers(-9, 10, FEW_VALUES + 50) * unit
+    values = np.array([*few, *tail])
+    grain = _grain(np.zeros(1), values)
+    whole = [Fraction(value) for value in values.tolist() if value]
+    if not whole:
+        assert grain == 0
+        return
+    assert all((value / grain).denominator == 1 for value in whole)
+    assert any((value / (2 * grain)).denominator != 1 for value in whole)

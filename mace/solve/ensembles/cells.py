@@ -408,10 +408,11 @@ def _scaled_up(plus: Array, minus: Array, exponent: int) -> Array:
     rounded = difference - plus  # Knuth's TwoSum: zero when the difference is exact
     error = (plus - (difference - rounded)) - (minus + rounded)
     scaled = np.ldexp(difference, exponent)
-    if not error.any() and (scaled == np.floor(scaled)).all():
+    above = np.ceil(scaled)
+    if not error.any() and (scaled == above).all():
         return np.asarray(scaled.astype(np.int64))
     spare = np.ceil(np.abs(scaled) * 2.0**-52) + 1
-    return np.asarray(np.ceil(scaled).astype(np.int64) + spare.astype(np.int64))
+    return np.asarray(above.astype(np.int64) + spare.astype(np.int64))
 
 
 def _need(model: Ensemble, compare: Compare, exponent: int) -> int:

@@ -128,7 +128,7 @@ def _flattened(model: Ensemble) -> Trees:
     column, roots, value = flat.column, flat.roots.astype(np.int32), np.ascontiguousarray(flat.value, np.float64)
     if model.dtype == "float32":
         value = value.astype(np.float32).astype(np.float64)
-    inner = np.flatnonzero(column >= 0)
+    inner = np.flatnonzero(column >= 0).astype(np.int32)
     children = np.full((len(column), 2), -1, np.int32)
     up = np.full(len(column), -1, np.int32)
     for side, of in enumerate((flat.left, flat.right)):
@@ -138,9 +138,10 @@ def _flattened(model: Ensemble) -> Trees:
     members = {
         int(r) + node: cell for r, tree in zip(roots, model.trees, strict=True) for node, cell in tree.members.items()
     }
+    tested = column[inner]
     # Numbers of 16 bits are sorted in linear time.
-    order = np.argsort(column[inner].astype(np.int16 if model.columns < 2**15 else np.int64), kind="stable")
-    begins = np.cumsum(np.bincount(column[inner], minlength=model.columns))[:-1]
+    order = np.argsort(tested.astype(np.int16 if model.columns < 2**15 else np.int64), kind="stable")
+    begins = np.cumsum(np.bincount(tested, minlength=model.columns))[:-1]
     return Trees(
         column,
         flat.threshold,
@@ -237,11 +238,11 @@ def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, colu
         """Those of all kinds, where what is missing goes left or right."""
         return model.passes(values[None, :], kinds[:, None], left).astype(np.int64) @ bits
 
-    gone = trees.missing[here]
+    gone = trees.missing[here] if np.isnan(values).any() else np.zeros(1, bool)
     if not gone.any() and not trees.members:
         return Answers(masks(left=False), back)
     own = np.where(gone, masks(left=True)[back], masks(left=False)[back])
-    for place, node in enumerate(here.tolist()):
+    for place, node in enumerate(here.tolist() if trees.members else ()):
         if node in trees.members:
             cell = trees.members[node]
             left = [trees.missing[node] if x != x else among(cell, x) for x in model.seen(values).tolist()]
@@ -251,8 +252,8 @@ def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, colu
 
 def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:
     """The tests on all axes in one array."""
-    test = np.full((len(trees.column), 4), -1, np.int32)
-    test[:, 2:] = trees.children
+    test = np.empty((len(trees.column), 4), np.int32)
+    test[:, :2], test[:, 2:] = -1, trees.children
     for j, on in enumerate(found):
         test[on.nodes, 0], test[on.nodes, 1] = j, on.place
         turned = on.nodes[on.swapped]
@@ -260,7 +261,7 @@ def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:
         test[turned, 2], test[turned, 3] = trees.children[turned, 1], trees.children[turned, 0]
     cuts = tuple(on.cuts for on in found)
     base = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)[:-1].copy()
-    at = np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64)
+    at = np.concatenate([np.zeros(0, np.int64), *cuts]).astype(np.int64, copy=False)
     return Tests(test, cuts, at, base, trees, Recent(4))
 
 

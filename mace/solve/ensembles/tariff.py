@@ -64,59 +64,61 @@ class Tariff:
         self._rates = {j: rate for j, rate in rates.items() if rate is not None}
         self._doubles = [j for j, rate in rates.items() if rate is None and _of_doubles(axes[j])]
         self._others = [j for j in rates if j not in self._rates and j not in self._doubles]
-        # All cuts, and of which axis each is; then those that are charged by steps, and those between doubles.
-        self._at, self._of = tests.at, np.repeat(np.arange(len(axes)), list(map(len, tests.cuts)))
-        self._by_steps = np.flatnonzero(np.isin(self._of, list(self._rates)))
-        table = np.zeros((len(axes), 5), np.int64)
+        # All cuts, and of which axis each is.
+        self._cuts, self._base, self._at = tests.cuts, tests.base, tests.at
+        self._of = np.repeat(np.arange(len(axes), dtype=np.int32), list(map(len, tests.cuts)))
+        self._steps = np.zeros((5, len(axes)), np.int64)
         for j, rate in self._rates.items():
-            table[j] = rate[:5]
-        self._steps = table[self._of[self._by_steps]].T.copy()
-        self._by_doubles = np.flatnonzero(np.isin(self._of, self._doubles))
-        self._values = self._read(axes)
-
-    def _read(self, axes: Sequence[Axis]) -> Array:
-        """Of each cut between doubles the value below and above, the scale of its axis, and its charges: (6, n)."""
-        owner, cuts = self._of[self._by_doubles], self._at[self._by_doubles]
-        found = np.zeros((6, len(cuts)))
+            self._steps[:, j] = rate[:5]
+        self._charges = np.zeros((4, len(axes)))
+        self._sides = np.empty((2, len(tests.at) if self._doubles else 0))
         for j in self._doubles:
-            axis, mine = axes[j], owner == j
+            axis, cuts = axes[j], tests.cuts[j]
             assert isinstance(axis, GridAxis)
-            found[0, mine], found[1, mine] = values_of(axis, cuts[mine]), values_of(axis, cuts[mine] + 1)
-            found[2:, mine] = np.array([nearest(axis.scale), *map(nearest, self.charges[j])])[:, None]
-        return found
+            self._charges[:, j] = nearest(axis.scale), *map(nearest, self.charges[j])
+            here = slice(tests.base[j], tests.base[j] + len(cuts))
+            self._sides[0, here], self._sides[1, here] = values_of(axis, cuts), values_of(axis, cuts + 1)
 
     def at_once(self, axes: Sequence[Axis]) -> Row:
         """What the cuts cost from where a row starts."""
-        ends, left = np.zeros((3, len(axes)), np.int64), list(self._others)
+        left, start = list(self._others), np.zeros(len(axes), np.int64)
+        cells = np.zeros((3, len(axes)), np.int64)  # of the lower and the upper end, and of the start
+        seen: tuple[list[Array], list[Array]] = [], []
         for j in (*self._doubles, *self._rates):
-            axis = axes[j]
+            axis, between = axes[j], j not in self._rates
             assert isinstance(axis, GridAxis)
-            if j in self._rates and not _fits(axis, self._rates[j]):
+            if not between and not _fits(axis, self._rates[j]):
                 left.append(j)
-            else:
-                ends[:, j] = axis.start, axis.lower, axis.upper
-        at, of, part, top = self._at, self._of, *np.zeros((2, len(self._at)), np.int64)
-        start, low, high = ends[:, of]
-        # Other cuts divide nothing that is allowed, and their costs nothing that is compared.
-        seen = (at >= np.minimum(low, start)) & (at < np.maximum(high, start))
-        here = self._by_steps[seen[self._by_steps]]
-        first, more, under, rise, beneath = self._steps[:, seen[self._by_steps]]
+                continue
+            start[j] = axis.start
+            low, high, home = cells[:, j] = self._cuts[j].searchsorted((axis.lower, axis.upper, axis.start))
+            # Other cuts divide nothing that is allowed, and their costs nothing that is compared.
+            seen[between].append(np.arange(min(low, home), max(high, home)) + self._base[j])
+        part, top = np.zeros((2, len(self._at)), np.int64)
+        for fill, places in zip((self._by_steps, self._by_doubles), seen, strict=True):
+            if places:
+                here = np.concatenate(places)
+                part[here], top[here] = fill(here, start)
+        return Row(part, top, cells[0], cells[1], cells[2], left)
+
+    def _by_steps(self, here: Array, start: Array) -> tuple[Array, Array]:
+        """What it costs to cross some cuts of axes that are charged by steps."""
+        at, of = self._at[here], self._of[here]
+        first, more, under, rise, beneath = self._steps[:, of]
         # The side without the start begins right after the cut, or ends at it.
-        steps = np.abs(at[here] + (at[here] >= start[here]) - start[here])
-        part[here], top[here] = (first + more * steps) // under, rise * steps // beneath
-        here = self._by_doubles[seen[self._by_doubles]]
-        below, above, scale, once, slope, peak = self._values[:, seen[self._by_doubles]]
-        begun = np.abs(start[here]).view(np.float64)
+        begun = start[of]
+        steps = np.abs(at + (at >= begun) - begun)
+        return (first + more * steps) // under, rise * steps // beneath
+
+    def _by_doubles(self, here: Array, start: Array) -> tuple[Array, Array]:
+        """What it costs to cross some cuts between doubles."""
+        of = self._of[here]
+        scale, once, slope, peak = self._charges[:, of]
+        begun = np.abs(start).view(np.float64)
+        begun = np.where(start >= 0, begun, -begun)
         with np.errstate(over="ignore"):
-            beyond = np.where(at[here] >= start[here], above, below)
-            delta = np.abs(beyond - np.where(start[here] >= 0, begun, -begun)) / scale
-        part[here], top[here] = np.floor((once + slope * delta) * ROUNDED), np.floor(peak * delta * ROUNDED)
-
-        def cell(end: Array) -> Array:
-            """The cell of one index on every axis, by the cuts below it."""
-            return np.bincount(of[at < end], minlength=len(axes)).astype(np.int64)
-
-        return Row(part, top, cell(low), cell(high), cell(start), left)
+            delta = np.abs(self._sides[(self._at[here] >= start[of]).view(np.int8), here] - begun[of]) / scale
+        return np.floor((once + slope * delta) * ROUNDED), np.floor(peak * delta * ROUNDED)
 
     def of_levels(self, j: int, axis: LevelAxis) -> Levels:
         """The levels of an axis."""

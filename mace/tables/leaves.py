@@ -78,11 +78,13 @@ def _too_many(table: Ensemble) -> bool:
 def _together(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
     """The trees in order, so many at a time that their nodes fit into memory."""
     some: list[Tree] = []
+    nodes = 0
     for tree in trees:
-        if some and sum(one.nodes for one in some) + tree.nodes > MOST_NODES:
+        if some and nodes + tree.nodes > MOST_NODES:
             yield some
-            some = []
+            some, nodes = [], 0
         some.append(tree)
+        nodes += tree.nodes
     if some:
         yield some
 

@@ -40,7 +40,9 @@ from mace.space.axes import Point
 _REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
 _MEMORY = 3 * 2**30
 PATIENCE = 500_000  # walks through trees: searches that end soon after are faster than ascent
-FEW_LEAVES, MORE_PATIENCE = 5000, 12  # of the trees in the ball: with more, ascent is so many times as dear
+# Leaves of the trees in the ball, above which ascent is dear: the plain search has so many times the walks first,
+# unless ascent proves so many times what that has by then.
+FEW_LEAVES, MORE_PATIENCE, AHEAD = 5000, 12, 1.5
 # Trees with so many splits above each leaf at most have bounds from ascent that are far better than those of the plain
 # search; and where they have more leaves than this, that hardly ever ends soon after a fifth of its walks.
 SHALLOW, SOME_LEAVES, LESS_PATIENCE = 6, 1000, 5
@@ -189,25 +191,28 @@ def _searched(search: Plain) -> Reply:
     sums = separated(search)
     if sums is not None and sums.run(A_GLANCE):
         return sums.reply()
-    finished = search.search(_patience(search))
-    if search.stalled:
+    for patience, times in _patience(search):
+        finished = search.search(patience)
+        if not search.stalled:
+            break
         if sums is not None and sums.run(MANY):
             return sums.reply()
         from mace.solve.ensembles.stalled import relaxed
 
-        if (reply := relaxed(search)) is not None:
+        if (reply := relaxed(search, times)) is not None:
             return reply if sums is None else _tighter(reply, sums.reply())
+    else:
         finished = search.search()
     reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
     return reply if sums is None or finished else _tighter(reply, sums.reply())
 
 
-def _patience(search: Plain) -> int:
-    """How many walks the plain search may take before the relaxation is asked."""
+def _patience(search: Plain) -> list[tuple[int, float]]:
+    """How many walks the plain search may take before the relaxation is asked, and how far that must be ahead then."""
     if search.leaves > FEW_LEAVES:
-        return MORE_PATIENCE * PATIENCE
+        return [(PATIENCE, AHEAD), (MORE_PATIENCE * PATIENCE, 1.0)]
     hard = search.leaves > SOME_LEAVES and search.grounded.depth <= SHALLOW
-    return PATIENCE // LESS_PATIENCE if hard else PATIENCE
+    return [(PATIENCE // LESS_PATIENCE if hard else PATIENCE, 1.0)]
 
 
 def _tighter(reply: Reply, other: Reply) -> Reply:

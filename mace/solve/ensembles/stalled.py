@@ -17,11 +17,11 @@ from mace.solve.ensembles.plain import Plain, Terms
 from mace.solve.ensembles.repair import Repairs
 from mace.solve.protocol import Gap, Reply
 
-MOST_LEAVES = 20_000  # of a forest whose relaxation is solved: it takes too long with more
+MOST_LEAVES = 60_000  # of a forest whose relaxation is solved: it takes too long with more
 
 
-def relaxed(plain: Plain) -> Reply | None:
-    """Go on by the relaxation; None where that knows no more than the plain search."""
+def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
+    """Go on by the relaxation; None where that does not know so many times what the plain search does."""
     axes = plain.grounded.ground
     if plain.deadline.over or not plain.bound.distance or not (axes.part.any() or axes.level_part.any()):
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
@@ -30,7 +30,7 @@ def relaxed(plain: Plain) -> Reply | None:
     boxes = Boxes(plain)
     branching = Branching(plain.grounded, plain.forest, boxes)
     known = math.floor(plain.lower() * plain.grounded.scale)
-    if branching.start(known) <= known:
+    if branching.start(known) <= times * known:
         return None
     finished = branching.run()
     plain.why = "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")

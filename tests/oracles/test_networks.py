@@ -28,6 +28,7 @@ from mace.solve.networks.exact import Exact, box_of
 from mace.solve.networks.kernels import CUTOFF
 from mace.solve.networks.model import Array, Part, numbers
 from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.relax import Relaxed
 from mace.solve.networks.search import Search
@@ -119,6 +120,30 @@ def test_doubles_are_moved_and_measured_all_at_once_as_each_alone(spec: str) -> 
         assert question.distance_of(point) == question.distance.of(question.deltas(point))
 
 
+@pytest.mark.parametrize("step", ["1/8", "0.3"])
+def test_multiples_of_steps_are_rounded_to_all_at_once_as_each_alone(step: str) -> None:
+    drawn_one = drawn((4, 4), 5, "l1", step, levels=False)
+    starts = [0, 2 * Fraction(step), -3 * Fraction(step), 0]
+    question = replace(drawn_one, axes=drawn_one.space.axes({f"x{k}": float(value) for k, value in enumerate(starts)}))
+    frame, alone = Frame(Witnesses(question)), Frame(Witnesses(question))
+    assert frame.all_multiples
+    alone.all_multiples = False
+    rng = np.random.default_rng(0)
+    for k in range(80):
+        x = rng.normal(size=len(question.axes)) * 10.0 ** rng.integers(-4, 2) * rng.integers(0, 2, len(question.axes))
+        assert frame.rounded(x, outward=bool(k % 2)) == alone.rounded(x, outward=bool(k % 2))
+        point = frame.rounded(x, outward=False)
+        assert (
+            frame.rounded(frame.changes(point), outward=bool(k % 2)) == point
+        )  # a multiple stays, whatever its double
+
+
+def test_where_nothing_moves_in_a_linear_region_none_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Points, "fix_phases")
+    for seed in range(4):
+        agree(random_question(seed, "network"))  # of steps and levels
+
+
 def test_no_linear_region_is_searched_twice_for_points(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, count = Search.fix_phases, 0
     for seed in range(4):
@@ -132,7 +157,7 @@ def test_no_linear_region_is_searched_twice_for_points(monkeypatch: pytest.Monke
             whole(self, node, active)
 
         monkeypatch.setattr(Search, "fix_phases", noted)
-        agree(random_question(seed, "network"))
+        assert isinstance(NetworkOracle(drawn((6, 5), seed, "l1")).ask(None, Limits.of(600.0)), Found)
         count += len(searched)
     assert count
 

@@ -31,6 +31,7 @@ from mace.tables.table import Compare, Network
 
 V = 200  # bits below the point in coefficients
 WIDER = 1 + 2.0**-49  # more than the seven roundings of `_far`
+BUDGETS = 1000  # whose ends on the axes are kept
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 
 
@@ -136,6 +137,7 @@ class Exact:
         # Whether a column is its feature as it is.
         self.plain = [form is not None and form.plain for form in self.forms]
         self.bits, self.integers = in_integers(question.model)
+        self._ends: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
         self._last_cut: tuple[Box, Fraction, Box | None] | None = None
         # Of axes of doubles that the model is given as they are.
         self._scales = [
@@ -230,6 +232,7 @@ class Exact:
         axes = self.question.axes
         costs = [self.worth(j, index).part if index != axes[j].start else None for j, index in enumerate(least)]
         rest = q - sum(filter(None, costs), Fraction(0))
+        at_rest = self._ends_at(rest)  # most axes keep their start
         cut: list[Side] = []
         for j, (axis, side, index) in enumerate(zip(axes, box, least, strict=True)):
             cost = costs[j]
@@ -244,11 +247,26 @@ class Exact:
                 cut.append(sum(1 << level for level in range(side.bit_length()) if side >> level & 1 and close(level)))
             else:
                 assert isinstance(axis, GridAxis)
-                cut.append(self._shortened(axis, self.charges[j], side, index, budget))
+                if axis.grid.kind == "step" and (self.charges[j].slope or self.charges[j].peak):
+                    ends = self._ends_at(budget) if cost else at_rest
+                    if j not in ends:
+                        ends[j] = self._shortened(axis, self.charges[j], (axis.lower, axis.upper), axis.start, budget)
+                    first, last = ends[j]
+                    cut.append((max(side[0], min(index, first)), min(side[1], max(index, last))))
+                else:
+                    cut.append(self._shortened(axis, self.charges[j], side, index, budget))
         return tuple(cut)
 
+    def _ends_at(self, budget: Fraction) -> dict[int, tuple[int, int]]:
+        """For grids of steps the ends of what costs less than a budget, as far as known: most boxes ask for a few."""
+        if len(self._ends) > BUDGETS:
+            self._ends.clear()
+        return self._ends.setdefault((budget.numerator, budget.denominator), {})
+
     @staticmethod
-    def _shortened(axis: GridAxis, charge: Charge, side: tuple[int, int], index: int, budget: Fraction) -> Side:
+    def _shortened(
+        axis: GridAxis, charge: Charge, side: tuple[int, int], index: int, budget: Fraction
+    ) -> tuple[int, int]:
         """The part of a grid's side, with an index of it, that costs less than the budget; a few doubles more."""
         low, high = side
         if not charge.slope and not charge.peak:

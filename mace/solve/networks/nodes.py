@@ -21,7 +21,10 @@ from mace.solve.networks.model import Array, Hull, Units, narrowed
 from mace.solve.networks.multipliers import Tight
 from mace.solve.networks.relax import Relaxed
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import Box, GridAxis, Point, Side
+from mace.space.axes import Axis, Box, GridAxis, Point, Side
+
+FEW = 2**30  # steps: of a place among so many, doubles keep more than `ON`
+ON = 1e-6  # of a step: a relaxed value that is nearer to a multiple is that multiple
 
 
 @dataclass(eq=False)
@@ -71,6 +74,10 @@ class Frame:
         self.all_doubles: Array | None = None
         if self._doubles and all(self._doubles):
             self.all_doubles = np.array(self._doubles).T
+            self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
+        # The same where each is a grid of multiples of one step: there doubles know their places to well below a step.
+        self.all_multiples = all(map(_multiples, witnesses.question.axes))
+        if self.all_multiples:
             self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         self._root: Node | None = None
         self._changes: dict[tuple[int, int], float] = {}
@@ -147,6 +154,8 @@ class Frame:
                 near = floats_to_ranks(self.all_doubles[0] + x * self.all_doubles[1])
             moved = near + np.sign(x).astype(np.int64) if outward else near
             return tuple(np.where(x == 0.0, start, np.clip(moved, lower, upper)).tolist())
+        if self.all_multiples:
+            return self._rounded_to_multiples(x, outward)
         n, indices = self.numbers, []
         for j, axis in enumerate(self.question.axes):
             first = int(n.axes.first[j])
@@ -173,6 +182,16 @@ class Frame:
             indices.append(min(max(index, axis.lower), axis.upper))
         return tuple(indices)
 
+    def _rounded_to_multiples(self, x: Array, outward: bool) -> Point:
+        """`rounded`, where every axis is a grid of multiples of one step."""
+        n, (lower, upper, start) = self.numbers.axes, self._indices
+        places = n.offset + x * n.steps
+        near = np.rint(places)
+        # Of two multiples that are as near, the lower one.
+        wanted = np.where(x > 0.0, np.ceil(places), np.floor(places)) if outward else np.ceil(places - 0.5)
+        moved = np.clip(np.where(np.abs(places - near) < ON, near, wanted), lower, upper).astype(np.int64)
+        return tuple(np.where(x == 0.0, start, moved).tolist())
+
     def child(self, node: Node, split: Split | Phase, side: int) -> Node:
         """One half of a split node."""
         child = Node(node.box, Hull(*map(np.copy, node.hull)), narrowed(node.units, split, side))
@@ -184,6 +203,13 @@ class Frame:
 def grids(question: Question) -> list[GridAxis]:
     """The axes that are grids."""
     return [axis for axis in question.axes if isinstance(axis, GridAxis)]
+
+
+def _multiples(axis: Axis) -> bool:
+    """Whether an axis is a grid of multiples of one step, not too many for doubles to tell them apart."""
+    if not isinstance(axis, GridAxis) or axis.grid.kind != "step" or axis.grid.extra is not None:
+        return False
+    return max(abs(axis.lower), abs(axis.upper)) < FEW
 
 
 def halves(side: Side, at: int) -> tuple[Side, Side]:

@@ -63,6 +63,7 @@ class Points(Frame):
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
         # Whether each feature is a float that nothing but the size of its change is charged for.
         self.free = not ((self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any())
+        self.moving = bool((self.numbers.axes.kind == FLOATS).any())  # whether any feature moves in a linear region
         self.best: Point | None = None
         # No distance is larger than this.
         self.widest = question.distance.widest + 1
@@ -238,7 +239,7 @@ class Points(Frame):
         Where a change has a price of its own, what has not changed stays.
         """
         n = self.numbers
-        for _ in range(5):
+        for _ in range(5 * self.moving):
             region = self.region(point)
             if region in self.polished:  # what is nearest there was offered
                 return

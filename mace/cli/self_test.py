@@ -39,8 +39,8 @@ def tests(found: Mapping[str, str]) -> list[Test]:
     at_once()
     return [
         # By themselves, so that compiling, once on a machine, is not taken for the time of an answer.
-        Test("compiled code for trees", _trees),
-        Test("compiled code for networks", _networks),
+        Test("compiled code for trees", partial(_ready, "ensembles")),
+        Test("compiled code for networks", partial(_ready, "networks")),
         Test("tree, prover, certificate", lambda: _ask("tree", "ensembles")),
         Test("linear model, prover, certificate", lambda: _ask("linear", "networks")),
         *(
@@ -66,25 +66,11 @@ def outcome(test: Test) -> dict[str, Any]:
     return {"name": test.name, "ok": ok, "seconds": time.perf_counter() - began, "note": note}
 
 
-def _trees() -> str:
-    """Compile what answers questions about ensembles and writes their proofs, or read it from disk."""
-    from mace.certify import elaboration
-    from mace.solve import warm
+def _ready(kind: str) -> str:
+    """Compile what answers questions about a kind of model and writes their proofs, or read it from disk."""
+    from mace.certify.ready import KINDS
 
-    warm.trees()
-    warm.relaxation()
-    elaboration.warm(warm.about_trees().model)
-    return "ready"
-
-
-def _networks() -> str:
-    """The same of networks and linear models."""
-    from mace.certify import networks
-    from mace.solve import warm
-
-    warm.layers()
-    warm.tightening()
-    networks.warm()
+    KINDS[kind]()
     return "ready"
 
 

@@ -13,11 +13,13 @@ own `__pycache__`, the user's cache folder, a private folder among the temporary
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import platform
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -50,6 +52,7 @@ SOURCES = (
     "networks/model.py",
     "networks/relax.py",
 )
+FRESH = 0.5  # seconds for which a look at what is on disk counts
 KEPT = 4  # states of the sources in one folder
 OWN = "mace-smt"  # how folders that only this user may write begin
 
@@ -101,6 +104,13 @@ def _ours(folder: Path) -> bool:
 
 def write(folder: Path, state: str, name: str, raw: bytes) -> None:
     """Write a file whole, and drop the oldest states when a new one begins; raises OSError or FileError."""
+    home = begin(folder, state)
+    write_whole(home / name, raw)
+    _Listing.until = -math.inf
+
+
+def begin(folder: Path, state: str) -> Path:
+    """The folder of a state of the sources, made where it is not there; raises OSError."""
     home = folder / state
     if not home.is_dir():
         folder.mkdir(mode=0o700 if folder.name.startswith(OWN) else 0o777, parents=True, exist_ok=True)
@@ -108,10 +118,34 @@ def write(folder: Path, state: str, name: str, raw: bytes) -> None:
         old = sorted(folder.glob("compiled-*"), key=lambda one: one.stat().st_mtime)
         for one in old[:-KEPT]:
             shutil.rmtree(one, ignore_errors=True)
-    write_whole(home / name, raw)
+    return home
+
+
+class _Listing:
+    """The functions of which there was code on disk when that was last looked at."""
+
+    names: frozenset[str] = frozenset()
+    until = -math.inf  # on the system's clock: when to look again
 
 
 def holds(name: str) -> bool:
     """Whether code of a function, for some types, is on disk."""
+    if time.monotonic() >= _Listing.until:
+        state = digest()
+        found = [folder / state for folder in folders()] if state is not None else []
+        _Listing.names = frozenset(path.name.rpartition("-")[0] for home in found for path in home.glob("*.bin"))
+        _Listing.until = time.monotonic() + FRESH
+    return name in _Listing.names
+
+
+def lockable() -> Path | None:
+    """A file beside the code that processes can lock while they make some; None where none can be kept."""
     state = digest()
-    return state is not None and any(any((folder / state).glob(f"{name}-*.bin")) for folder in folders())
+    for folder in folders() if state is not None else ():
+        path = folder / str(state) / "lock"
+        with suppress(OSError):
+            if not path.exists():
+                begin(folder, str(state))
+            path.open("ab").close()
+            return path
+    return None

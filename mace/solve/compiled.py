@@ -6,8 +6,9 @@ reorders sums. What is on disk is never a reason to fail (`mace.solve.code_files
 
 A new installation has nothing on disk, and compiling takes half a minute, where a small question takes a tenth of a
 second even in Python. So functions are interpreted until a process has spent `READING` in them, which is what numba
-itself takes to start; only then those on disk are read, and not before `PATIENCE` others are compiled, while the clock
-of all deadlines stands.
+itself takes to start; only then those on disk are read. After `PATIENCE` another process compiles the others
+(`mace.solve.ahead`), and they are interpreted until they are there, so that no time limit waits. Only what such
+a process has not made, or what cannot be kept, is compiled here, while the clock of all deadlines stands.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from mace.base.deadline import standing
-from mace.solve import code_files
+from mace.solve import ahead, code_files
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,11 +113,26 @@ class Function:
     def __call__(self, *given: Any) -> Any:
         made = self._made
         if made is None:
-            spent = _interpreting.by_now
-            if spent < _interpreting.patience and (spent < _interpreting.reading or not self.kept):
+            if self._waits():
                 return _interpreting.call(self.py_func, given)
             made = self.made
         return made(*given)
+
+    def _waits(self) -> bool:
+        """Whether it is still interpreted: its code is not worth reading, or is not there and compiled elsewhere."""
+        spent = _interpreting.by_now
+        if spent >= _interpreting.patience:
+            if not _interpreting.patience or self.kept:
+                return False
+            # What an interpreted call under way asks for may be there for compiled callers alone: it ends as it began.
+            inside = _interpreting.here.began is not None and code_files.holds(f"{self.name}-inner")
+            return ahead.under_way(self.py_func.__module__) or inside
+        return spent < _interpreting.reading or not self.kept
+
+    @property
+    def ready(self) -> bool:
+        """Whether a call would be that of compiled code, now or after it is compiled here."""
+        return self._made is not None or not self._waits()
 
     @property
     def made(self) -> Any:
@@ -131,14 +147,23 @@ class Function:
     @property
     def _numba_type_(self) -> Any:
         """How numba sees it where another compiled function calls it."""
-        return self.made._numba_type_
+        return self._inner._numba_type_
+
+    @cached_property
+    def _inner(self) -> Any:
+        """What numba makes of it for other compiled functions."""
+        with standing():
+            from mace.solve.native import dispatcher
+
+            return dispatcher(self.py_func, self.name, counting=self._counting, inner=True)
 
     @property
     def signatures(self) -> list[Any]:
         """The types for which it has been compiled, or read."""
-        return list(getattr(self._made, "signatures", ()))
+        inner = self.__dict__.get("_inner")
+        return [*getattr(self._made, "signatures", ()), *getattr(inner, "signatures", ())]
 
-    @cached_property
+    @property
     def kept(self) -> bool:
         """Whether code for some types is on disk."""
         return code_files.holds(self.name)

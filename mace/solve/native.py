@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numba
-from numba.core import compiler, serialize
+from numba.core import compiler, serialize, types
 from numba.core.registry import CPUDispatcher
 
 from mace.base.deadline import standing
@@ -26,13 +26,18 @@ from mace.solve import code_files
 log = logging.getLogger("mace.compiled")
 
 
-def dispatcher(function: Callable[..., Any], name: str, *, counting: bool) -> Any:
-    """The function as numba compiles it at a call; as it is where NUMBA_DISABLE_JIT leaves it so."""
+def dispatcher(function: Callable[..., Any], name: str, *, counting: bool, inner: bool = False) -> Any:
+    """The function as numba compiles it at a call; as it is where NUMBA_DISABLE_JIT leaves it so.
+
+    inner: for calls by compiled functions alone. What unpacks Python's arguments is then left out: of tuples of many
+    arrays that is more code than most functions.
+    """
     njit: Any = numba.njit  # whose stubs know less than it takes
-    made: Any = njit(_nrt=counting)(function)  # unsaid, it would be as in whoever calls the function
+    # Unsaid, `_nrt` would be as in whoever calls the function. Nobody takes its address, which is what "cfunc" is for.
+    made: Any = njit(_nrt=counting, no_cpython_wrapper=inner, no_cfunc_wrapper=True)(function)
     if hasattr(made, "enable_caching"):
-        made.__class__ = _Dispatcher
-        made._cache = Kept(name)
+        made.__class__ = _Inner if inner else _Dispatcher
+        made._cache = Kept(f"{name}-inner" if inner else name)
     return made
 
 
@@ -42,6 +47,14 @@ class _Dispatcher(CPUDispatcher):
     def compile(self, signature: Any) -> Any:
         with standing():
             return super().compile(signature)
+
+
+class _Inner(_Dispatcher):
+    """One that is called by compiled functions."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Once for any integer, not again for each that a caller writes out."""
+        return super().get_call_template(tuple(map(types.unliteral, args)), kws)
 
 
 class Kept:
@@ -115,3 +128,9 @@ def _rebuilt(context: Any, raw: bytes) -> Any:
 def announce() -> None:
     """Say, once a process, that something is compiled."""
     log.info("compiling, once on this machine: up to a minute")
+
+
+@cache
+def announce_ahead() -> None:
+    """Say, once a process, that another one compiles."""
+    log.info("compiling beside, once on this machine: until then searches are slower")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import os
 import shutil
 import subprocess
@@ -18,7 +19,8 @@ import pytest
 
 import mace
 from mace.base import deadline
-from mace.solve import code_files, compiled, native
+from mace.certify import ready
+from mace.solve import ahead, code_files, compiled, native
 from mace.solve.warm import HUGE, warm
 from mace.tables.table import Ensemble, Tree
 
@@ -183,6 +185,7 @@ def kept(folder: Path) -> list[Path]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(code_files, "folders", lambda: iter([tmp_path / "blocked", tmp_path]))
+    monkeypatch.setattr(code_files._Listing, "until", -math.inf)  # what an earlier test wrote is not there
     (tmp_path / "blocked").write_text("a file where a folder is looked for")
     return tmp_path
 
@@ -210,6 +213,102 @@ def test_a_function_is_interpreted_until_it_is_worth_compiling(folder: Path, mon
     assert again(4) == 8 and not again.signatures, "what is on disk is not read for a small question"
     monkeypatch.setattr(compiled._interpreting, "spent", 10.0)
     assert again(4) == 8 and again.signatures, "what is on disk is read long before it would be compiled"
+
+
+def worth_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new installation, in a process that has interpreted for long."""
+    monkeypatch.setattr(compiled._interpreting, "patience", 1.0)
+    monkeypatch.setattr(compiled._interpreting, "reading", 0.5)
+    monkeypatch.setattr(compiled._interpreting, "spent", 2.0)
+
+
+def test_a_function_is_interpreted_while_another_process_compiles_and_read_when_that_has_made_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worth_compiling(monkeypatch)
+    monkeypatch.setattr(ahead, "under_way", lambda module: True)
+    made: Any = compiled.compiled(twice)
+    assert made(4) == 8 and not made.ready
+    assert not made.signatures and not kept(folder)
+    compiled.compiled(twice).made(4)  # as the other process does
+    assert made(4) == 8 and made.ready
+    assert sum(made.made.stats.cache_hits.values()) == 1
+
+
+def test_a_function_is_compiled_here_when_the_other_process_ended_without_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worth_compiling(monkeypatch)
+    monkeypatch.setattr(ahead, "under_way", lambda module: False)
+    made: Any = compiled.compiled(twice)
+    assert made(4) == 8
+    assert made.signatures and kept(folder)
+
+
+def test_a_process_is_started_once_for_each_kind_and_compiles_what_is_not_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+
+    class Child:
+        def __init__(self, command: list[str], **_: object) -> None:
+            started.append(command)
+            self.ended: int | None = None
+
+        def poll(self) -> int | None:
+            return self.ended
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", Child)
+    monkeypatch.setattr(ahead, "_started", {})
+    assert ahead.under_way("mace.solve.ensembles.search") and ahead.under_way("mace.solve.ensembles.walk")
+    assert ahead.under_way("mace.solve.networks.relax")
+    assert [command[-2:] for command in started] == [[ahead.MADE_BY, "ensembles"], [ahead.MADE_BY, "networks"]]
+    for child in ahead._started.values():
+        child.ended = 1  # type: ignore[union-attr]
+    assert not ahead.under_way("mace.solve.ensembles.search"), "it failed: nobody waits for it"
+    assert not ahead.under_way("elsewhere")
+
+
+def test_no_process_is_started_where_it_could_keep_nothing_or_there_is_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object, **__: object) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", none)
+    monkeypatch.setattr(ahead, "_started", {})
+    assert not ahead.under_way("mace.solve.ensembles.search")
+    monkeypatch.setattr(code_files, "folders", lambda: iter([Path("/proc/nothing/can/be/made/here")]))
+    assert not ahead.under_way("mace.solve.networks.relax")
+    with ahead.alone():
+        pass
+
+
+def test_what_is_compiled_ahead_is_said_of_every_file_of_a_search() -> None:
+    assert ready.__name__ == ahead.MADE_BY
+    modules = [f"mace.solve.{name.removesuffix('.py').replace('/', '.')}" for name in code_files.SOURCES]
+    kinds = {module.rpartition(".")[2]: ahead.kind_of(module) for module in modules}
+    assert {name for name, kind in kinds.items() if kind is None} == {"boxes", "compatible"}, "no search has these"
+    assert set(filter(None, kinds.values())) == set(ready.KINDS)
+
+
+@pytest.mark.slow
+def test_the_process_that_compiles_ahead_ends_well() -> None:
+    for kind in ready.KINDS:  # the tests have compiled it before
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", ahead.MADE_BY, kind], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+        )
+        assert done.returncode == 0
+
+
+def test_what_compiled_functions_call_is_compiled_once_for_all_integers(folder: Path) -> None:
+    inner = compiled.compiled(twice)
+
+    def calls(number: int) -> int:
+        return inner(number) + inner(1) + inner(2)  # type: ignore[no-any-return]
+
+    assert compiled.compiled(calls)(4) == 14
+    assert len(inner.signatures) == 1  # type: ignore[attr-defined]
 
 
 def test_threads_interpret_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

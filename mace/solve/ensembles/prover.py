@@ -192,7 +192,7 @@ def _searched(search: Plain) -> Reply:
     if sums is not None and sums.run(A_GLANCE):
         return sums.reply()
     for patience, times in _patience(search):
-        finished = search.search(patience)
+        finished = _plainly(search, patience)
         if not search.stalled:
             break
         if sums is not None and sums.run(MANY):
@@ -205,6 +205,22 @@ def _searched(search: Plain) -> Reply:
         finished = search.search()
     reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
     return reply if sums is None or finished else _tighter(reply, sums.reply())
+
+
+def _plainly(search: Plain, walks: int) -> bool:
+    """Search so long, and on while the relaxation has no code: interpreted, one look at it may outlast a time limit."""
+    finished = search.search(walks)
+    while search.stalled and not _relaxes():
+        walks += PATIENCE
+        finished = search.search(walks)
+    return finished
+
+
+def _relaxes() -> bool:
+    """Whether the relaxation has its code."""
+    from mace.solve.ensembles.ascent import proved  # what a first look calls last
+
+    return bool(proved.ready)  # type: ignore[attr-defined]
 
 
 def _patience(search: Plain) -> list[tuple[int, float]]:

@@ -1,0 +1,84 @@
+"""Compile in a process of its own, so that no question waits for code while its clock runs.
+
+In:  the module of a function that it is worth compiling.    Out: whether that is under way; code, on disk.
+Promise: one process of a machine compiles at a time, where files can be locked, and it outlives whoever started it:
+what it has made is read by the next one. Where nothing can be kept, or no process be started, nothing is under way.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from mace.solve import code_files
+
+MADE_BY = "mace.certify.ready"  # which knows what is needed: provers, and what writes their proofs
+
+_lock = threading.Lock()
+_started: dict[str, subprocess.Popen[bytes] | None] = {}  # of each kind; None: it could not be
+
+
+def kind_of(module: str) -> str | None:
+    """The kind of search that a module's functions are for; None where they are for none."""
+    *_, folder, file = ("", *module.removeprefix("mace.solve.").split("."))
+    if not module.startswith("mace.solve.") or file in ("boxes", "compatible"):
+        return None
+    if file in ("means", "pieces"):
+        return "means"
+    return folder if folder in ("ensembles", "networks") else None
+
+
+def under_way(module: str) -> bool:
+    """Whether a process compiles what a module's functions are for; it is started at the first call."""
+    kind = kind_of(module)
+    if kind is None:
+        return False
+    with _lock:
+        if kind not in _started:
+            _started[kind] = _start(kind)
+        child = _started[kind]
+        return child is not None and child.poll() is None
+
+
+def _start(kind: str) -> subprocess.Popen[bytes] | None:
+    """Begin to compile for a kind of search."""
+    if code_files.lockable() is None or not sys.executable:
+        return None
+    from mace.solve.native import announce_ahead
+
+    announce_ahead()
+    # The package is looked for where this process looks; -P: but not in the folder that it happens to stand in.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(Path(place or ".").resolve()) for place in sys.path)}
+    command = [sys.executable, "-P", "-W", "ignore", "-m", MADE_BY, kind]
+    nowhere = subprocess.DEVNULL
+    with suppress(OSError):
+        return subprocess.Popen(
+            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=environment, start_new_session=True
+        )
+    return None
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other process compiles ahead, where files can be locked."""
+    path = code_files.lockable()
+    if path is None:
+        yield
+        return
+    with path.open("ab") as file:
+        _take(file)
+        yield
+
+
+def _take(file: IO[bytes]) -> None:
+    """Lock a file until it is closed."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)

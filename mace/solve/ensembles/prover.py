@@ -210,7 +210,7 @@ def _searched(search: Plain) -> Reply:
 def _plainly(search: Plain, walks: int) -> bool:
     """Search so long, and on while the relaxation has no code: interpreted, one look at it may outlast a time limit."""
     finished = search.search(walks)
-    while search.stalled and not _relaxes():
+    while search.stalled and not search.deadline.over and not _relaxes():
         walks += PATIENCE
         finished = search.search(walks)
     return finished

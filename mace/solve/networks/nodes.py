@@ -76,7 +76,7 @@ class Frame:
             self.all_doubles = np.array(self._doubles).T
             self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         # The same where each is a grid of multiples of one step: there doubles know their places to well below a step.
-        self.all_multiples = all(map(_multiples, witnesses.question.axes))
+        self.all_multiples = bool(self._doubles) and all(map(_multiples, witnesses.question.axes))
         if self.all_multiples:
             self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         self._root: Node | None = None

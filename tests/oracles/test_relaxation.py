@@ -145,18 +145,15 @@ def test_in_large_forests_the_relaxation_is_asked_early_where_it_is_far_ahead(mo
     task = breast_cancer.problem("forest-50x6", 7)
     question = question_of(task, task.rows[6], "l1")
     monkeypatch.setattr(prover, "FEW_LEAVES", 0)
-    monkeypatch.setattr(prover, "PATIENCE", 5_000)
+    monkeypatch.setattr(prover, "PATIENCE", 500)
     monkeypatch.setattr(prover, "MORE_PATIENCE", 10**6)
-    found = []
     for ahead in (1.0, 1e9):
         monkeypatch.setattr(prover, "AHEAD", ahead)
         oracle = EnsembleOracle(question)
-        reply = oracle.ask(None, Limits())
-        assert isinstance(reply, Found) and reply.lower == question.distance_of(reply.point)
-        assert bool(accepted(question, reply).get("prices")) == (ahead == 1.0)
-        found.append(reply.lower)
+        reply = oracle.ask(None, Limits(), gap=Gap(relative=Fraction(1, 2)))
+        assert isinstance(reply, Found) and reply.lower is not None
+        assert reply.lower * 2 >= question.distance_of(reply.point)
         assert (oracle.statistics["relaxations"] > 0) == (ahead == 1.0)
-    assert found[0] == found[1]
 
 
 class Stopping(Branching):

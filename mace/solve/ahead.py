@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,8 +21,11 @@ from mace.solve import code_files
 
 MADE_BY = "mace.certify.ready"  # which knows what is needed: provers, and what writes their proofs
 
+FRESH = 0.1  # seconds for which a look at a process counts: interpreted functions ask at every call
+
 _lock = threading.Lock()
 _started: dict[str, subprocess.Popen[bytes] | None] = {}  # of each kind; None: it could not be
+_works_until: dict[str, float] = {}  # of each kind, on the system's clock: when to look again
 
 
 def kind_of(module: str) -> str | None:
@@ -39,11 +43,15 @@ def under_way(module: str) -> bool:
     kind = kind_of(module)
     if kind is None:
         return False
+    if time.monotonic() < _works_until.get(kind, 0.0):
+        return True
     with _lock:
         if kind not in _started:
             _started[kind] = _start(kind)
         child = _started[kind]
-        return child is not None and child.poll() is None
+        works = child is not None and child.poll() is None
+        _works_until[kind] = time.monotonic() + FRESH if works else 0.0
+        return works
 
 
 def _start(kind: str) -> subprocess.Popen[bytes] | None:

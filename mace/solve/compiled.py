@@ -16,13 +16,14 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mace.base.deadline import standing
+from mace.base.deadline import NEVER, Deadline, standing
 from mace.solve import ahead, code_files
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,10 +60,22 @@ def interpreted() -> bool:
     return _interpreting.by_now < min(_interpreting.reading, _interpreting.patience)
 
 
+@contextmanager
+def interruptible(deadline: Deadline) -> Iterator[None]:
+    """Raise TimeOverError out of interpreted calls once it is over; what they were changing is not to be used."""
+    here = _interpreting.here
+    outer, here.deadline = here.deadline, deadline
+    try:
+        yield
+    finally:
+        here.deadline = outer
+
+
 class _UnderWay(threading.local):
-    """When this thread's outermost call under way began, on its own CPU clock."""
+    """When this thread's outermost call under way began, on its own CPU clock, and when it may be given up."""
 
     began: float | None = None
+    deadline = NEVER
 
 
 class _Interpreting:
@@ -86,6 +99,7 @@ class _Interpreting:
 
     def call(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         """Interpret a call; what it calls is asked again, so that a long call ends compiled."""
+        self.here.deadline.look()
         if self.here.began is not None:
             return function(*given)
         self.here.began = began = time.thread_time()

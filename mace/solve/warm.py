@@ -3,7 +3,6 @@
 In:  a model's table.    Out: how many seconds of the question's clock it took.
 Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
 `mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
-Ensembles above `HUGE` are compiled for at once: one call about them, interpreted, may outlast a whole time limit.
 Left out are the relaxation of trees for ensembles below `LARGE`, whose searches hardly ever come to it, and what
 narrows hidden units before networks, which only searches that stall come to.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
@@ -21,21 +20,19 @@ from mace.base.deadline import NEVER, now
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
-from mace.solve.compiled import at_once, interpreted
+from mace.solve.compiled import interpreted
 from mace.solve.protocol import Found, Gap, Limits, Replay
 from mace.solve.witnesses import Witnesses
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Layer, Link, Network, Table, Tree, decision_for
 
-LARGE, HUGE = 1000, 20_000  # leaves
+LARGE = 1000  # leaves
 
 
 def warm(table: Table) -> float:
     """Compile, or read from disk, what the prover of this kind of model needs; the seconds it took."""
     began = now()
-    if isinstance(table, Ensemble) and table.leaves > HUGE:
-        at_once()
     if interpreted():
         return 0.0
     match table:

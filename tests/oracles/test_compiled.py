@@ -21,8 +21,6 @@ import mace
 from mace.base import deadline
 from mace.certify import ready
 from mace.solve import ahead, code_files, compiled, native
-from mace.solve.warm import HUGE, warm
-from mace.tables.table import Ensemble, Tree
 
 PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
@@ -330,13 +328,28 @@ def test_threads_interpret_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> No
     assert seen == [True, 0], "on its own clock, and with no word about infinities"
 
 
-@pytest.mark.parametrize(("leaves", "waits"), [(HUGE, True), (HUGE + 1, False)])
-def test_for_a_huge_ensemble_nothing_is_interpreted(leaves: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interpreted_calls_end_with_a_deadline_where_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
-    nodes = np.full(leaves, -1, np.int32)  # no tree at all, but as many leaves
-    tree = Tree(nodes, np.zeros(leaves), nodes, nodes, np.zeros((leaves, 1)))
-    warm(Ensemble((tree,), 1, np.zeros(1), "positive", (0, 1)))
-    assert compiled._interpreting.over is not waits
+    monkeypatch.setattr(compiled._interpreting, "reading", 1e9)
+    looks: list[int] = []
+    limit = deadline.Deadline.after(0.0)
+
+    @compiled.compiled
+    def one() -> None:
+        looks.append(len(looks))
+
+    @compiled.compiled
+    def many() -> None:
+        for _ in range(3):
+            one()
+
+    with pytest.raises(deadline.TimeOverError), compiled.interruptible(limit):
+        many()
+    assert not looks
+    with compiled.interruptible(deadline.NEVER):
+        many()
+    many()
+    assert len(looks) == 6, "and no longer outside"
 
 
 def test_no_deadline_comes_nearer_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,12 @@ the best leaves of all trees together miss the goal is passed over.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
-from mace.base.deadline import Deadline
-from mace.solve.compiled import compiled, lean
+from mace.base.deadline import Deadline, TimeOverError
+from mace.solve.compiled import compiled, interruptible, lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.greedy import Room, accepted, allowed, cost, cost_of, missing, room, sweep, window
@@ -181,8 +183,9 @@ def in_balls(grounded: Grounded, given: Array, deadline: Deadline) -> Array | No
     span = np.array([0, above, len(given) > 0], np.int64)
     box, stack, space = new_box(len(best)), new_stack(grounded.depth), room(grounded)
     balls = max(1, AT_ONCE // (len(best) * len(forest.up)))
-    for part in range(len(aim.begin) - 1):
-        span[BELOW] = 0
-        while not deadline.over and bisect(ground, forest, aim, part, best, span, box, stack, space, balls):
-            pass
+    with suppress(TimeOverError), interruptible(deadline):  # a guess is checked: half a move does no harm
+        for part in range(len(aim.begin) - 1):
+            span[BELOW] = 0
+            while not deadline.over and bisect(ground, forest, aim, part, best, span, box, stack, space, balls):
+                pass
     return best if span[KNOWN] else None

@@ -9,12 +9,13 @@ feature only, gives the whole function.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import Deadline
-from mace.solve.compiled import lean
+from mace.base.deadline import Deadline, TimeOverError
+from mace.solve.compiled import interruptible, lean
 from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import ball, has_goal, leaf_of
@@ -274,6 +275,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
     ground, forest, aim = grounded.ground, grounded.forest, grounded.aim
     rows, total, leaves = room(grounded)
     best: Array | None = None
+    reached: Array | None = None
     limit = NO_LIMIT
 
     def reach(part: int, power: float) -> Array | None:
@@ -288,20 +290,22 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
                 return point if ended == REACHED else None
         return None
 
-    for part in range(len(aim.begin) - 1):
-        powers = POWERS if best is None else POWERS[:1]
-        climbed = (point for power in powers if (point := reach(part, power)) is not None)
-        for point in (next(climbed, None), given.copy() if len(given) else None):
-            if point is None:
-                continue
-            while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
-                pass
-            if best is None or cost_of(ground, point) < cost_of(ground, best):
-                # What is farther is of no interest, and in what is left of the forest all goes faster.
-                limit = int(cost_of(ground, point)) + grounded.width + 1
-                forest = ball(ground, forest, grounded.depth, limit)
-                best = point
-    return best
+    with suppress(TimeOverError), interruptible(deadline):
+        for part in range(len(aim.begin) - 1):
+            powers = POWERS if best is None else POWERS[:1]
+            climbed = (point for power in powers if (point := reach(part, power)) is not None)
+            for point in (next(climbed, None), given.copy() if len(given) else None):
+                if point is None:
+                    continue
+                reached = point.copy()
+                while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
+                    pass
+                if best is None or cost_of(ground, point) < cost_of(ground, best):
+                    # What is farther is of no interest, and in what is left of the forest all goes faster.
+                    limit = int(cost_of(ground, point)) + grounded.width + 1
+                    forest = ball(ground, forest, grounded.depth, limit)
+                    best = point
+    return reached if best is None else best
 
 
 def from_near(

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Node, Proof, Split
 from mace.problem.question import Question
+from mace.solve.compiled import interruptible
 from mace.solve.conditions import Cut, close_or_cut
 from mace.solve.ensembles.cells import Forest, Grounded, moved, with_cut
 from mace.solve.ensembles.cuts import Array
@@ -106,7 +107,11 @@ class Plain:
         axes = self.grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
         self.walk.measure(axes, self.box)
-        return self.walk.shrink(axes, self._whole, self.box, self.limit, self.stack)
+        try:
+            with interruptible(self.deadline):
+                return self.walk.shrink(axes, self._whole, self.box, self.limit, self.stack)
+        except TimeOverError:
+            return self._whole  # of which nothing is walked any more
 
     @cached_property
     def scratch(self) -> Scratch:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
-from mace.base.escape import from_cell, json_text, to_cell
+from mace.base.escape import from_cell, json_text, short, to_cell
 from mace.base.files import check_folder, reason
 from mace.errors import FileError
 
@@ -80,7 +80,12 @@ def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
     try:
         rows = _READERS[path.suffix](path)
         records = [from_cells(row) for row in rows]
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except KeyError as error:
+        raise FileError(
+            f"{path}: holds no records of an audit: it has no column {short(error.args[0])}",
+            hint="Give the file that `mace audit --out` wrote, or its checkpoint.",
+        ) from None
+    except (OSError, ValueError, TypeError) as error:
         raise FileError(f"{path}: cannot be read as the records of an audit ({error})") from None
     names = [name for name in (rows[0] if rows else {}) if name.startswith(GROUP)]
     return records, {name.removeprefix(GROUP): [str(row[name]) for row in rows] for name in names}

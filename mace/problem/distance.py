@@ -192,8 +192,13 @@ def norm(
         weight = tuple(as_written(w) for w in weights) if weights is not None else (Fraction(1),) * features
     except NumberError as error:
         raise DistanceError(f"a weight must be a number: {error.message}", hint=error.hint) from None
-    if len(weight) != features or any(w < 0 for w in weight):
-        raise DistanceError(f"expected {features} weights, none negative; got {[str(w) for w in weight]}")
+    if len(weight) != features:
+        raise DistanceError(f"expected {features} weights, one a feature; got {len(weight)}")
+    if (least := min(weight, default=Fraction(0))) < 0:
+        raise DistanceError(
+            f"a weight must not be negative; that of feature {weight.index(least) + 1} of {features} is {least}",
+            hint="Give a weight of 0 to a feature whose changes cost nothing.",
+        )
     if isinstance(spec, str):
         spec = spec.strip().lower()  # as papers write it: L1
         if spec not in ("l0", "l1", "linf"):

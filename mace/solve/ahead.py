@@ -43,14 +43,14 @@ def under_way(module: str) -> bool:
     kind = kind_of(module)
     if kind is None:
         return False
-    if time.monotonic() < _works_until.get(kind, 0.0):
+    if time.perf_counter() < _works_until.get(kind, 0.0):
         return True
     with _lock:
         if kind not in _started:
             _started[kind] = _start(kind)
         child = _started[kind]
         works = child is not None and child.poll() is None
-        _works_until[kind] = time.monotonic() + FRESH if works else 0.0
+        _works_until[kind] = time.perf_counter() + FRESH if works else 0.0
         return works
 
 

@@ -43,7 +43,8 @@ def choose(question: Question, name: str = "auto") -> Chosen:
     are needed and none is installed.
     """
     if name not in ORACLES:
-        raise MaceError(f"unknown oracle {short(name)}", hint=meant(name, ORACLES, f"Use one of {', '.join(ORACLES)}."))
+        offered = (*ORACLES, "search")  # which only asks the model, and so is no oracle of a question
+        raise MaceError(f"unknown oracle {short(name)}", hint=meant(name, offered, f"Use one of {', '.join(offered)}."))
     prover = _made_for(question) if name == "auto" else name if name in PROVERS else None
     reason = PROVERS[prover].accepts(question) if prover is not None else None
     if prover is not None and reason is None:

@@ -130,11 +130,11 @@ class _Listing:
 
 def holds(name: str) -> bool:
     """Whether code of a function, for some types, is on disk."""
-    if time.monotonic() >= _Listing.until:
+    if time.perf_counter() >= _Listing.until:
         state = digest()
         found = [folder / state for folder in folders()] if state is not None else []
         _Listing.names = frozenset(path.name.rpartition("-")[0] for home in found for path in home.glob("*.bin"))
-        _Listing.until = time.monotonic() + FRESH
+        _Listing.until = time.perf_counter() + FRESH
     return name in _Listing.names
 
 

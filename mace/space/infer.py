@@ -119,7 +119,10 @@ def _describe(
     if absent:
         raise SpaceError(f"column `{column}` has missing values only", hint="Drop it.")
     if len(values) == 0:
-        raise SpaceError(f"column `{column}` has no rows to infer a range from")
+        raise SpaceError(
+            f"column `{column}` has no rows to infer a range from",
+            hint="Give a table with rows, or a space that states the range.",
+        )
     odd = [value for value in values.tolist() if not isinstance(value, Hashable)] if values.dtype == object else []
     if odd:
         raise SpaceError(f"column `{column}`: a cell holds {short(odd[0])}, which is no single value", hint="Drop it.")
@@ -140,7 +143,11 @@ def _describe(
         return {"kind": kind, "levels": levels}, f"{kind} with the levels {shown}" + (", .." if len(levels) > 8 else "")
     numbers = values.to_numpy(dtype=np.float64)
     if not np.isfinite(numbers).all():
-        raise SpaceError(f"column `{column}` holds an infinity")
+        row = values.index[np.flatnonzero(~np.isfinite(numbers))[0]]
+        raise SpaceError(
+            f"column `{column}` holds an infinity, first in row {short(row)}",
+            hint="Drop such rows, or let them be missing (NaN).",
+        )
     lower, upper = numbers.min().item(), numbers.max().item()
     whole = bool((numbers == np.floor(numbers)).all())
     if set(np.unique(numbers)) == {0.0, 1.0} and column not in step:

@@ -258,11 +258,13 @@ def test_a_process_is_started_once_for_each_kind_and_compiles_what_is_not_there(
 
     monkeypatch.setattr(ahead.subprocess, "Popen", Child)
     monkeypatch.setattr(ahead, "_started", {})
+    monkeypatch.setattr(ahead, "_works_until", {})
     assert ahead.under_way("mace.solve.ensembles.search") and ahead.under_way("mace.solve.ensembles.walk")
     assert ahead.under_way("mace.solve.networks.relax")
     assert [command[-2:] for command in started] == [[ahead.MADE_BY, "ensembles"], [ahead.MADE_BY, "networks"]]
     for child in ahead._started.values():
         child.ended = 1  # type: ignore[union-attr]
+    monkeypatch.setattr(ahead, "_works_until", {})  # a look at a process counts for a moment
     assert not ahead.under_way("mace.solve.ensembles.search"), "it failed: nobody waits for it"
     assert not ahead.under_way("elsewhere")
 
@@ -275,6 +277,7 @@ def test_no_process_is_started_where_it_could_keep_nothing_or_there_is_none(
 
     monkeypatch.setattr(ahead.subprocess, "Popen", none)
     monkeypatch.setattr(ahead, "_started", {})
+    monkeypatch.setattr(ahead, "_works_until", {})
     assert not ahead.under_way("mace.solve.ensembles.search")
     monkeypatch.setattr(code_files, "folders", lambda: iter([Path("/proc/nothing/can/be/made/here")]))
     assert not ahead.under_way("mace.solve.networks.relax")

@@ -208,7 +208,7 @@ def _searched(search: Plain) -> Reply:
 
 
 def _plainly(search: Plain, walks: int) -> bool:
-    """Search so long, and on while the relaxation has no code: interpreted, one look at it may outlast a time limit."""
+    """Search for so many walks, or more until the relaxation is compiled: interpreted it may outlast a time limit."""
     finished = search.search(walks)
     while search.stalled and not search.deadline.over and not _relaxes():
         walks += PATIENCE
@@ -217,7 +217,7 @@ def _plainly(search: Plain, walks: int) -> bool:
 
 
 def _relaxes() -> bool:
-    """Whether the relaxation has its code."""
+    """Whether the relaxation is compiled, or would be at a call."""
     from mace.solve.ensembles.ascent import proved  # what a first look calls last
 
     return bool(proved.ready)  # type: ignore[attr-defined]

@@ -7,11 +7,13 @@ what it has made is read by the next one. Where nothing can be kept, or no proce
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -70,6 +72,14 @@ def _start(kind: str) -> subprocess.Popen[bytes] | None:
             command, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=environment, start_new_session=True
         )
     return None
+
+
+@atexit.register
+def _forget() -> None:
+    """Let go of processes that outlive this one, as they should: Python warns of each, whatever the user's filters."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        _started.clear()
 
 
 @contextmanager

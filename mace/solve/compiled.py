@@ -30,6 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PATIENCE = 3.0  # CPU seconds, about a tenth of what compiling takes
 READING = 0.5  # CPU seconds, about what importing numba and reading the functions of a search takes
+UNASKED = 15  # calls of a function within an interpreted one, of each that asks whether it is worth compiling by now
 
 
 def compiled(function: F) -> F:
@@ -123,11 +124,16 @@ class Function:
         self.py_func = function
         self._counting = counting
         self._made: Any = None
+        self._unasked = 0  # calls to come that need not ask: asking takes longer than a small function itself
 
     def __call__(self, *given: Any) -> Any:
         made = self._made
         if made is None:
+            if self._unasked > 0 and _interpreting.here.began is not None:
+                self._unasked -= 1
+                return self.py_func(*given)
             if self._waits():
+                self._unasked = UNASKED
                 return _interpreting.call(self.py_func, given)
             made = self.made
         return made(*given)

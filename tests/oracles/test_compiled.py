@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,29 @@ def test_no_process_is_started_where_it_could_keep_nothing_or_there_is_none(
         pass
 
 
+def test_nothing_is_said_of_a_process_that_outlives_the_one_that_started_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        monkeypatch.setattr(ahead, "_started", {"any": Reported(child)})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ahead._forget()
+        assert not ahead._started and child.poll() is None
+    assert not said
+
+
+class Reported:
+    """A process whose end is warned of as `subprocess` does it."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self.child = child
+
+    def __del__(self) -> None:
+        if self.child.returncode is None:
+            warnings.warn("still running", ResourceWarning, stacklevel=1)
+
+
 def test_what_is_compiled_ahead_is_said_of_every_file_of_a_search() -> None:
     assert ready.__name__ == ahead.MADE_BY
     modules = [f"mace.solve.{name.removesuffix('.py').replace('/', '.')}" for name in code_files.SOURCES]
@@ -353,6 +377,26 @@ def test_interpreted_calls_end_with_a_deadline_where_they_may(monkeypatch: pytes
         many()
     many()
     assert len(looks) == 6, "and no longer outside"
+
+
+def test_small_interpreted_functions_ask_now_and_then_whether_they_are_worth_compiling(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
+    monkeypatch.setattr(compiled._interpreting, "reading", 1e9)
+    asked: list[bool] = []
+    waits = compiled.Function._waits
+    monkeypatch.setattr(compiled.Function, "_waits", lambda self: asked.append(True) or waits(self))
+    small: Any = compiled.compiled(twice)
+
+    @compiled.compiled
+    def many(times: int) -> int:
+        return sum(small(k) for k in range(times))
+
+    rounds = 4
+    assert many(rounds * (compiled.UNASKED + 1)) == sum(2 * k for k in range(rounds * (compiled.UNASKED + 1)))
+    assert len(asked) == 1 + rounds
+    assert small(3) == small(3) == 6 and len(asked) == 3 + rounds, "whoever calls from outside asks each time"
 
 
 def test_no_deadline_comes_nearer_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

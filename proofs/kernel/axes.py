@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
+from math import gcd, lcm
 from typing import Any, TypeAlias
 
 from mace.proofs.kernel.fields import (
@@ -177,6 +177,17 @@ class Axis:
         axis.start = start
         axis.cost, axis.halves = lru_cache(SPANS)(axis.least), lru_cache(SPANS)(axis.parts)
         return axis
+
+    @property
+    def grain(self) -> int:
+        """A number that divides both parts of the cost of every allowed index; 0 where all cost nothing."""
+        if self.ends(self.full) == [self.start] or self.full == (self.start, self.start):
+            return 0
+        lost = gcd(self.lost, self.lost_top)
+        if self.start == self.missing:
+            return lost
+        stride = gcd(self.step, self.extra or 0)
+        return gcd(self.jump, self.slope * stride, self.steep * stride, lost)
 
     def between(self, one: int, other: int) -> Cost:
         """What two points that differ in these indices are apart on this axis."""

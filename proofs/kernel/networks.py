@@ -315,9 +315,9 @@ class Relaxation:
         """
         need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
         for k, part in enumerate(parts):
-            least, _ = self.part_bound(state, k, part)
-            enough = least > 0 if self.statement.claim is None else least >= 0
-            need(enough, f"part {k}: the bound stays below the claim")
+            least, shift = self.part_bound(state, k, part)
+            bound = (self.statement.claim or 0) + Fraction(least, 1 << shift)
+            need(self.statement.refutes(bound), f"part {k}: the bound stays below the claim")
 
     def part_bound(
         self, state: Any, k: int, data: Any, theta: int = 1 << FINE, aim: Aim | None = None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import gcd, lcm
+from math import lcm
 from typing import Any, TypeAlias
 
 from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
 from mace.proofs.kernel.ensembles import Reach, Sides
 from mace.proofs.kernel.fields import anything, index, least_0, read
 from mace.proofs.kernel.floats import ONE, need
-from mace.proofs.kernel.statement import Statement
 
 PRICES = {"largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)], "forms?": [anything]}
 Entered: TypeAlias = tuple[Span, int]  # a side of a test, and the price of taking it, in units
@@ -33,34 +32,9 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
     """
     statement = reach.statement
     need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
-    attained, claim = below(statement), statement.claim
     for k, part in enumerate(parts):
         bound = Prices(reach, part, k).bound(state)
-        # What forms add is a multiple of nothing.
-        enough = bound is None or (bound >= claim if statement.forms.count and claim else bound > attained)
-        need(enough, f"part {k}: the prices allow a point with the goal")
-
-
-def below(statement: Statement) -> Fraction:
-    """A number such that no distance lies between it and the claim, and that is below the claim; 0 for `anywhere`.
-
-    Lemma: each part of each cost is a multiple of the axis's `grain`, and so every distance is one of their divisor.
-    """
-    if not statement.limit:
-        return Fraction(-1 if statement.limit == 0 else 0)
-    common = gcd(*map(grain, statement.axes))
-    return Fraction((statement.limit - 1) // common * common if common else 0, statement.common)
-
-
-def grain(axis: Axis) -> int:
-    """A number that divides both parts of the cost of every allowed index; 0 where all cost nothing."""
-    if axis.ends(axis.full) == [axis.start] or axis.full == (axis.start, axis.start):
-        return 0
-    lost = gcd(axis.lost, axis.lost_top)
-    if axis.start == axis.missing:
-        return lost
-    stride = gcd(axis.step, axis.extra or 0)
-    return gcd(axis.jump, axis.slope * stride, axis.steep * stride, lost)
+        need(bound is None or statement.refutes(bound), f"part {k}: the prices allow a point with the goal")
 
 
 class Prices:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from functools import cached_property
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 from mace.proofs.kernel.axes import Axis, Mix, Span, read_axis, read_mix
@@ -130,6 +131,24 @@ class Statement:
         self.forms = Forms(mix.forms, self.axes)
         near = any(region.kind == "near" for region in self.avoid)
         need(not (near and self.forms.count), "statement: avoid: a ball is measured without forms")
+
+    def refutes(self, bound: Fraction) -> bool:
+        """Whether no point as far as a bound, or farther, is against the claim.
+
+        Lemma: each part of each cost is a multiple of the axis's `grain`, and so every distance is one of their
+        divisor: none lies between the last of these that is below the claim and the claim. What forms add is a multiple
+        of nothing.
+        """
+        if self.claim is None:
+            return bound > 0
+        return bound >= self.claim if self.forms.count else bound > self.last_below
+
+    @cached_property
+    def last_below(self) -> Fraction:
+        """The largest number below the claim that can be a distance; where none costs anything, 0."""
+        assert self.limit is not None
+        common = gcd(*(axis.grain for axis in self.axes))
+        return Fraction((self.limit - 1) // common * common if common else 0, self.common)
 
     def row(self, point: Sequence[int]) -> list[int]:
         """The floats that the model is given at a point."""

@@ -27,7 +27,6 @@ type priceList struct {
 // pricesLeaf: in every part of the goal the bound is above every distance that is below the claim.
 func (c *checker) pricesLeaf(s *state, fields []any) {
 	require(len(fields) == len(c.goal), "one entry for each part of the goal")
-	limit := c.lastBelow()
 	leaves := make([]map[int][]*span, len(c.trees.trees))
 	for k := range leaves {
 		leaves[k] = c.reachable(s, k)
@@ -35,11 +34,7 @@ func (c *checker) pricesLeaf(s *state, fields []any) {
 	for k, field := range fields {
 		list := c.readPrices(field, len(c.goal[k]))
 		bound := c.priceBound(s, c.goal[k], list, leaves)
-		enough := bound == nil || bound.Cmp(limit) > 0
-		if bound != nil && c.forms.count > 0 && !c.anywhere {
-			enough = bound.Cmp(c.claim) >= 0
-		}
-		require(enough, "part %d of the goal may hold", k)
+		require(bound == nil || c.refutes(bound), "part %d of the goal may hold", k)
 	}
 }
 
@@ -79,14 +74,20 @@ func (c *checker) readPrices(value any, comparisons int) *priceList {
 	return out
 }
 
+// refutes says whether a lower bound of the distance leaves no point against the claim; without a distance it is a bound
+// of what must not be positive.
+func (c *checker) refutes(bound *big.Rat) bool {
+	if c.anywhere {
+		return bound.Sign() > 0
+	}
+	if c.forms.count > 0 {
+		return bound.Cmp(c.claim) >= 0
+	}
+	return bound.Cmp(c.lastBelow()) > 0
+}
+
 // lastBelow returns the largest multiple of the grain of distances below the claim.
 func (c *checker) lastBelow() *big.Rat {
-	if c.anywhere {
-		return new(big.Rat)
-	}
-	if c.claim.Sign() == 0 {
-		return whole(-1)
-	}
 	grain := c.distanceGrain()
 	if grain.Sign() == 0 {
 		return grain

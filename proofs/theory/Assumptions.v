@@ -3,7 +3,7 @@
     `make` prints this file's output and fails unless it is "Closed under the global context" for each of them. *)
 
 From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Nodes Prices Forest Witness
-  Sums Linear Least Comparisons Dual.
+  Sums Linear Least Comparisons Lattice Dual.
 
 Print Assumptions formula_characterises.
 Print Assumptions formula_valid.
@@ -62,6 +62,7 @@ Print Assumptions distance_of_value.
 Print Assumptions axis_least_sound.
 Print Assumptions form_sound.
 Print Assumptions combined_sound.
+Print Assumptions whole_distance.
 Print Assumptions linear_check_sound.
 Print Assumptions linear_witness_sound.
 Print Assumptions linear_certificate_sound.

@@ -11,7 +11,7 @@
     Main theorems: [linear_check_sound], [linear_witness_sound], [linear_certificate_sound]. *)
 
 From Coq Require Import ZArith QArith Qabs Qround Qminmax List Bool Permutation Lia Lqa.
-From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Nodes Witness Sums Linear Least Comparisons.
+From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Nodes Witness Sums Linear Least Comparisons Lattice.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -63,7 +63,10 @@ Definition part_closed (b : list range) (forms : list form) (given : multipliers
   | Some m =>
       let found := m + down D (snd f # grain * small) in
       match closer_than s with
-      | Some q => Qceiling (inject_Z (Zpos (finer D)) * q) <=? found
+      | Some q =>
+          (Qceiling (inject_Z (Zpos (finer D)) * q) <=? found) ||
+          (* No distance lies between the last one below the claim and the claim. *)
+          (whole_distances s D && (2 ^ 400 * (Qceiling (inject_Z (Zpos D) * q) - 1) <? found))
       | None => 0 <? found
       end
   end.
@@ -313,8 +316,22 @@ Proof.
     rewrite <- Qmult_plus_distr_r. apply scaled_le; [apply Qlt_le_weak; exact U |]. lra. }
   set (found := (m + down D (snd f # grain * small))%Z) in *. clearbody found.
   unfold theta in Found. destruct (closer_than s) as [q |].
-  - apply Z.leb_le in C. rewrite Zle_Qle in C. pose proof (Qle_ceiling (inject_Z (Zpos (finer D)) * q)) as Q'.
-    apply (Qmult_le_l _ _ (inject_Z (Zpos (finer D))) U). lra.
+  - apply orb_true_iff in C as [C | C].
+    + apply Z.leb_le in C. rewrite Zle_Qle in C. pose proof (Qle_ceiling (inject_Z (Zpos (finer D)) * q)) as Q'.
+      apply (Qmult_le_l _ _ (inject_Z (Zpos (finer D))) U). lra.
+    + apply andb_true_iff in C as [W C]. apply Z.ltb_lt in C. destruct (whole_distance s D x W allows_x) as [N Whole].
+      assert (inject_Z (Zpos (finer D)) == inject_Z (2 ^ 400) * inject_Z (Zpos D)) as Finer.
+      { unfold finer. rewrite Pos2Z.inj_mul, inject_Z_mult. change (Zpos (Z.to_pos (2 ^ 400))) with (2 ^ 400)%Z. ring. }
+      assert (inject_Z found <= inject_Z (2 ^ 400 * N)) as Below.
+      { rewrite inject_Z_mult, <- Whole. rewrite Finer in Found. eapply Qle_trans; [exact Found |].
+        apply Qle_lteq. right. ring. }
+      rewrite <- Zle_Qle in Below. pose proof (Qle_ceiling (inject_Z (Zpos D) * q)) as Up.
+      assert (0 < 2 ^ 400)%Z as Pow by (apply Z.pow_pos_nonneg; lia).
+      assert (Qceiling (inject_Z (Zpos D) * q) <= N)%Z as Least.
+      { assert (Qceiling (inject_Z (Zpos D) * q) - 1 < N)%Z; [| lia].
+        apply (Z.mul_lt_mono_pos_l (2 ^ 400)); [exact Pow | lia]. }
+      rewrite Zle_Qle in Least. assert (0 < inject_Z (Zpos D)) as UD by reflexivity.
+      apply (Qmult_le_l _ _ (inject_Z (Zpos D)) UD). rewrite Whole. eapply Qle_trans; [exact Up | exact Least].
   - apply Z.ltb_lt in C. rewrite Zlt_Qlt in C. change (inject_Z 0) with 0 in C. lra.
 Qed.
 

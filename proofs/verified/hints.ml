@@ -131,3 +131,17 @@ let cost_unit s given = List.fold_left (fun unit q -> Z.lcm unit q.C.qden) Z.one
 let parted s unit =
   let common = List.fold_left (fun g q -> Z.gcd g (Z.mul q.C.qnum (Z.divexact unit q.C.qden))) Z.zero (parts s []) in
   not (Z.equal common Z.one)
+
+(* Hardly more than the last multiple below [q] of what all distances are multiples of; none where floats are summed. *)
+let after_last_below s q =
+  let is_float f = match f.C.kind_of with C.Float32 | C.Float64 -> true | _ -> false in
+  let sizes = Z.sign s.C.beta.C.qnum <> 0 || Z.sign s.C.gamma.C.qnum <> 0 in
+  if sizes && List.exists is_float s.C.features then None
+  else
+    let found = parts s [] in
+    let unit = List.fold_left (fun unit one -> Z.lcm unit one.C.qden) q.C.qden found in
+    let count one = Z.mul one.C.qnum (Z.divexact unit one.C.qden) in
+    let common = List.fold_left (fun g one -> Z.gcd g (count one)) Z.zero found in
+    let last = if Z.sign common = 0 then Z.zero else Z.mul common (Z.fdiv (Z.pred (count q)) common) in
+    let fine = two 64 in
+    Some (C.qred { C.qnum = Z.succ (Z.mul last fine); qden = Z.mul unit fine })

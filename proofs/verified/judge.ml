@@ -23,7 +23,12 @@ let blame s model (c : C.certificate) witness =
    | Some (point, far) -> need (C.is_there s point far) "witness: it is not allowed, or not at this distance"
    | None -> ());
   match model with
-  | Linear _ -> if lacking then lacks () else refused "the theory's checker says no"
+  | Linear outputs ->
+      if lacking then lacks ();
+      let nearer = Option.bind s.C.closer_than (Hints.after_last_below s) in
+      if nearer <> None && C.linear_accepts { s with C.closer_than = nearer } outputs c witness then
+        not_covered "a dual where all distances are multiples of more than one part of a whole";
+      refused "the theory's checker says no"
   | Trees _ ->
       (match witness with
        | Some (point, far) when not (C.check_witness s point far) ->

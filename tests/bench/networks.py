@@ -5,6 +5,7 @@ Beside the search stand the seconds of writing and of checking the certificates,
 python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
 python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
 python -m tests.bench.networks --breast-cancer      two layers of 20, 32, 64; 30 features, l1 and linf, with aims
+python -m tests.bench.networks --digits             scikit-learn's digits: 61 integers, the nearest of the next class
 """
 
 from __future__ import annotations
@@ -87,6 +88,24 @@ def scaled_cancer() -> tuple[Space, pd.DataFrame, np.ndarray]:
     return Space([Feature(str(name), "real", 0, 1) for name in frame]), frame, target.to_numpy()
 
 
+def digits() -> tuple[Space, pd.DataFrame, np.ndarray]:
+    """scikit-learn's digits, without the pixels that are always 0: integers from 0 to 16."""
+    from sklearn.datasets import load_digits
+
+    frame, target = load_digits(return_X_y=True, as_frame=True)
+    frame = frame.loc[:, frame.max() > frame.min()].astype(int)
+    return Space([Feature(str(name), "integer", 0, 16) for name in frame]), frame, target.to_numpy()
+
+
+def of_next_class(space: Space, frame: pd.DataFrame, model: Any, spec: str, count: int) -> list[Question]:
+    """Every 37th row as a question of the next class than the model's own; the last one's is the first."""
+    some = frame.iloc[::37].head(count)
+    return [
+        questions(space, some.iloc[k : k + 1], model, (int(said) + 1) % 10, spec, 1)[0]
+        for k, said in enumerate(model.predict(space.encode(some).to_numpy()))
+    ]
+
+
 def questions(space: Space, frame: pd.DataFrame, model: Any, goal: int, spec: str, count: int) -> list[Question]:
     """The first rejected rows as questions."""
     table = read_linear(model) if isinstance(model, LogisticRegression) else read_mlp(model)
@@ -141,6 +160,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10)
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds a question")
     parser.add_argument("--breast-cancer", action="store_true")
+    parser.add_argument("--digits", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--norms", nargs="*", default=None)
@@ -154,6 +174,14 @@ def main() -> None:
             for spec in given.norms or ["l1", "linf"]:
                 name = f"MLP {size}-{size}, {spec} (aim {SIZES[size][0]} / {SIZES[size][1]})"
                 measure(name, questions(space, frame, model, 1, spec, given.rows), given.limit)
+        return
+    if given.digits:
+        space, frame, y = digits()
+        for name in ("logistic regression", "MLP 16-16"):
+            model = {**MODELS, "MLP 16-16": lambda: MLPClassifier((16, 16), max_iter=400, random_state=1)}[name]()
+            model.fit(frame.to_numpy(), y)
+            for spec in given.norms or ["l0", "l1", "linf"]:
+                measure(f"digits, {name}, {spec}", of_next_class(space, frame, model, spec, given.rows), given.limit)
         return
     if given.data is None:
         space, frame, y = mixed()

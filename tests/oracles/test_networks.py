@@ -326,6 +326,23 @@ def test_where_the_largest_change_alone_counts_all_features_move_together(goals:
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
 
 
+@pytest.mark.parametrize(("spec", "nodes"), [("l1", 1), ("linf", 1), ("l0", 1)])
+def test_a_bound_between_two_distances_that_points_can_have_is_the_upper_one(spec: str, nodes: int) -> None:
+    """No relaxation over twelve integers comes to a distance itself, and all branching would be for the last unit."""
+    rng = np.random.default_rng(5)
+    space = Space([Feature(f"x{k}", "integer", 0, 16) for k in range(12)])
+    weights = np.column_stack([rng.normal(size=(12, 1)), np.zeros(12)])
+    start = rng.integers(0, 17, 12)
+    bias = np.array([-float(start @ weights[:, 0]) - 9.3, 0.0])
+    model = Network((Layer(weights, bias, "identity"),), 12, "argmax", (0, 1))
+    axes = space.axes({f"x{k}": int(start[k]) for k in range(12)})
+    question = Question(space, axes, model, Goal("", frozenset([0]), decision_for(model, {0})), norm(spec, 12))
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.lower == question.distance_of(reply.point)
+    assert reply.proof is not None and len(reply.proof) <= nodes
+    assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+
+
 def test_nothing_but_the_start_has_changed_less_than_one_feature() -> None:
     question = counted("l0", 3)
     far = replace(question, model=replace(question.model, layers=tuple(

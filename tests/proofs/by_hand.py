@@ -130,6 +130,14 @@ def tent(proof: Any, closer: str = "9", **more: Any) -> Any:
     return two(TENT, AT_LEAST_0, closer, proof, [], **more)
 
 
+def past_5(closer: str, **more: Any) -> Any:
+    """About a linear model that is positive from 5.2 on, with multipliers that say so."""
+    norm = more.get("distance", {})
+    share = {"largest": [[0, "1"]]} if norm.get("gamma", "0") != "0" else {}
+    factor = more.get("features", [{}])[0].get("weight", "1")
+    return two(network([[[1.0]]], [[-5.2]]), AT_LEAST_0, closer, [dual(factor, **share)], [], **more)
+
+
 def in_format_2(data: Any) -> Any:
     """A certificate of the tests, which are of format 1."""
     data = json.loads(json.dumps(data))

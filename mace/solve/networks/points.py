@@ -8,6 +8,7 @@ is rounded to its grid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Point, Side
 
 SMALLEST_GAP = Fraction(1, 10**9)
+SMALL = Fraction(1, 2**40)
 ROUNDS = 2000
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
 
@@ -119,10 +121,10 @@ class Points(Frame):
         if self.anywhere:
             return 1e-9
         if self.horizon < self.distance:
-            return float(self.horizon)
+            return min(float(self.horizon), self.enough(self.horizon))
         if self.best is None:
             return float(self.distance) + (0.0 if self.radius is not None else 1.0) - 1e-10
-        return float(self.distance - self.slack / 2)
+        return min(float(self.distance - self.slack / 2), self.enough(self.distance))
 
     def _reach(self) -> float:
         if self.anywhere or (self.best is None and self.radius is None and self.horizon >= self.distance):
@@ -130,6 +132,25 @@ class Points(Frame):
         if self.best is not None and self.unit is not None and self.distance <= self.horizon:
             return float(self.distance - self.unit / 2)  # what is nearer is nearer by a unit
         return float(self.ball) * (1 + 1e-12) + 1e-15
+
+    def refutes(self, bound: Fraction, q: Fraction) -> bool:
+        """Whether a bound leaves nothing nearer than q: it is beyond the last distance that a point nearer can have."""
+        return bound >= q if self.unit is None else bound > self._last_below(q, self.unit)
+
+    def enough(self, q: Fraction) -> float:
+        """A bound in floats that leaves nothing nearer than q, with some room for rounding where there is any."""
+        if self.unit is None:
+            return float(q)
+        return float(self._last_below(q, self.unit) + min(self.unit, SMALLEST_GAP) / 4)
+
+    def claim(self, q: Fraction) -> Fraction:
+        """What a bound in floats is claimed as: a little less, in few bits; or the next distance of a point."""
+        q = Fraction(math.floor((q - SMALL) * 2**48), 2**48)
+        return q if self.unit is None else min(math.ceil(q / self.unit) * self.unit, self.distance)
+
+    @staticmethod
+    def _last_below(q: Fraction, unit: Fraction) -> Fraction:
+        return (math.ceil(q / unit) - 1) * unit
 
     def within(self, distance: Fraction) -> bool:
         """Whether a distance is within the radius asked."""

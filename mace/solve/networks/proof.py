@@ -37,7 +37,6 @@ WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this p
 PART = Fraction(1, 2)
 MOST = 0.9  # of the time for writing, for that one; then there is what the first relaxation showed
 EXTRA = 1000  # nodes, for a proof at the distance itself
-SMALL = Fraction(1, 2**40)
 
 
 class UnprovedError(Exception):
@@ -79,8 +78,8 @@ def _attempt(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
     else:
         q = search.distance - search.slack * Fraction(3, 4)
     if search.settled < q:
-        q = exact(search.settled) - SMALL
-    elif search.best is not None and search.radius is None and not any(search.numbers.axes.kind == FLOATS):
+        q = search.claim(exact(search.settled))
+    elif search.best is not None and search.radius is None and _stepped(search):
         proof = _exactly(search, until)
         if proof is not None:
             return search.distance, proof
@@ -94,6 +93,11 @@ def _attempt(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
         except UnprovedError:
             q -= (search.slack / 20 if attempt == 0 else q / 10**6) + Fraction(1, 2**47)
     return Fraction(0), [Leaf("distance")]
+
+
+def _stepped(search: Search) -> bool:
+    """Whether a proof at the distance itself may end: boxes come down to points, or distances are far enough apart."""
+    return search.unit is not None or not any(search.numbers.axes.kind == FLOATS)
 
 
 def _exactly(search: Search, until: Deadline) -> Proof | None:
@@ -124,7 +128,7 @@ def _prove_bound(search: Search, q: Fraction, last: Deadline) -> tuple[Fraction,
         return Fraction(0), None
     tried = ((q, last.share(WHOLE)), (q * PART, last.share(MOST)), (search.shown.lower, last))
     for shown, until in tried:
-        claim = _claim(shown)
+        claim = search.claim(shown)
         if claim <= search.kept.lower:
             continue
         try:
@@ -138,16 +142,11 @@ def keep(search: Search) -> None:
     """Prove what an unfinished search has shown so far: where a limit ends it, there is that much, with its proof."""
     if search.anywhere or search.deadline.left() is None:
         return
-    claim = _claim(search.lower())
+    claim = search.claim(search.lower())
     if claim <= search.kept.lower:
         return
     with contextlib.suppress(UnprovedError, TimeOverError):
         search.kept = search.kept._replace(lower=claim, proof=write(search, claim, search.searching, grow=False))
-
-
-def _claim(q: Fraction) -> Fraction:
-    """A distance that a search has shown in floats, as it is claimed: a little less, in few bits."""
-    return Fraction(math.floor((q - SMALL) * 2**48), 2**48)
 
 
 def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000_000, *, grow: bool = True) -> Proof:
@@ -211,7 +210,7 @@ def closed(search: Search, node: Node, q: Fraction | None, units: Units) -> Proo
     """The nodes that close a leaf, or None if it has to be split (or has children already)."""
     if node.closed in ("empty", "avoid", "rule", "changes"):
         return [Leaf(node.closed, node.number)]  # type: ignore[arg-type]
-    if node.children and (q is None or node.bound < q):
+    if node.children and (q is None or not search.refutes(exact(node.bound), q)):
         return None
     if q is not None:
         least = search.exact.least_distance(node.box)
@@ -255,7 +254,7 @@ def short(search: Search, node: Node, q: Fraction | None, units: Units) -> Dual 
 
 def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Units) -> Multipliers | None:
     n, part = search.numbers, search.numbers.parts[k]
-    want = 0.0 if q is None else float(q)
+    want = 0.0 if q is None else search.enough(q)
     weight, none = np.zeros_like(units.L), np.full_like(units.L, -1.0)
     for bits in BITS:
         dual = node.duals[k]
@@ -278,4 +277,4 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
 def closes(search: Search, node: Node, k: int, multipliers: Multipliers, q: Fraction | None, units: Units) -> bool:
     """Whether multipliers close a node, exactly, with these bounds of the hidden units."""
     bound = search.exact.bound(k, multipliers, node.box, units.phase, units.L, units.U, q)
-    return bound is None or (bound >= q if q is not None else bound > 0)
+    return bound is None or (search.refutes(bound, q) if q is not None else bound > 0)

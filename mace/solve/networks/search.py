@@ -93,7 +93,7 @@ class Search(Points):
 
     def root_for(self, q: Fraction | None) -> Node:
         """The root of a tree that shows that nothing is nearer than q."""
-        top = self.shown.root if q is not None and q <= self.shown.lower else None
+        top = self.shown.root if q is not None and q <= self.claim(self.shown.lower) else None
         top = top or self.root
         assert top is not None
         return top

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.exact import exact
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Proof
 from mace.solve.networks.kernels import NOWHERE, dual_bound, plain
@@ -131,10 +131,13 @@ def _prove_bound(search: Search, q: Fraction, last: Deadline) -> tuple[Fraction,
         claim = search.claim(shown)
         if claim <= search.kept.lower:
             continue
+        began = now()
         try:
-            return claim, write(search, claim, until)
+            proof = write(search, claim, until)
         except (UnprovedError, TimeOverError):
             continue
+        if _readable(search, now() - began):
+            return claim, proof
     return search.kept
 
 
@@ -145,8 +148,20 @@ def keep(search: Search) -> None:
     claim = search.claim(search.lower())
     if claim <= search.kept.lower:
         return
+    # The tree of what has been shown is none that the search goes on with: where a leaf does not close, it may grow.
+    grow, heap, began = search.root_for(claim) is not search.root, search.heap, now()
+    search.heap = []
     with contextlib.suppress(UnprovedError, TimeOverError):
-        search.kept = search.kept._replace(lower=claim, proof=write(search, claim, search.searching, grow=False))
+        proof = write(search, claim, search.searching, grow=grow)
+        if _readable(search, now() - began):
+            search.kept, search.writing = search.kept._replace(lower=claim, proof=proof), now() - began
+    search.heap = heap
+
+
+def _readable(search: Search, seconds: float) -> bool:
+    """Whether a proof that took so long to write is read in time, or there is none that would be read sooner."""
+    left = search.deadline.left()
+    return search.kept.proof is None or left is None or search.reading * seconds < left
 
 
 def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000_000, *, grow: bool = True) -> Proof:

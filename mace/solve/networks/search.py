@@ -33,7 +33,9 @@ ROUNDS_TIGHT, LITTLE = 8, 0.05  # rounds of tightening; one that gains less of w
 WORTH = 0.1  # of what is missing to the target: tightening that gains more was worth it
 TRUSTED = 3  # times that tightening a node may be in vain, more than it is not: then no more are tightened
 SHELLS = 10  # halvings of the known distance, among which the first ball is looked for
-SEARCHING = 0.5  # of the time allowed; the rest is for writing the proof, and for the checker that reads it
+SEARCHING = 0.5  # of the time left, again and again; the rest is for writing the proof, and for the checker
+READING, COPYING = 12, 2  # times as long as to write a proof does a checker take, and where none has to read it
+LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
 
 
@@ -61,6 +63,9 @@ class Search(Points):
         self.settled = INFINITY  # the least bound of nodes that nothing can be done about
         self.deadline = limits.deadline
         self.searching = self.deadline.share(SEARCHING)
+        self.least_left = LEAST_LEFT * (self.deadline.left() or 0.0)
+        self.writing = 0.0  # seconds that the proof took that is kept
+        self.reading = READING if self.numbers.net.relu.any() else COPYING
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = Kept(Fraction(0), None)
@@ -153,8 +158,7 @@ class Search(Points):
         due, expanded = float(FIRST_KEPT), 0
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
-            if self.searching.over:
-                self.why = self.deadline.why
+            if self.searching.over and not self.goes_on():
                 return False
             self.witnesses.tell(lambda: (self.lower(), self.distance if self.best is not None else None))
             node = heapq.heappop(self.heap)[3]
@@ -179,6 +183,19 @@ class Search(Points):
                 self.keep(self)
                 due = KEEPING * self.count
         return True
+
+    def goes_on(self) -> bool:
+        """Whether to search on beyond a share of the time: what was shown is kept, and its proof needs far less."""
+        self.searching = self.deadline.share(SEARCHING)
+        self.keep(self)
+        left, needs = self.deadline.left(), self.reading * self.writing
+        safe = self.anywhere or self.kept.lower >= self.claim(self.lower())
+        if safe and left is not None and left > max(2 * needs, self.least_left):
+            self.searching = self.deadline.share(SEARCHING)
+            return True
+        kept = f", of which {left:.2g} s are kept for its proof" if left and left > 2 * self.least_left else ""
+        self.why = f"{self.deadline.why}{kept}"
+        return False
 
     def push(self, node: Node) -> None:
         """Keep a node that is still open."""

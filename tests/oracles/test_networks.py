@@ -367,6 +367,58 @@ def test_a_ball_that_the_root_shows_to_be_empty_is_a_bound_however_soon_the_limi
     assert isinstance(best, Found) and lower <= question.distance_of(best.point)
 
 
+def begun(clock: Hand) -> Search:
+    """A search with a limit of 80 seconds that has shown a first ball to be empty, and has one node to go on with."""
+    search = Search(Witnesses(counted("linf", 8)), Gap(), Limits(Deadline.after(80.0, clock)), None, False)
+    search.keep = networks_proof.keep
+    search.begin()
+    search.horizon = search.first_horizon()
+    search.root = search.first_node()
+    search.look(search.root)
+    search.push(search.root)
+    return search
+
+
+def test_a_search_goes_on_while_what_it_has_shown_is_read_in_far_less_than_is_left() -> None:
+    clock = Hand()
+    search = begun(clock)
+    clock.now += 40.0
+    assert search.searching.over and search.goes_on()
+    assert search.kept.proof is not None and search.kept.lower >= search.claim(search.shown.lower) > 0
+    assert not search.searching.over and search.searching.left() == 20.0
+    search.writing = 11 / networks_search.READING  # read in 11 s
+    clock.now += 20.0
+    assert not search.goes_on() and "of which 20 s are kept" in search.why
+    search.writing = 0.0
+    assert search.goes_on()
+    clock.now += 13.0
+    assert not search.goes_on() and search.why == "time limit (80 s)"  # less than a tenth of the limit is left
+
+
+def test_a_proof_that_would_not_be_read_in_time_does_not_take_the_place_of_one_that_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Hand()
+    search = begun(clock)
+    write, seconds = networks_proof.write, [3.0, 5.0, 5.0, 5.0]
+
+    def slowly(*given: object, **more: object) -> Proof:
+        clock.now += seconds.pop(0)
+        return write(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(networks_proof, "write", slowly)
+    monkeypatch.setattr(networks_proof, "now", clock)
+    first = search.shown
+    search.shown = first._replace(lower=first.lower / 2)
+    networks_proof.keep(search)
+    little = search.kept
+    search.shown = first
+    clock.now += 27.0
+    networks_proof.keep(search)  # it would be read in 60 s, of the 45 that are left
+    assert little.proof is not None and search.kept is little
+    assert networks_proof.prove_bound(search, first.lower) == little
+
+
 def test_a_relaxation_that_is_cut_off_proves_what_it_was_cut_off_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks_search, "STALLED", 1)
     search = Search(Witnesses(drawn((6, 5), 1, "l1")), Gap(), Limits(), None, False)

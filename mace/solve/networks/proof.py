@@ -145,9 +145,14 @@ def keep(search: Search) -> None:
     """Prove what an unfinished search has shown so far: where a limit ends it, there is that much, with its proof."""
     if search.anywhere or search.deadline.left() is None:
         return
-    claim = search.claim(search.lower())
-    if claim <= search.kept.lower:
-        return
+    for shown in (search.lower(), search.shown.lower):
+        claim = search.claim(shown)
+        if claim > search.kept.lower:
+            _keep(search, claim)
+
+
+def _keep(search: Search, claim: Fraction) -> None:
+    """Keep a claim with its proof, if that is written and read in time."""
     # The tree of what has been shown is none that the search goes on with: where a leaf does not close, it may grow.
     grow, heap, began = search.root_for(claim) is not search.root, search.heap, now()
     search.heap = []

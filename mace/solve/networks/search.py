@@ -19,7 +19,7 @@ from mace.solve.networks.branch import TRIED, Branching
 from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.nodes import Node
-from mace.solve.networks.points import Points
+from mace.solve.networks.points import SMALL, Points
 from mace.solve.networks.tighten import tighten
 from mace.solve.protocol import Gap, Limits
 from mace.solve.witnesses import Witnesses
@@ -34,7 +34,7 @@ WORTH = 0.1  # of what is missing to the target: tightening that gains more was 
 TRUSTED = 3  # times that tightening a node may be in vain, more than it is not: then no more are tightened
 SHELLS = 10  # halvings of the known distance, among which the first ball is looked for
 SEARCHING = 0.5  # of the time left, again and again; the rest is for writing the proof, and for the checker
-READING, COPYING = 12, 2  # times as long as to write a proof does a checker take, and where none has to read it
+READING, COPYING = 24, 2  # times as long as to write a proof does a checker take, and where none has to read it
 LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
 
@@ -189,7 +189,7 @@ class Search(Points):
         self.searching = self.deadline.share(SEARCHING)
         self.keep(self)
         left, needs = self.deadline.left(), self.reading * self.writing
-        safe = self.anywhere or self.kept.lower >= self.claim(self.lower())
+        safe = self.anywhere or self.kept.lower >= max(self.claim(self.shown.lower), SMALL)
         if safe and left is not None and left > max(2 * needs, self.least_left):
             self.searching = self.deadline.share(SEARCHING)
             return True

@@ -141,3 +141,9 @@ def test_a_front_that_is_left_open_says_so() -> None:
 def test_what_is_no_front_is_refused(objectives: list[str], message: str) -> None:
     with pytest.raises(MaceError, match=message):
         mace.front(fitted("tree", 0), SPACE, ROWS.iloc[0], objectives=objectives)
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_a_front_of_no_points_is_refused(most: int) -> None:
+    with pytest.raises(MaceError, match=f"most must be a whole number >= 1, .* got {most}"):
+        mace.front(fitted("tree", 0), SPACE, ROWS.iloc[0], most=most)

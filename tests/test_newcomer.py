@@ -20,7 +20,7 @@ from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, interruptible, standing
 from mace.base.meant import meant
-from mace.cli.options import Given, wrapped
+from mace.cli.options import Given, Limits, wrapped
 from mace.compilers import read
 from mace.errors import GoalError, MaceError, ModelError, RowError, SpaceError
 from mace.problem.goal_text import parse, wanted
@@ -328,6 +328,14 @@ def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_ta
     assert given.read_model() is given.read_model()
     Path("card.mace").write_text("input Age: int in [18, 100]\nreturn 1 if Age >= 30 else 0\n", encoding="utf-8")
     assert Given(model=Path("card.mace"), data="t.csv").read_table()[1].names == ["Age"]
+
+
+def test_a_table_that_is_not_there_and_a_limit_that_is_none_say_what_to_type_instead(tmp_path):
+    with pytest.raises(MaceError, match=r"No such file.*\n.*Data sets by name: loans"):
+        Given(model=Path("m.joblib"), data=str(tmp_path / "nofile.csv")).read_table()
+    with pytest.raises(MaceError, match="--timeout must be a number of seconds > 0, or 0 for no limit; got -5"):
+        assert Limits(timeout=-5.0).settings
+    assert Limits(timeout=0.0).seconds is None
 
 
 def test_without_solvers_only_what_needs_one_says_what_to_install(tree, table, monkeypatch):

@@ -139,7 +139,7 @@ def _audit_plans(
     alive.doing = "searching plans"
     done = audit_plans(
         asked.model, asked.space, asked.frame, asked.world, goal=asked.goal, groups=names_of(population.groups),
-        limit=population.limit, horizon=horizon, timeout=limits.timeout or None,
+        limit=population.limit, horizon=horizon, timeout=limits.seconds,
     )  # fmt: skip
     if out is not None:
         text = done.to_frame().to_csv() if out.suffix == ".csv" else json.dumps(done.to_dict(), indent=1)

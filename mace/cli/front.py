@@ -57,7 +57,7 @@ def front(
     chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
     explainer, row = explainer_of(given, measured, asked, chosen)
     alive.doing = "looking for points"
-    deadline = Deadline.asked(limits.timeout or None)
+    deadline = Deadline.asked(limits.seconds)
     found = front_of(
         explainer, row, asked.goal, asked.most_changes, oracle, deadline, limits.memory_mb, most,
     )  # fmt: skip

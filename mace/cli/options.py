@@ -147,7 +147,7 @@ class Given(Trained):
         from mace.cli.table import read_csv
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
-        frame = read_csv(self.data, meant(self.data, datasets.NAMES, known) if "." not in self.data else "")
+        frame = read_csv(self.data, meant(self.data, datasets.NAMES, known))
         left_out = [("--target", self.target)] * (self.target is not None)
         left_out += [("--drop", name) for name in names_of(self.drop)]
         for option, name in left_out:
@@ -321,7 +321,14 @@ class Limits:
     @property
     def settings(self) -> dict[str, Any]:
         """As `mace.explain` and `mace.audit` take them."""
-        return {"timeout": self.timeout or None, "memory_mb": self.memory_mb}
+        return {"timeout": self.seconds, "memory_mb": self.memory_mb}
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit as the library takes it; raises MaceError."""
+        if not self.timeout >= 0:
+            raise MaceError(f"--timeout must be a number of seconds > 0, or 0 for no limit; got {self.timeout:g}")
+        return self.timeout or None
 
 
 def explainer_of(

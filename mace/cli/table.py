@@ -38,7 +38,7 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
         raise FileError(f"{path}: cannot be read as CSV ({reason(error)})", hint=hint) from None
     except (ValueError, pd.errors.ParserError) as error:
         said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise FileError(f"{path}: cannot be read as CSV ({said})", hint=hint or _EXPECTED) from None
+        raise FileError(f"{path}: cannot be read as CSV ({said})", hint=_EXPECTED) from None
     names = [str(name) for name in frame.columns]
     if len(names) == 1 and (found := next((mark for mark in _OTHERS if mark in names[0]), None)):
         raise FileError(f"{path}: it has {_OTHERS[found]} between its values, not commas", hint=_EXPECTED)

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.arguments import checked
 from mace.base.deadline import Deadline, now
+from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
+from mace.errors import MaceError
 from mace.explain.answer import Counterfactual
 from mace.explain.assemble import doubts
 from mace.explain.level import Level
@@ -181,7 +183,9 @@ def front_of(
     explainer: Explainer, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,
     memory_mb: int | None, most: int = MOST_POINTS,
 ) -> Front:  # fmt: skip
-    """The front of an explainer's objectives for one row."""
+    """The front of an explainer's objectives for one row; raises MaceError."""
+    if most < 1:
+        raise MaceError(f"most must be a whole number >= 1, the number of points to find, got {short(most)}")
     began = now()
     priorities = _ordered(explainer.priorities)
     asked = explainer.asked(row, goal, most_changes, oracle, deadline, memory_mb)

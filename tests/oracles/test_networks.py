@@ -144,16 +144,17 @@ def test_where_nothing_moves_in_a_linear_region_none_is_searched(monkeypatch: py
         agree(random_question(seed, "network"))  # of steps and levels
 
 
-def test_no_linear_region_is_searched_twice_for_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_linear_region_is_searched_twice_for_points_but_in_a_larger_ball(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, count = Search.fix_phases, 0
     for seed in range(4):
-        searched = set()
+        searched: dict[object, float] = {}
 
         def noted(
-            self: Search, node: Node, active: tuple[tuple[int, bytes], ...], seen: set[object] = searched
+            self: Search, node: Node, active: tuple[tuple[int, bytes], ...], seen: dict[object, float] = searched
         ) -> None:
-            assert (node.box, active, self.anywhere) not in seen
-            seen.add((node.box, active, self.anywhere))
+            region = (node.box, active, self.anywhere)
+            assert self.target > seen.get(region, -1.0)
+            seen[region] = self.target
             whole(self, node, active)
 
         monkeypatch.setattr(Search, "fix_phases", noted)
@@ -365,6 +366,21 @@ def test_a_ball_that_the_root_shows_to_be_empty_is_a_bound_however_soon_the_limi
     assert check(certificate(question, lower, None, written).data).accepted
     best = NetworkOracle(question).ask(None, Limits())
     assert isinstance(best, Found) and lower <= question.distance_of(best.point)
+
+
+def test_a_linear_region_is_searched_again_once_the_ball_holds_what_is_nearest_there() -> None:
+    question = drawn((6, 5), 3, "linf", levels=False)
+    best = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(best, Found)
+    distance = question.distance_of(best.point)
+    search = Search(Witnesses(question), Gap(), Limits(), None, False)
+    for part in (2, 4):
+        search.horizon = distance / part
+        search.polish(best.point)
+        assert search.best is None
+    search.horizon = search.widest
+    search.polish(best.point)
+    assert search.best is not None and search.distance <= distance + CLOSE
 
 
 def begun(clock: Hand) -> Search:

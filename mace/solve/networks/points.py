@@ -17,7 +17,7 @@ import numpy as np
 
 from mace.problem.distance import Norm
 from mace.solve.lattice import denominator
-from mace.solve.networks.kernels import BEYOND, INFINITY, OPTIMAL, STUCK, cut, derive, plain
+from mace.solve.networks.kernels import BEYOND, CUTOFF, INFINITY, OPTIMAL, STUCK, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.relax import Relaxed, relax
@@ -80,7 +80,7 @@ class Points(Frame):
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
         self._aimed: tuple[tuple[bool, Fraction, Fraction, bool, bool], Aim] | None = None  # and for what it was made
         self.tried: set[Point] = set()
-        self.polished: set[Region] = set()
+        self.polished: dict[Region, float] = {}  # and below which distance nothing of it is worth a look
         self.doubted = 0  # points of which rounding decides whether they have the goal
         self.seeds: set[Point] = set()
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
@@ -262,22 +262,22 @@ class Points(Frame):
         n = self.numbers
         for _ in range(5 * self.moving):
             region = self.region(point)
-            if region in self.polished:  # what is nearest there was offered
+            if self.polished.get(region, 0.0) >= self.target:  # what is nearest there was offered, or is farther
                 return
-            self.polished.add(region)
+            self.polished[region] = self.target  # a larger ball than the present one may hold what is nearest there
             node = self.first_node()
             for j, side in region.sides:
                 self.restrict(node, j, side)
             if self.reach < INFINITY and not self.cut_to(node, self.reach):
                 return
             self.fix_phases(node, region.active)
-            found = None
-            for part, than in zip(n.parts, self.certain, strict=True):
-                solved = self.solve(node, part, than, rounds=500)
-                if solved.status == OPTIMAL and (found is None or solved.bound < found.bound):
-                    found = solved
+            solved = [self.solve(node, *part, rounds=500) for part in zip(n.parts, self.certain, strict=True)]
+            found = min((one for one in solved if one.status == OPTIMAL), key=lambda one: one.bound, default=None)
             if found is None:
+                cut_off = [one.bound for one in solved if one.status == CUTOFF]
+                self.polished[region] = max(self.target, min(cut_off, default=0.0))
                 return
+            self.polished[region] = INFINITY
             moved = self.rounded(found.point, outward=False)
             if not self.offer(moved):
                 return

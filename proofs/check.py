@@ -27,6 +27,7 @@ if __name__ == "__main__":
         sys.modules[name] = package = ModuleType(name)
         package.__path__ = folder
 
+from mace.proofs.columns import unfolded
 from mace.proofs.convert import converted
 from mace.proofs.kernel.ensembles import Ensemble
 from mace.proofs.kernel.floats import Refused, rational
@@ -69,7 +70,7 @@ def check(data: Any) -> Verdict:
             raise Unusable("a certificate is one JSON object")
         for one in parts_of(data):
             bounded(one)
-        model = known_model(data)
+        data, model = unfolded(data), known_model(data)
         if "mace_set" in data:
             return Verdict(accepted=True, reason="", claim=set_in_words(verify_set(data, fired, model)), fired=fired)
         if "mace_rows" in data:

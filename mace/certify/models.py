@@ -33,12 +33,14 @@ class Numbering(NamedTuple):
 
     tree, place: (N,) the tree of a node, and its number there.
     test:        (N,) the number of a node's test, -1 for a leaf; first: (tests,) the first node with each.
+    begin:       (trees + 1,) where the nodes of each tree begin, if those of all are numbered one after the other.
     """
 
     tree: Array
     place: Array
     test: Array
     first: Array
+    begin: Array
 
 
 class Written:
@@ -150,11 +152,13 @@ def _numbered(table: Ensemble) -> Numbering:
     tree, place, test = np.zeros(count, np.int32), np.zeros(count, np.int32), np.full(count, -1, np.int64)
     known: dict[tuple[int, object], int] = {}
     first: list[int] = []
+    begin = [0]
     column, threshold = trees.column.tolist(), trees.threshold.tolist()
     for t, (root, one) in enumerate(zip(trees.roots.tolist(), table.trees, strict=True)):
         order = preorder(one)
         tree[root : root + one.nodes] = t
         place[root + np.array(order)] = np.arange(len(order))
+        begin.append(begin[-1] + len(order))
         for node in (root + own for own in order):
             if column[node] < 0:
                 continue
@@ -164,7 +168,7 @@ def _numbered(table: Ensemble) -> Numbering:
             if number == len(first):
                 first.append(node)
             test[node] = number
-    return Numbering(tree, place, test, np.array(first, np.int64))
+    return Numbering(tree, place, test, np.array(first, np.int64), np.array(begin, np.int64))
 
 
 def float_text(number: float) -> str:

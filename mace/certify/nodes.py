@@ -5,6 +5,7 @@ In:  a node as a prover built it, and the model it is about.    Out: the list th
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, assert_never
 
 from mace.certify.models import float_text, numbering
@@ -37,6 +38,19 @@ def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
         "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
         **_forms(part),
     }
+
+
+def in_columns(node: list[Any], model: Table) -> list[Any]:
+    """A node whose prices, if it has some, are in two columns, of which gzip makes half as much as of entries."""
+    if node[0] != "prices":
+        return node
+    assert isinstance(model, Ensemble)
+    begin, parts = numbering(model).begin.tolist(), []
+    for part in node[1:]:
+        nodes = [begin[t] + n for t, n, _ in part["prices"]]
+        steps = [own - before for before, own in pairwise([0, *nodes])]
+        parts.append({**part, "prices": {"nodes": steps, "units": [price for _, _, price in part["prices"]]}})
+    return ["prices", *parts]
 
 
 def _forms(part: Prices | Multipliers) -> dict[str, Any]:

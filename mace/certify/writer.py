@@ -28,7 +28,7 @@ from mace.base.kept import Kept, Recent
 from mace.base.views import view
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING, float_text, float_texts, model_part
-from mace.certify.nodes import node_text
+from mace.certify.nodes import in_columns, node_text
 from mace.certify.numbers import canonical, text
 from mace.certify.rules import expression_of
 from mace.errors import CertificateError
@@ -429,7 +429,8 @@ def _elaborated(
         question, lower = replace(question, distance=_measure(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
-        return elaborated(said, nodes, known, lambda: deadline.look(WRITING))
+        cuts, elaborate = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
+        return cuts, [in_columns(node, question.model) for node in elaborate]
     written = []
     for number, node in enumerate(nodes):
         pruned = found.pruned.get(number)
@@ -437,7 +438,7 @@ def _elaborated(
             node += pruned
         elif pruned is not None:
             written.append(["prune", *pruned])
-        written.append(node)
+        written.append(in_columns(node, question.model))
     return found.cuts, written
 
 

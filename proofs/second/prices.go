@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"math/big"
 	"sort"
 )
@@ -55,23 +56,55 @@ func (c *checker) readPrices(value any, comparisons int) *priceList {
 		total.Add(total, out.shares[j])
 	}
 	require(total.Cmp(whole(1)) <= 0, "shares of more than the whole")
-	lastTree, lastNode := -1, -1
-	for _, item := range list(f["prices"]) {
-		entry := listOf(item, 3)
-		k := small(entry[0], 0, len(c.trees.trees)-1)
+	c.eachPrice(f["prices"], func(k, node int, n *big.Int) {
 		t := c.trees.trees[k]
-		node := small(entry[1], 1, len(t.column)-1)
-		require(k > lastTree || k == lastTree && node > lastNode, "prices out of order")
-		lastTree, lastNode = k, node
 		j, side := c.trees.child(t, t.parent[node], node)
 		require(side != nil, "a price of a test without a cut")
-		n := integer(entry[2])
 		require(n.Sign() >= 0, "a negative price")
 		p := priced{j, side, n}
 		out.byAxis[j] = append(out.byAxis[j], p)
 		out.byTree[k] = append(out.byTree[k], p)
-	}
+	})
 	return out
+}
+
+// eachPrice hands on the tree, the node and the number of every price, in increasing order: of entries, or of two columns.
+func (c *checker) eachPrice(value any, take func(k, node int, n *big.Int)) {
+	if columns, ok := value.(map[string]any); ok {
+		c.eachOfColumns(columns, take)
+		return
+	}
+	lastTree, lastNode := -1, -1
+	for _, item := range list(value) {
+		entry := listOf(item, 3)
+		k := small(entry[0], 0, len(c.trees.trees)-1)
+		node := small(entry[1], 1, len(c.trees.trees[k].column)-1)
+		require(k > lastTree || k == lastTree && node > lastNode, "prices out of order")
+		lastTree, lastNode = k, node
+		take(k, node, integer(entry[2]))
+	}
+}
+
+// eachOfColumns reads prices whose nodes are numbered through all trees, each by what it is more than the one before.
+func (c *checker) eachOfColumns(columns map[string]any, take func(k, node int, n *big.Int)) {
+	f := object(columns, "nodes", "units")
+	steps := list(f["nodes"])
+	units := listOf(f["units"], len(steps))
+	k, node := 0, 0
+	for i, step := range steps {
+		least := 1
+		if i == 0 {
+			least = 0
+		}
+		node += small(step, least, math.MaxInt32)
+		for k < len(c.trees.trees) && node >= len(c.trees.trees[k].column) {
+			node -= len(c.trees.trees[k].column)
+			k++
+		}
+		require(k < len(c.trees.trees), "a price of a node that there is not")
+		require(node > 0, "a price of a root")
+		take(k, node, integer(units[i]))
+	}
 }
 
 // refutes says whether a lower bound of the distance leaves no point against the claim; without a distance it is a bound

@@ -574,20 +574,34 @@ let pricing s { raw; leading; _ } features part data where =
   let times q = Z.mul q.C.qnum (Z.divexact scale q.C.qden) in
   let tolls = Array.make trees [] and pieces = Array.make (Array.length features) [] in
   let before = ref (-1, 0) in
-  let read data =
-    let entry = items ~length:3 data where in
-    let t = int_of entry.(0) 0 (trees - 1) where in
-    let n = int_of entry.(1) 1 max_nodes where in
+  let priced t n units =
     need (!before < (t, n)) "%s: prices: not in order" where;
     before := (t, n);
-    let price = whole entry.(2) Z.zero (two 4000) where in
+    let price = whole units Z.zero (two 4000) where in
     match Hashtbl.find_opt (leading t) n with
     | None -> refused "%s: no test leads to node %d of tree %d" where n t
     | Some (j, side) ->
         let axis = Nats.count j in
         (match side with C.Under k | C.Over k -> pieces.(axis) <- k :: pieces.(axis) | C.Within _ -> ());
         tolls.(t) <- { C.axis_of_toll = j; side0 = side; price_of = Z.mul price (times unit) } :: tolls.(t) in
-  Array.iter read (items (field "prices") where);
+  let of_entry data =
+    let entry = items ~length:3 data where in
+    priced (int_of entry.(0) 0 (trees - 1) where) (int_of entry.(1) 1 max_nodes where) entry.(2) in
+  (* Nodes numbered through all trees, each by what it is more than the one before. *)
+  let of_columns columns =
+    let column = fields columns ["nodes"; "units"] where in
+    let steps = items (column "nodes") where in
+    let units = items ~length:(Array.length steps) (column "units") where in
+    let size = function Object tree -> Array.length (items (List.assoc "column" tree) where) | _ -> 0 in
+    let t = ref 0 and n = ref 0 in
+    let step i data =
+      n := !n + int_of data 0 (1 lsl 31) where;
+      while !t < trees && !n >= size raw.(!t) do n := !n - size raw.(!t); incr t done;
+      need (!t < trees) "%s: prices: there is no such node" where;
+      priced !t !n units.(i) in
+    Array.iteri step steps in
+  (match field "prices" with Object _ as columns -> of_columns columns | entries ->
+    Array.iter of_entry (items entries where));
   let anywhere = s.C.closer_than = None in
   let top j = if anywhere then Z.zero
     else List.fold_left (fun sum (k, q) -> if k = j then Z.add sum (times q) else sum) Z.zero shares in

@@ -19,6 +19,12 @@ def prices(*entries: list[int], factor: str = "4") -> list[Any]:
     return ["prices", {"goal": [factor], "largest": [], "unit": "1", "prices": [*entries]}]
 
 
+def columns(nodes: Any, units: Any, **more: Any) -> Any:
+    """Prices in two columns, of two trees that ask for one change each: both of them cost 4."""
+    part = {"goal": ["4"], "largest": [], "unit": "1", "prices": {"nodes": nodes, "units": units, **more}}
+    return two(UP_TO_3_OF_EACH, at_least(2.0), "8", [["prices", part]], [3, 3], **TWO)
+
+
 # What it is about -> what it shows -> the certificate.
 NODES: dict[str, dict[str, Any]] = {
     "cell": {
@@ -60,6 +66,27 @@ NODES: dict[str, dict[str, Any]] = {
         "prices of a box that is too far": two(
             AT_3, GOAL, "5", [["split", 0, 4], ["rule", 0], prices(factor="0")], [3], **FROM_5
         ),
+        "columns: nodes of two trees": columns([2, 3], [4, 4]),
+        "columns: prices that are higher than the way": columns([2, 3], [4, 5]),
+        "columns: nodes of the other side, for nothing": columns([1, 1, 2, 1], [0, 4, 0, 4]),
+        "columns: the first tree alone": columns([2], [4]),
+        "columns: no prices": columns([], []),
+        "columns: a root": columns([0, 2, 3], [0, 4, 4]),
+        "columns: the root of the second tree": columns([2, 1, 2], [4, 0, 4]),
+        "columns: a node twice": columns([2, 0, 3], [4, 0, 4]),
+        "columns: a step back": columns([5, -3], [4, 4]),
+        "columns: a first step back": columns([-1, 3, 3], [0, 4, 4]),
+        "columns: a node beyond all trees": columns([2, 4], [4, 4]),
+        "columns: a step of many digits": columns([2, 2**70], [4, 4]),
+        "columns: a column too short": columns([2, 3], [4]),
+        "columns: a column too long": columns([2, 3], [4, 4, 4]),
+        "columns: a negative price": columns([1, 1, 3], [-1, 4, 4]),
+        "columns: a price as text": columns([2, 3], [4, "4"]),
+        "columns: true is no price": columns([1, 1, 3], [True, 4, 4]),
+        "columns: a step as text": columns(["2", 3], [4, 4]),
+        "columns: true is no step": columns([True, 1, 3], [0, 4, 4]),
+        "columns: numbers for lists": columns(2, 4),
+        "columns: a field too many": columns([2, 3], [4, 4], trees=[0, 1]),
     },
     "statement": {
         "fewer than no changes": tree([["changes"]], most_changes=-1),

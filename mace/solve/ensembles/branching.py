@@ -47,8 +47,12 @@ OFFERS = 60  # nodes near whose shares points with the goal are looked for; in l
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
 # Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
 # prove enough.
-ROUNDED = ((8, 3e-3), (10, 2e-3), (10, 5e-4), (12, 5e-4), (14, 2e-4), (18, 2e-5), (26, 0.0), (36, 0.0))
-BEYOND = 1.01  # an ascent goes on until so many times the limit: what is too much is spent on rounding
+ROUNDED = (
+    (8, 3e-3), (9, 2e-3), (10, 2e-3), (10, 5e-4), (11, 1e-3), (11, 5e-4), (12, 5e-4), (13, 3e-4), (14, 2e-4),
+    (18, 2e-5), (26, 0.0), (36, 0.0),
+)  # fmt: skip
+# An ascent aims at so many times the limit, and ends there: at first, and then. What is too much is spent on rounding.
+FIRST_AIM, AIM = 1.01, 1.08
 LEAST_MOVED = 0.05  # shares are known about so well
 
 
@@ -211,7 +215,8 @@ class Branching:
     def _climb(self, relaxation: Relaxation, active: Active, parent: Part, rounds: int) -> Climbed:
         """Some rounds of dual ascent from a parent's multipliers."""
         start, first = parent.climbed, rounds in (GLANCE, FIRST_ROUNDS)
-        target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * BEYOND
+        aim = FIRST_AIM if first else AIM
+        target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * aim
         return ascend(
             relaxation.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
             relaxation.largest, FIRST_STEP if first else STEP,

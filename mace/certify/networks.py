@@ -49,6 +49,7 @@ class Asked(NamedTuple):
     slope: Array
     mu: Array
     share: Array
+    changes: tuple[float, float]
     C: Array
     than: Array
 
@@ -205,10 +206,10 @@ class Elaboration:
         """The multipliers of a leaf as arrays."""
         peak, found = self.numbers.axes.peak, []
         for part, known in zip(dual.parts, self.numbers.parts, strict=True):
-            goal, slope, mu, share = self.rough(part)
+            goal, slope, mu, share, changes = self.rough(part)
             given = np.zeros(self.shape[1:], np.bool_)
             given[tuple(np.array([*part.slopes], np.int64).reshape(-1, 2).T)] = True
-            found.append(Asked(goal, given, slope, mu, share * peak, known.C, known.than))
+            found.append(Asked(goal, given, slope, mu, share * peak, (changes, self.frame.most), known.C, known.than))
         return found
 
     def rough(self, part: Multipliers) -> Rough:
@@ -220,7 +221,7 @@ class Elaboration:
             mu[place] = float(value)
         for j, value in part.largest.items():
             share[j] = float(value)
-        return Rough(np.array([float(q) for q in part.goal]), slope, mu, share)
+        return Rough(np.array([float(q) for q in part.goal]), slope, mu, share, float(part.changes))
 
     def needed(self, state: State, asked: list[Asked]) -> tuple[Array, Derived]:
         """The ends that a leaf cannot do without, and its bounds with these alone."""
@@ -256,8 +257,8 @@ class Elaboration:
         none, into = np.full(self.shape[1:], -1.0), np.empty(self.shape[1:]) if weight is None else weight
         found = [
             dual_bound(
-                self.theta, NOWHERE, 0.0, part.goal, none, part.mu, part.share, part.C, part.than, *self.arrays,
-                plain(state.hull), as_read(units, part), part.slope, into,
+                self.theta, NOWHERE, 0.0, part.goal, none, part.mu, part.share, part.changes, part.C, part.than,
+                *self.arrays, plain(state.hull), as_read(units, part), part.slope, into,
             )
             for part in asked
         ]  # fmt: skip
@@ -268,7 +269,7 @@ class Elaboration:
         found = [
             without_each(
                 ends, as_read(state.units, part), self.theta, part.goal, part.slope, part.mu, part.share,
-                part.C, part.than, *self.arrays, plain(state.hull), as_read(units, part),
+                part.changes, part.C, part.than, *self.arrays, plain(state.hull), as_read(units, part),
             )
             for part in asked
         ]  # fmt: skip

@@ -96,4 +96,5 @@ def _multipliers(part: Multipliers) -> dict[str, Any]:
         "phases": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.phases.items())],
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
         **_forms(part),
+        **({"changes": text(part.changes)} if part.changes else {}),
     }

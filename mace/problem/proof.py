@@ -55,6 +55,7 @@ class Multipliers:
     phases:  (layer, unit) -> multiplier >= 0 of the phase's inequality (0 when absent).
     largest: feature -> share of the linf part, >= 0, summing to at most 1.
     forms:   of a distance with forms one for each, from -1 to 1, times 2^40; () for none.
+    changes: >= 0, of how many features change, less how many may.
     """
 
     goal: tuple[Fraction, ...]
@@ -62,6 +63,7 @@ class Multipliers:
     phases: dict[tuple[int, int], Fraction]
     largest: dict[int, Fraction]
     forms: tuple[int, ...] = ()
+    changes: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ NETWORK = {
 }  # fmt: skip
 PART = {
     "goal": [least_0], "slopes": [(index, index, least_0)], "phases": [(index, index, least_0)],
-    "largest": [(index, least_0)], "forms?": [anything],
+    "largest": [(index, least_0)], "forms?": [anything], "changes?": least_0,
 }  # fmt: skip
 
 Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
@@ -310,8 +310,9 @@ class Relaxation:
         """Multipliers for each part of the goal show that no point of the state has it and is nearer than the claim.
 
         Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
-        distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0). Of forms it
-        counts what multipliers make of them.
+        distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0), and plus any
+        multiplier times how many features it changes less how many it may. Of forms it counts what multipliers make of
+        them.
         """
         need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
         for k, part in enumerate(parts):
@@ -346,7 +347,10 @@ class Relaxation:
         pull = self.statement.forms.pull(found.forms, where)
         need(pull is None or aim is None, f"{where}: forms: a bound of a unit takes none")
         need(pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
-        return self.least(self.parts(state, f, pull), f, theta, shares), f.shift
+        if found.changes is None:
+            return self.least(self.parts(state, f, pull), f, theta, shares), f.shift
+        push = floor(found.changes, FINE) << f.shift - FINE
+        return self.least(self.parts(state, f, pull, push), f, theta, shares) - push * self.statement.most, f.shift
 
     def columns(
         self,
@@ -431,14 +435,16 @@ class Relaxation:
             found += [Reach(c, min(ends), max(ends), below) for c in columns]
         return found
 
-    def parts(self, state: Any, f: Linear, pull: Pull | None = None) -> list[list[Part]]:
+    def parts(self, state: Any, f: Linear, pull: Pull | None = None, push: int | None = None) -> list[list[Part]]:
         """For each axis what the indices add that may hold its least: to f and what multipliers make of forms (rounded
-        down, without f's constant), to the sum of the distance, and to its maximum."""
+        down, without f's constant), and `push` if it is changed; to the sum of the distance, and to its maximum."""
         v, found = f.coefficients, []
         for j, choices in enumerate(self.choices(state.box)):
             mine = []
             for k, columns, summed, top, common in choices:
                 value = 0 if pull is None else (pull.at(j, k) << f.shift) // pull.below
+                if push is not None and k != self.statement.axes[j].start:
+                    value += push
                 for c, above, below in columns:
                     value += v[c] * above // below
                 mine.append((value, summed, top, common))

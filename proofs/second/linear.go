@@ -49,6 +49,7 @@ type hints struct {
 	phases map[[2]int]*big.Int
 	shares map[int]*big.Int
 	pull   *pull
+	push   *big.Int // for each feature that changes, or nil
 	own    bool    // slopes are chosen by the sizes of l and u, for `bounds`
 	aim    *[2]int // a unit whose input counts by itself, for `tighten`
 	sign   int64   // 1 or -1: how
@@ -244,13 +245,17 @@ func (c *checker) leastOver(s *state, k int, f *linear, theta float64, h *hints)
 	}
 	out := mul(new(big.Rat).SetFrac(total, m.exact.denominator), power(-exponent))
 	out = add(out, mul(new(big.Rat).SetInt(f.constant), power(-f.constantExponent)))
+	if h.push != nil {
+		allowed := new(big.Int).Mul(h.push, c.mostChanges)
+		out = sub(out, mul(new(big.Rat).SetInt(allowed), power(-factorBits)))
+	}
 	if !c.anywhere {
 		out = sub(out, mul(rat(theta), c.claim))
 	}
 	return out
 }
 
-// leastOfAxis returns the least of k_j x + θ p_j + share_j t_j + Σ m e over a span, over the denominator and 2^exponent.
+// leastOfAxis returns the least of k_j x + θ p_j + share_j t_j + μ [changed] + Σ m e over a span, over the denominator and 2^exponent.
 func (c *checker) leastOfAxis(s *state, j int, columns []int, f *linear, theta *big.Int, h *hints) *big.Int {
 	a, x := c.axes[j], c.net.exact
 	factor, offset := new(big.Int), new(big.Int)
@@ -275,6 +280,9 @@ func (c *checker) leastOfAxis(s *state, j int, columns []int, f *linear, theta *
 				cost.Add(cost, new(big.Int).Mul(rescale(share, factorBits, f.exponent), t))
 			}
 			value.Add(value, cost.Mul(cost, x.costs))
+		}
+		if h.push != nil && i.Cmp(a.start) != 0 {
+			value.Add(value, new(big.Int).Mul(rescale(h.push, factorBits, f.exponent), x.denominator))
 		}
 		if h.pull != nil {
 			pulled := new(big.Int).Mul(h.pull.at(a, j, i), x.denominator)

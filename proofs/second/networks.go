@@ -123,7 +123,7 @@ func (c *checker) tighten(s *state, fields []any) *state {
 
 // dualPart reads an entry of a dual: the function f of the scores, and the hints; its shares are at most θ together.
 func (c *checker) dualPart(s *state, part []*comparison, value any, theta *big.Int) (*linear, *hints) {
-	fields := object(value, "goal", "slopes", "phases", "largest", "forms?")
+	fields := object(value, "goal", "slopes", "phases", "largest", "forms?", "changes?")
 	f := &linear{exponent: factorBits, constant: new(big.Int)}
 	for range c.net.layers[len(c.net.layers)-1].bias {
 		f.coefficients = append(f.coefficients, new(big.Int))
@@ -157,6 +157,9 @@ func (c *checker) readHints(s *state, fields map[string]any, theta *big.Int) *hi
 		k, i := c.unit(entry[0], entry[1])
 		require(s.units[k][i].phase != 0, "a unit without a phase")
 		h.phases[[2]int{k, i}] = roundDown(notNegative(entry[2]), factorBits)
+	}
+	if value, there := fields["changes"]; there {
+		h.push = roundDown(notNegative(value), factorBits)
 	}
 	total := new(big.Int)
 	for _, item := range list(fields["largest"]) {

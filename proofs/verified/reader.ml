@@ -547,6 +547,7 @@ let statement data cuts =
 
 (* Multipliers for one part of the goal; without hidden units there are no slopes and no phases. *)
 let multipliers features data where =
+  if has data "changes" then raise (Not_covered "duals that count changes");
   let field = fields data ["goal"; "slopes"; "phases"; "largest"] where in
   ignore (items ~length:0 (field "slopes") where);
   ignore (items ~length:0 (field "phases") where);

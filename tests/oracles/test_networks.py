@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import subprocess
 import sys
@@ -342,6 +343,47 @@ def test_a_bound_between_two_distances_that_points_can_have_is_the_upper_one(spe
     assert isinstance(reply, Found) and reply.lower == question.distance_of(reply.point)
     assert reply.proof is not None and len(reply.proof) <= nodes
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+
+
+def of_few(spec: str, most: int, margin: float) -> Question:
+    """A linear model of twenty real features, of which so many may change; the start misses the goal by a margin."""
+    rng = np.random.default_rng(7)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(20)])
+    weights = np.column_stack([rng.normal(size=(20, 1)), np.zeros(20)])
+    start = rng.random(20)
+    bias = np.array([-float(start @ weights[:, 0]) - margin, 0.0])
+    model = Network((Layer(weights, bias, "identity"),), 20, "argmax", (0, 1))
+    axes = space.axes({f"x{k}": float(start[k]) for k in range(20)})
+    goal = Goal("", frozenset([0]), decision_for(model, {0}))
+    return replace(Question(space, axes, model, goal, norm(spec, 20)), most_changes=most)
+
+
+@pytest.mark.parametrize(("spec", "most", "margin"), [("linf", 2, 1.8), ("l1", 3, 2.5), ("linf", 3, 2.2)])
+def test_few_changes_are_counted_by_a_multiplier(spec: str, most: int, margin: float) -> None:
+    """All subsets of twenty features that may change would be a tree of hundreds of boxes."""
+    question = of_few(spec, most, margin)
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.proof is not None and len(reply.proof) <= 3
+    assert len(question.changed(reply.point)) <= most
+    assert question.distance_of(reply.point) - reply.lower <= CLOSE
+    made = certificate(question, reply.lower, reply.point, reply.proof)
+    assert '"changes"' in json.dumps(made.data["proof"]) and made.check().accepted
+
+
+def test_that_so_few_changes_never_suffice_is_proved_by_one_node() -> None:
+    question = of_few("l1", 2, 4.0)
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(reply, Refuted) and reply.proof is not None and len(reply.proof) == 1
+    assert certificate(question, None, None, reply.proof).check().accepted
+
+
+@pytest.mark.parametrize("kind", ["linear", "network"])
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_few_changes_agree_with_enumeration(kind: str, most: int) -> None:
+    for seed in range(20):
+        question = replace(random_question(seed, kind), most_changes=most)
+        if NetworkOracle.accepts(question) is None:
+            agree(question)
 
 
 def test_nothing_but_the_start_has_changed_less_than_one_feature() -> None:

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.proofs.by_hand import AT_3, GOAL, TWO, at_least, forest, tree, two
+from tests.proofs.by_hand import (
+    AT_3,
+    AT_LEAST_0,
+    FREE,
+    GOAL,
+    LEVELS,
+    TWO,
+    at_least,
+    dual,
+    end_of,
+    forest,
+    grid,
+    network,
+    number,
+    tree,
+    two,
+)
 
 UP_TO_3_OF_EACH = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 3.0])
 UP_TO_3_OF_EACH["trees"][1]["column"] = [1, -1, -1]
@@ -12,6 +28,38 @@ FROM_5 = {"rules": [["<=", ["c", "5"], ["x", 0]]]}
 LOW = [["split", 0, 3], ["cell", [0, 2], [1, 2]], ["cell", [0, 1], [1, 2]]]
 MIDDLE_AND_HIGH = [["split", 1, 3], ["cell", [0, 2], [1, 2]], ["cell", [0, 2], [1, 1]]]
 BESIDE = forest([[0.0], [1.0]], [[0.0], [0.0]], at=[3.0, 5.0])
+
+
+SUM = network([[[1.0], [1.0]]], [[-6.0]])  # x + y >= 6
+FOURS = {"features": [grid(0, 4, 0), grid(0, 4, 0)], "columns": TWO["columns"], "most_changes": 1}
+# One change of the first feature costs 6; two of the others would cost 3/5.
+CHEAP = {
+    "features": [grid(0, 9, 0), *[grid(0, 4, 0, weight="1/10")] * 2], "most_changes": 1,
+    "columns": [*TWO["columns"], [2, None, []]],
+}  # fmt: skip
+SUM_OF_3 = network([[[1.0], [1.0], [1.0]]], [[-6.0]])
+UNITS = network([[[1.0], [1.0]], [[1.0]]], [[-5.0], [-0.5]])  # a unit that is on where x + y > 5
+BY_TWO_LEVELS = {
+    "features": [{**LEVELS, "allowed": 7}, grid(0, 4, 0)], "most_changes": 1,
+    "columns": [[0, [number(x) for x in (0, 3, 4)], []], [1, None, []]],
+}  # fmt: skip
+
+
+def few(changes: Any, closer: str | None = None, factor: str = "1", **more: Any) -> Any:
+    """That one change is not enough, by a multiplier of the count of changes."""
+    part = {} if changes is None else {"changes": changes}
+    return two(SUM, AT_LEAST_0, closer, [dual(factor, **part)], [], **{**FOURS, **more})
+
+
+def cheapest(closer: str, changes: str) -> Any:
+    """About what one change costs where two would be cheaper."""
+    return two(SUM_OF_3, AT_LEAST_0, closer, [dual("1", changes=changes)], [], **CHEAP)
+
+
+def held(changes: str) -> Any:
+    """A unit that is off wherever one change is allowed, so that nothing has the goal."""
+    end = end_of((0, 0, 1), FREE, "0", changes=changes)
+    return two(UNITS, AT_LEAST_0, None, [end, dual("1")], [], **FOURS)
 
 
 def prices(*entries: list[int], factor: str = "4") -> list[Any]:
@@ -87,6 +135,32 @@ NODES: dict[str, dict[str, Any]] = {
         "columns: true is no step": columns([True, 1, 3], [0, 4, 4]),
         "columns: numbers for lists": columns(2, 4),
         "columns: a field too many": columns([2, 3], [4, 4], trees=[0, 1]),
+    },
+    "dual": {
+        "changes: one of two, and what it costs to change": few("4"),
+        "changes: a multiplier that is large enough": few("10/3"),
+        "changes: one that is too small": few("2"),
+        "changes: one that is too large": few("6"),
+        "changes: none": few(None),
+        "changes: nothing times the count": few("0"),
+        "changes: two of two": few("4", most_changes=2),
+        "changes: as many as there are": few("4", most_changes=None),
+        "changes: a negative multiplier": few("-4"),
+        "changes: a number for a rational": few(4),
+        "changes: null": two(SUM, AT_LEAST_0, None, [dual("1", changes=None)], [], **FOURS),
+        "changes: of levels": few("4", **BY_TWO_LEVELS),
+        "changes: a start that is not allowed": few("4", features=[grid(1, 4, 0), grid(0, 4, 0)]),
+        "changes: a start that is not allowed, and costs nothing more": few(
+            "4", features=[grid(1, 2, 0), grid(0, 4, 0)]
+        ),
+        "changes: a distance": cheapest("12/5", "18/5"),
+        "changes: a distance that is a hair larger": cheapest("24000001/10000000", "18/5"),
+        "changes: a distance by another multiplier": cheapest("12/5", "17/5"),
+        "changes: a distance without one": cheapest("12/5", "0"),
+    },
+    "tighten": {
+        "changes: a unit that one change leaves off": held("4"),
+        "changes: a unit that two changes would turn on": held("1"),
     },
     "statement": {
         "fewer than no changes": tree([["changes"]], most_changes=-1),

@@ -61,10 +61,16 @@ def ask(built: Path, tmp_path: Path) -> Callable[[Any], Asked]:
     return ask
 
 
+def counts_changes(data: Json) -> bool:
+    """Whether a dual has a multiplier of the count of changes."""
+    duals = [node for node in data["proof"] if type(node) is list and node and node[0] == "dual"]
+    return any(type(part) is dict and "changes" in part for node in duals for part in node[1:])
+
+
 def covered(data: Json) -> bool:
     """Whether the theory has a checker for this kind of model and of distance."""
     model = data["statement"]["model"]
-    if "forms" in data["statement"]["distance"]:
+    if "forms" in data["statement"]["distance"] or counts_changes(data):
         return False
     return model["kind"] == "ensemble" or (len(model["layers"]) == 1 and model["dtype"] == "float64")
 
@@ -108,7 +114,7 @@ def test_each_vector_has_the_verdict_of_the_index_or_is_not_covered(built: Path)
 @pytest.mark.slow
 @needs_tools
 def test_random_linear_models_are_accepted_and_read_back(ask: Callable[[Any], Asked]) -> None:
-    duals = parted = 0
+    duals = parted = counted = 0
     for seed in range(2000, 2200):
         for data in certificates_of(random_question(seed, "linear")):
             status, words, read = ask(data)
@@ -118,10 +124,14 @@ def test_random_linear_models_are_accepted_and_read_back(ask: Callable[[Any], As
             ):
                 parted += 1
                 continue
+            if counts_changes(data):
+                assert words.strip() == "not covered: duals that count changes"
+                counted += 1
+                continue
             assert status == "accepted", (seed, words)
             assert read == readback(data)
             duals += sum(node[0] == "dual" for node in data["proof"])
-    assert duals > 80 and parted < 5
+    assert duals > 80 and parted < 5 and counted < 40
 
 
 @pytest.mark.slow

@@ -130,6 +130,7 @@ class Exact:
         assert isinstance(question.model, Network) and isinstance(question.distance, Norm)
         self.question, self.charges, self.parts = question, question.distance.charges, numbers.parts
         self.layers = question.model.layers
+        self.most = len(question.axes) if question.most_changes is None else question.most_changes
         self.columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
         for place, column in enumerate(question.columns):
             self.columns[column.feature].append((place, column.values))
@@ -300,7 +301,8 @@ class Exact:
         if inside is None:
             return None
         compares, slacks = self.question.goal.decision[part], self.parts[part].slack
-        constant = Fraction(0)
+        push = multipliers.changes
+        constant = -push * self.most
         z = [0] * len(self.layers[-1].bias)
         for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
             constant += value * (exact(compare.than) - slack)
@@ -333,14 +335,18 @@ class Exact:
             share = multipliers.largest.get(j)
             mine = [gathered[place] for place, _ in self.columns[j]]
             peak = None if share is None else share * self.charges[j].peak
-            top, bottom = self._axis(j, side, mine, scale + self.bits, peak, q is not None)
+            top, bottom = self._axis(j, side, mine, scale + self.bits, peak, q is not None, push)
             least += (top << ROOM) // bottom
         return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
 
     def _axis(
-        self, j: int, side: Side, coefficients: list[int], bits: int, share: Fraction | None, distance: bool
-    ) -> tuple[int, int]:
-        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below."""
+        self, j: int, side: Side, coefficients: list[int], bits: int, share: Fraction | None, distance: bool,
+        push: Fraction,
+    ) -> tuple[int, int]:  # fmt: skip
+        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below.
+
+        push: what any change costs beside.
+        """
         axis = self.question.axes[j]
         if isinstance(side, tuple):
             low, high = side
@@ -361,6 +367,9 @@ class Exact:
                 if share:
                     above = above * share.denominator + (share.numerator * worth.delta_above << bits)
                     below *= share.denominator
+            if push and index != axis.start:
+                above = above * push.denominator + (push.numerator * below << bits)
+                below *= push.denominator
             if not least or above * least < best * below:
                 best, least = above, below
         assert least
@@ -384,7 +393,10 @@ def prepared(question: Question) -> Prepared:
         made = numbers(question)
         return Prepared(made, Exact(question, made))
 
-    key = (question.model, question.axes, question.columns, question.goal.decision, question.distance)
+    key = (
+        question.model, question.axes, question.columns, question.goal.decision, question.distance,
+        question.most_changes,
+    )  # fmt: skip
     return _LAST.get(key, make)
 
 

@@ -231,6 +231,7 @@ def dual_bound(
     y1: Array,
     mu: Array,
     share: Array,
+    count: tuple[float, float],
     C: Array,
     than: Array,
     axes: Axes,
@@ -246,14 +247,16 @@ def dual_bound(
     aim:    the layer and the place of a unit whose input counts `way` times beside it; `NOWHERE` where there is none.
     y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
     share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
+    count:  the multiplier of how many features change, and how many may.
     Long because it is one pass backwards through the layers, then over the axes, with one sum for all.
     """
-    kind, first, count, jump, rate, _, change, _, _ = axes
+    kind, first, size_of, jump, rate, _, change, _, _ = axes
+    push, most = count
     W0, W, B, relu, size, _ = net
     lo, hi, on = hull
     L, U, phase = units
     H, N = L.shape
-    constant = 0.0
+    constant = -push * most
     v = np.zeros(N)
     for i in range(len(goal)):
         constant += goal[i] * than[i]
@@ -299,15 +302,15 @@ def dual_bound(
         f = first[j]
         best = INFINITY
         if kind[j] != LEVELS:
-            once, per = theta * jump[j], theta * rate[j] + share[j]
+            once, per = theta * jump[j] + push, theta * rate[j] + share[j]
             if lo[j] <= 0.0 <= hi[j]:
                 best = 0.0
             best = min(best, k[f] * lo[j] + (once + per * abs(lo[j]) if lo[j] != 0.0 else 0.0))
             best = min(best, k[f] * hi[j] + (once + per * abs(hi[j]) if hi[j] != 0.0 else 0.0))
         else:
-            for i in range(f, f + count[j]):
+            for i in range(f, f + size_of[j]):
                 if on[i]:
-                    cost = theta * jump[j] + (theta * rate[j] + share[j]) * change[i] if change[i] > 0 else 0.0
+                    cost = theta * jump[j] + push + (theta * rate[j] + share[j]) * change[i] if change[i] > 0 else 0.0
                     best = min(best, cost + k[i])
         constant += best
     return constant
@@ -315,8 +318,8 @@ def dual_bound(
 
 @compiled
 def without_each(
-    ends: Array, before: Units, theta: float, goal: Array, slope: Array, mu: Array, share: Array, C: Array,
-    than: Array, axes: Axes, net: Net, hull: Hull, units: Units,
+    ends: Array, before: Units, theta: float, goal: Array, slope: Array, mu: Array, share: Array,
+    count: tuple[float, float], C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units,
 ) -> Array:  # fmt: skip
     """What multipliers prove (`dual_bound`) when one end of a hidden unit's bounds is as in `before`: for each of some
     ends, shape (E, 3): 0 for the lower or 1 for the upper one, layer, unit.
@@ -328,7 +331,7 @@ def without_each(
         kept = here[place]
         here[place] = there[place]
         found[e] = dual_bound(
-            theta, NOWHERE, 0.0, goal, none, mu, share, C, than, axes, net, hull, units, slope, weight
+            theta, NOWHERE, 0.0, goal, none, mu, share, count, C, than, axes, net, hull, units, slope, weight
         )
         here[place] = kept
     return found

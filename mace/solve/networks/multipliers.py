@@ -26,6 +26,7 @@ class Rough(NamedTuple):
     slope: Array
     mu: Array
     share: Array
+    changes: float = 0.0
 
 
 class Tight(NamedTuple):
@@ -50,7 +51,7 @@ def at_zero(net: Net, units: Units) -> Units:
 
 def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipliers:
     """Multipliers as a proof holds them, without the zeros; shares that are together at most `most`."""
-    goal, slope, mu, share = numbers
+    goal, slope, mu, share, changes = numbers
     relu = net.relu[:, None]
     # Where it may be that l >= 0, an absent slope would mean 1.
     needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L + 2 * net.rough >= -NEAR_ZERO))
@@ -69,6 +70,7 @@ def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipl
         table(slope, needed),
         table(mu, (units.phase != 0) & (mu > 0)),
         shares,
+        changes=Fraction(changes),
     )
 
 

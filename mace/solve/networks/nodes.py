@@ -79,6 +79,10 @@ class Frame:
         self.all_multiples = bool(self._doubles) and all(map(_multiples, witnesses.question.axes))
         if self.all_multiples:
             self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
+        # How many features may change, and whether that is less than all of them.
+        most, axes = witnesses.question.most_changes, len(witnesses.question.axes)
+        self.sparse = most is not None and most < axes
+        self.most = float(axes if most is None else most)
         self._root: Node | None = None
         self._changes: dict[tuple[int, int], float] = {}
 

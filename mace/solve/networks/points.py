@@ -64,7 +64,7 @@ class Points(Frame):
         ends = (2, *self.numbers.net.B[1:].shape)
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
         # Whether each feature is a float that nothing but the size of its change is charged for.
-        self.free = not ((self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any())
+        self.free = not ((self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any() or self.sparse)
         self.moving = bool((self.numbers.axes.kind == FLOATS).any())  # whether any feature moves in a linear region
         self.best: Point | None = None
         # No distance is larger than this.
@@ -182,14 +182,14 @@ class Points(Frame):
         """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
         than = part.than if than is None else than
         nodes = (plain(node.hull), plain(node.units))
-        found: Relaxed = relax(not self.anywhere, self.target, rounds, part.C, than, *self.arrays, *nodes)
+        found: Relaxed = relax(not self.anywhere, self.target, rounds, self.most, part.C, than, *self.arrays, *nodes)
         if found.status != BEYOND or all(np.isfinite(value).all() for value in found):
             return found
         # Numbers too far apart for doubles: any multipliers are sound, and these prove nothing.
         goal, slope, mu, share = map(np.zeros_like, (found.goal, found.slope, found.mu, found.share))
         loss, scores, weight = map(np.nan_to_num, (found.loss, found.scores, found.weight))
         bound, point = 0.0 if not self.anywhere else -INFINITY, self.numbers.around(node.hull)
-        return Relaxed(bound, STUCK, goal, slope, mu, share, point, loss, scores, weight)
+        return Relaxed(bound, STUCK, goal, slope, mu, share, 0.0, point, loss, scores, weight)
 
     # ------------------------------------------------------------------------------------------ points
 
@@ -219,6 +219,8 @@ class Points(Frame):
     def begin(self) -> None:
         """Offer a point that has the goal, and what is left of it when its changes are undone one by one."""
         x = greedy(self)
+        if x is None and self.sparse:
+            x = greedy(self, by_cost=False)
         if x is None:
             return
         for outward in (True, False):
@@ -246,13 +248,33 @@ class Points(Frame):
         """Try the points near a relaxed one: as it is, away from the start, and the nearest of its linear region."""
         if node.point is None:
             return
-        x = node.point
+        x = self.fewer(node, node.point) if self.sparse else node.point
         for outward in (False, True):
             point = self.rounded(x, outward)
             if point not in self.seeds:
                 self.seeds.add(point)
                 self.offer(point)
                 self.polish(point)
+
+    def fewer(self, node: Node, x: Array) -> Array:
+        """A relaxed point with as many changes as are allowed: those that go farthest on their way to the box's end."""
+        n, (low, high, on), x = self.numbers.axes, node.hull, x.copy()
+        gone = np.empty(len(n.first))
+        for j, axis in enumerate(self.question.axes):
+            first = n.first[j]
+            if not isinstance(axis, GridAxis):
+                gone[j] = 1.0 - x[first + axis.start] if on[first + axis.start] else np.inf
+            elif low[j] > 0.0 or high[j] < 0.0:
+                gone[j] = np.inf
+            else:
+                reach = high[j] if x[first] > 0.0 else -low[j]
+                gone[j] = abs(x[first]) / reach if reach > 0.0 else 0.0
+        for j in np.argsort(-gone, kind="stable")[int(self.most) :]:
+            axis, first = self.question.axes[j], n.first[j]
+            x[first : first + n.count[j]] = 0.0
+            if not isinstance(axis, GridAxis):
+                x[first + axis.start] = 1.0
+        return x
 
     def polish(self, point: Point) -> None:
         """Move the floats of a point as near to the start as its own linear region allows, several times.
@@ -299,7 +321,7 @@ class Points(Frame):
             x[first] = changes[j]
             if n.axes.kind[j] != FLOATS:
                 sides.append((j, (point[j], point[j])))
-            elif n.axes.jump[j] > 0.0:
+            elif n.axes.jump[j] > 0.0 or self.sparse:
                 # What a change costs at once is charged in full only where the start is left out.
                 sides.append((j, _side_of(axis, point[j])))
         values, active = net.B[0] + x @ net.W0, []

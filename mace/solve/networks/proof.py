@@ -278,15 +278,16 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
     weight, none = np.zeros_like(units.L), np.full_like(units.L, -1.0)
     for bits in BITS:
         dual = node.duals[k]
-        numbers = Rough(*(rounded(values, bits) for values in (dual.goal, dual.slope, dual.mu, dual.share)))
-        goal, slope, mu, share = numbers
+        goal, slope, mu, share = (rounded(values, bits) for values in (dual.goal, dual.slope, dual.mu, dual.share))
+        changes = float(rounded(np.array(dual.changes), bits))
         value = dual_bound(
-            0.0 if q is None else 1.0, NOWHERE, 0.0, goal, none, mu, share * n.axes.peak, part.C, part.than,
+            0.0 if q is None else 1.0, NOWHERE, 0.0, goal, none, mu, share * n.axes.peak, (changes, search.most),
+            part.C, part.than,
             *search.arrays, plain(node.hull), plain(units), slope.copy(), weight,
         )  # fmt: skip
         if value < want + 1e-14:
             continue
-        multipliers = packed(n.net, numbers, units)
+        multipliers = packed(n.net, Rough(goal, slope, mu, share, changes), units)
         zeroed = at_zero(n.net, units)
         same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
         if all(closes(search, node, k, multipliers, q, known) for known in ([units] if same else [units, zeroed])):

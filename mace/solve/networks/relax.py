@@ -28,6 +28,7 @@ class Relaxed(NamedTuple):
     bound:  the distance that the multipliers prove, in floats.
     status: of the simplex; BEYOND where not every number here may be finite.
     goal, slope, mu, share: multipliers of the comparisons, the ReLUs (H, N), the phases (H, N), the axes (J,).
+    changes: that of how many features change.
     point:  (I,) the relaxed point.    loss, scores: of items (I,) and ReLUs (H, N), about how much is lost there.
     weight: (H, N) each hidden unit's coefficient.
     """
@@ -38,6 +39,7 @@ class Relaxed(NamedTuple):
     slope: Array
     mu: Array
     share: Array
+    changes: float
     point: Array
     loss: Array
     scores: Array
@@ -51,6 +53,7 @@ class Program(NamedTuple):
     axis, item, sign: of these, the axis, the item and the direction.
     base, least: the items (I,) where all variables are 0, and what each axis (J,) has changed there.
     ball:        the row that keeps the distance below a limit; -1 if there is none.
+    few:         the row that keeps the number of changes, spread over the way as jumps are, small enough; -1.
     hidden:      (H, N) the variables that are outputs of ReLUs; -1 where there is none, as in all that follow.
     lower, fixed, ends: the rows of lines below ReLUs (H, N), of phases (H, N) and of the largest change (J,).
     zs, zo:      the inputs of hidden units as functions of the variables.
@@ -68,6 +71,7 @@ class Program(NamedTuple):
     base: Array
     least: Array
     ball: int
+    few: int
     hidden: Array
     lower: Array
     fixed: Array
@@ -78,9 +82,10 @@ class Program(NamedTuple):
 
 @compiled
 def program(
-    C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units, distance: bool, limit: float
+    C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units, distance: bool, limit: float, most: float
 ) -> Program:
-    """The linear program of one node and one part of the goal, `distance`: with costs; limit < 0: distances have none.
+    """The linear program of one node and one part of the goal, `distance`: with costs; limit < 0: distances have none;
+    most: how many features may change, at least as many as there are where nobody has said.
 
     Long because variables, rows and multipliers are numbered as they are made. Split up, each part would hand a dozen
     arrays to the next.
@@ -104,12 +109,12 @@ def program(
             if peak[j] > 0:
                 peaked += 1
     columns = 2 * J + items + unstable + 1
-    rows = G + 2 * unstable + phases + peaked + J + 1
-    cost, top = np.zeros(columns), np.full(columns, INFINITY)
+    rows = G + 2 * unstable + phases + peaked + J + 2
+    cost, top, moves = np.zeros(columns), np.full(columns, INFINITY), np.zeros(columns)
     axis, item, sign = np.full(columns, -1), np.full(columns, -1), np.zeros(columns)
     base = np.zeros(items)
     least = np.zeros(J)  # the change that the base point makes, for the largest change
-    n, start = 0, 0.0
+    n, start, moved = 0, 0.0, 0.0
     for j in range(J):
         f = first[j]
         if kind[j] != LEVELS:
@@ -119,12 +124,14 @@ def program(
                     if reach > 0.0:
                         axis[n], item[n], sign[n], top[n] = j, f, 1.0 - 2.0 * side, reach
                         cost[n] = rate[j] + jump[j] / reach
+                        moves[n] = 1.0 / reach
                         n += 1
             else:
                 near, far, way = (lo[j], hi[j], 1.0) if lo[j] > 0.0 else (hi[j], lo[j], -1.0)
                 base[f] = near
                 least[j] = abs(near)
                 start += jump[j] + rate[j] * abs(near)
+                moved += 1.0
                 if far != near:
                     axis[n], item[n], sign[n], top[n] = j, f, way, abs(far - near)
                     cost[n] = rate[j]
@@ -139,10 +146,13 @@ def program(
             base[chosen] = 1.0
             least[j] = change[chosen]
             start += cheapest
+            already = 1.0 if change[chosen] > 0 else 0.0
+            moved += already
             for i in range(f, f + count[j]):
                 if on[i] and i != chosen:
                     axis[n], item[n], sign[n], top[n] = j, i, 1.0, 1.0
                     cost[n] = (jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0) - cheapest
+                    moves[n] = (1.0 if change[i] > 0 else 0.0) - already
                     n += 1
     inputs = n
     if distance and peaked > 0:
@@ -235,9 +245,15 @@ def program(
         T[m] = cost
         b[m] = limit - start
         m += 1
+    few = -1
+    if most < J:
+        few = m
+        T[m] = moves
+        b[m] = most - moved
+        m += 1
     return Program(
         T[:m, :n].copy(), b[:m].copy(), cost[:n].copy(), top[:n].copy(), start, inputs, axis, item, sign, base, least,
-        ball, hidden, lower, fixed, ends, zs, zo,
+        ball, few, hidden, lower, fixed, ends, zs, zo,
     )  # fmt: skip
 
 
@@ -316,6 +332,7 @@ def relax(
     distance: bool,
     cutoff: float,
     rounds: int,
+    most: float,
     C: Array,
     than: Array,
     axes: Axes,
@@ -323,7 +340,7 @@ def relax(
     hull: Hull,
     units: Units,
 ) -> Relaxed:
-    """Solve one node.
+    """Solve one node; most: how many features may change.
 
     Long because what is read off the last basis needs all that its program numbers.
     """
@@ -331,7 +348,7 @@ def relax(
     lo, hi, _ = hull
     L, U, _ = units
     H, N = L.shape
-    found = program(C, than, axes, net, hull, units, distance, -1.0)
+    found = program(C, than, axes, net, hull, units, distance, -1.0, most)
     top, axis, item, sign, base = found.top, found.axis, found.item, found.sign, found.base
     m, n = found.T.shape
     end = solved(found.T, found.b, found.cost, top, found.start, cutoff, rounds)
@@ -339,6 +356,7 @@ def relax(
     if status == EMPTY:
         y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray
     goal, y1, mu, share = dual_of(found, y, len(than), 1.0)
+    push = y[found.few] if found.few >= 0 else 0.0
     if y1.size > 0 and y1.max() > 0.0:
         # A slope is a share of the coefficient above it, which is 0 where no comparison counts.
         goal = np.maximum(goal, 1e-7 * y1.max())
@@ -346,8 +364,9 @@ def relax(
     for j in range(len(kind)):
         share[j] *= peak[j]
     bound = dual_bound(
-        1.0 if distance else 0.0, NOWHERE, 0.0, goal, y1, mu, share, C, than, axes, net, hull, units, slope, weight
-    )
+        1.0 if distance else 0.0, NOWHERE, 0.0, goal, y1, mu, share, (push, most), C, than, axes, net, hull, units,
+        slope, weight,
+    )  # fmt: skip
     for j in range(len(kind)):
         share[j] = share[j] / peak[j] if peak[j] > 0 else 0.0
 
@@ -364,8 +383,9 @@ def relax(
         j, v = axis[c], min(max(values[c], 0.0), top[c])
         if kind[j] != LEVELS:
             point[item[c]] += sign[c] * v
-            if v > 1e-9 * top[c] and jump[j] > 0.0 and lo[j] <= 0.0 <= hi[j]:  # the rest of an l0 jump that was spread
-                loss[item[c]] = max(loss[item[c]], jump[j] * (1.0 - v / top[c]))
+            once = jump[j] + push
+            if v > 1e-9 * top[c] and once > 0.0 and lo[j] <= 0.0 <= hi[j]:  # the rest of an l0 jump that was spread
+                loss[item[c]] = max(loss[item[c]], once * (1.0 - v / top[c]))
         else:
             point[item[c]] += v
             for i in range(first[j], first[j] + count[j]):
@@ -380,10 +400,10 @@ def relax(
                 if wrong > 1e-9 * (U[layer, i] - L[layer, i]):
                     # The small share counts where the goal costs nothing yet, so that no multiplier is positive.
                     scores[layer, i] = (abs(weight[layer, i]) + 1e-9) * wrong
-    total = bound + goal.sum() + slope.sum() + mu.sum() + share.sum()
+    total = bound + goal.sum() + slope.sum() + mu.sum() + share.sum() + push
     if not np.isfinite(total + point.sum() + loss.sum() + scores.sum() + weight.sum()):
         status = BEYOND
-    return Relaxed(bound, status, goal, slope, mu, share, point, loss, scores, weight)
+    return Relaxed(bound, status, goal, slope, mu, share, push, point, loss, scores, weight)
 
 
 class Aimed(NamedTuple):
@@ -398,20 +418,23 @@ class Aimed(NamedTuple):
     slope: Array
     mu: Array
     share: Array
+    changes: float
 
 
 @compiled
 def aimed(
-    end: int, layer: int, unit: int, limit: float, C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units
-) -> Aimed:
-    """Bound an end (0: lower, 1: upper) of a unit's interval over a node's relaxed points that are within the limit.
+    end: int, layer: int, unit: int, limit: float, most: float, C: Array, than: Array, axes: Axes, net: Net, hull: Hull,
+    units: Units,
+) -> Aimed:  # fmt: skip
+    """Bound an end (0: lower, 1: upper) of a unit's interval over a node's relaxed points that are within the limit,
+    with `most` changes of features.
 
     The simplex needs costs >= 0: variables with others are counted from their upper ends. It stops where the unit is
     known to be on or off, by a clear margin.
     """
     H, N = units[0].shape
     way = 1.0 - 2.0 * end
-    found = program(C, than, axes, net, hull, units, limit >= 0.0, limit)
+    found = program(C, than, axes, net, hull, units, limit >= 0.0, limit, most)
     T, b = found.T, found.b
     n = T.shape[1]
     d, start = way * found.zs[layer, unit, :n], way * found.zo[layer, unit]
@@ -428,8 +451,10 @@ def aimed(
         y = y + last.ray * (max(2.0 * width - last.ended.objective, 1.0) / last.ended.violation)
     theta = y[found.ball]
     goal, y1, mu, share = dual_of(found, y, len(than), theta)
+    push = y[found.few] if found.few >= 0 else 0.0
     slope, weight = np.zeros((H, N)), np.zeros((H, N))
     bound = dual_bound(
-        theta, (layer, unit), way, goal, y1, mu, share * axes[5], C, than, axes, net, hull, units, slope, weight
-    )
-    return Aimed(bound - theta * limit, theta, goal, slope, mu, share)
+        theta, (layer, unit), way, goal, y1, mu, share * axes[5], (push, most), C, than, axes, net, hull, units, slope,
+        weight,
+    )  # fmt: skip
+    return Aimed(bound - theta * limit, theta, goal, slope, mu, share, push)

@@ -68,8 +68,11 @@ def moves(frame: Frame) -> Moves:
     return Moves(axis[order].astype(np.int64), item[order].astype(np.int64), value[order], cost[order])
 
 
-def greedy(frame: Frame) -> Array | None:
-    """Items (I,) of a point that seems to have the goal; None if none was reached."""
+def greedy(frame: Frame, *, by_cost: bool = True) -> Array | None:
+    """Items (I,) of a point that seems to have the goal; None if none was reached.
+
+    by_cost: what gains most for what it costs comes first; else what gains most.
+    """
     n, question = frame.numbers.axes, frame.question
     x = np.zeros(len(n.change))
     for j, axis in enumerate(question.axes):
@@ -79,6 +82,7 @@ def greedy(frame: Frame) -> Array | None:
     axes, items, values, costs = moves(frame)
     rows, of_axis = np.arange(len(axes)), np.repeat(np.arange(len(n.first)), n.count)
     margin = float(margins(frame, x[None, :])[0])
+    moved: set[int] = set()  # axes; once they are as many as may be, no others are tried
     for _ in range(2 * len(question.axes) + 5):
         if margin >= 0.0 or not len(axes):
             break
@@ -86,13 +90,16 @@ def greedy(frame: Frame) -> Array | None:
         trial[rows, items] = values
         extra = costs - spent[axes]
         reached = margins(frame, trial)
+        if frame.sparse and len(moved) >= frame.most:
+            reached[~np.isin(axes, [*moved])] = -np.inf
         if (reached >= 0.0).any():
             row = int(np.argmin(np.where(reached >= 0.0, extra, np.inf)))
         else:
-            gains = (reached - margin) / np.maximum(extra, 1e-6)
+            gains = (reached - margin) / (np.maximum(extra, 1e-6) if by_cost else 1.0)
             row = int(np.argmax(np.where(reached > margin + 1e-12, gains, -np.inf)))
             if reached[row] <= margin + 1e-12:
                 return None
         x, margin = trial[row], float(reached[row])
         spent[axes[row]] = costs[row]
+        moved.add(int(axes[row]))
     return x if margin >= 0.0 else None

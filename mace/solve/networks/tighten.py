@@ -61,7 +61,8 @@ def _end(frame: Frame, node: Node, place: tuple[int, int, int], limit: float, le
     """The multipliers of one end, in few bits; None if it does not gain as much as `least`."""
     layer, unit, end = place
     arrays, nodes = (plain(frame.numbers.axes), plain(frame.numbers.net)), (plain(node.hull), plain(node.units))
-    found = [aimed(end, layer, unit, limit, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
+    of_all = (end, layer, unit, limit, frame.most)
+    found = [aimed(*of_all, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
     old = float(node.units[0][layer, unit] if end == 0 else -node.units[1][layer, unit])
     gained = min((one.bound for one in found), default=old) - old
     if not gained >= least or not all(np.isfinite(array).all() for one in found for array in one):
@@ -71,7 +72,7 @@ def _end(frame: Frame, node: Node, place: tuple[int, int, int], limit: float, le
     for bits in BITS:
         parts = tuple(
             Rough(rounded(one.goal, bits), np.where(off, 0.0, rounded(one.slope, bits)), rounded(one.mu, bits),
-                    rounded(one.share, bits))
+                    rounded(one.share, bits), float(rounded(np.array(one.changes), bits)))
             for one in found
         )  # fmt: skip
         tight = Tight(layer, unit, end, theta, parts)
@@ -86,8 +87,8 @@ def proved(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -
     peak, arrays = frame.numbers.axes.peak, (plain(frame.numbers.axes), plain(frame.numbers.net))
     found = [
         dual_bound(
-            tight.theta, (tight.layer, tight.unit), way, one.goal, none, one.mu, one.share * peak, part.C, part.than,
-            *arrays, plain(hull), plain(units), one.slope, into,
+            tight.theta, (tight.layer, tight.unit), way, one.goal, none, one.mu, one.share * peak,
+            (one.changes, frame.most), part.C, part.than, *arrays, plain(hull), plain(units), one.slope, into,
         )
         for one, part in zip(tight.parts, frame.numbers.parts, strict=True)
     ]  # fmt: skip

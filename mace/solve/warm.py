@@ -3,8 +3,8 @@
 In:  a model's table.    Out: how many seconds of the question's clock it took.
 Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
 `mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
-Left out are the relaxation of trees for ensembles below `LARGE`, whose searches hardly ever come to it, and what
-narrows hidden units before networks, which only searches that stall come to.
+Left out, unless the whole is wanted, are the relaxation of trees for ensembles below `LARGE`, whose searches hardly
+ever come to it, and what narrows hidden units before networks, which only searches that stall come to.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
 """
 
@@ -30,8 +30,11 @@ from mace.tables.table import Ensemble, Formula, Layer, Link, Network, Table, Tr
 LARGE = 1000  # leaves
 
 
-def warm(table: Table) -> float:
-    """Compile, or read from disk, what the prover of this kind of model needs; the seconds it took."""
+def warm(table: Table, *, whole: bool = False) -> float:
+    """Compile, or read from disk, what the prover of this kind of model needs; the seconds it took.
+
+    whole: with what only searches that stall come to.
+    """
     began = now()
     if interpreted():
         return 0.0
@@ -40,10 +43,12 @@ def warm(table: Table) -> float:
             trees()
             if table.link is not None and table.link.kind == "mean":
                 members()
-            if table.leaves >= LARGE:
+            if whole or table.leaves >= LARGE:
                 relaxation()
         case Network():
             layers()
+            if whole and any(layer.activation == "relu" for layer in table.layers):
+                tightening()
         case Formula():
             pass  # only solvers take programs
         case _:

@@ -116,7 +116,7 @@ def test_compiling_is_not_charged_to_the_question(monkeypatch: pytest.MonkeyPatc
     clock = Hand()
     monkeypatch.setattr(deadline, "time", Time(clock))
 
-    def slowly(table: object) -> float:
+    def slowly(table: object, *, whole: bool) -> float:
         clock.now += 100.0
         return 100.0
 

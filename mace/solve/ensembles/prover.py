@@ -44,8 +44,9 @@ PATIENCE = 500_000  # walks through trees: searches that end soon after are fast
 # unless ascent proves so many times what that has by then.
 FEW_LEAVES, MORE_PATIENCE, AHEAD = 5000, 12, 1.5
 # Trees with so many splits above each leaf at most have bounds from ascent that are far better than those of the plain
-# search; then its proofs, too, are a small part of what the plain search would write, and checked as much sooner.
-SHALLOW, LESS_PATIENCE = 8, 25
+# search, and proofs of a small part of its size; where they have more leaves than this, it hardly ever ends soon after
+# such a part of its walks.
+SHALLOW, SOME_LEAVES, LESS_PATIENCE = 8, 1000, 25
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -227,8 +228,8 @@ def _patience(search: Plain) -> list[tuple[int, float]]:
     """How many walks the plain search may take before the relaxation is asked, and how far that must be ahead then."""
     if search.leaves > FEW_LEAVES:
         return [(PATIENCE, AHEAD), (MORE_PATIENCE * PATIENCE, 1.0)]
-    shallow = search.grounded.depth <= SHALLOW
-    return [(PATIENCE // LESS_PATIENCE if shallow else PATIENCE, 1.0)]
+    hard = search.leaves > SOME_LEAVES and search.grounded.depth <= SHALLOW
+    return [(PATIENCE // LESS_PATIENCE if hard else PATIENCE, 1.0)]
 
 
 def _tighter(reply: Reply, other: Reply) -> Reply:

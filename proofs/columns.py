@@ -47,9 +47,9 @@ def begins(data: dict[str, Any]) -> list[int]:
 
 
 def entries(steps: Any, units: Any, begin: list[int]) -> list[Any] | None:
-    """Entries of two columns: by how much each node's number exceeds the last one's, and its n; None if there are none.
+    """The entries of two columns, None where they make no sense.
 
-    begin: see `begins`.
+    steps: by how much each node's number exceeds that of the one before. units: the n of each. begin: see `begins`.
     """
     if type(steps) is not list or type(units) is not list or len(steps) != len(units):
         return None

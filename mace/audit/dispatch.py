@@ -172,7 +172,7 @@ class Dispatch:
         from mace.solve.compiled import at_once
 
         at_once()
-        self.task.explainer.ready(self.task.oracle, whole=False)
+        self.task.explainer.warm(self.task.oracle)
         if self.task.certificates is not None:
             elaboration.warm(self.task.explainer.table)
 

@@ -84,7 +84,7 @@ class Worker:
             self.task = replace(self.task, background=kept if len(kept) else None)
             self.explainer = self.task.explainer
         read_at_once()
-        self.explainer.ready(self.task.oracle, whole=False)
+        self.explainer.warm(self.task.oracle)
         if self.task.certificates is not None and not isinstance(self.explainer.table, Formula):
             with contextlib.suppress(CertificateError):  # the answers will say so
                 self._writer(self.explainer.table).ready()

@@ -429,8 +429,8 @@ def _elaborated(
         question, lower = replace(question, distance=_measure(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
-        cuts, elaborate = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
-        return cuts, [in_columns(node, question.model) for node in elaborate]
+        cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
+        return cuts, [in_columns(node, question.model) for node in nodes]
     written = []
     for number, node in enumerate(nodes):
         pruned = found.pruned.get(number)

@@ -245,7 +245,7 @@ class Explainer:
 
         def answer(row: object) -> Answer:
             # The first answer's time includes making the question.
-            deadline = Deadline.asked(timeout).later(self.ready(oracle, whole=False))
+            deadline = Deadline.asked(timeout).later(self.warm(oracle))
             began = now()
             draft, asking = self._draft(row, most_changes), Asking(self.judge)
             question = self._aimed(draft, goal, asking.decision(draft, draft.start))
@@ -288,7 +288,7 @@ class Explainer:
         memory_mb: int | None,
     ) -> AskedRow:  # fmt: skip
         """One row, ready to be asked about several times; its clock stands still while code is compiled."""
-        deadline = deadline.later(self.ready(oracle, whole=False))
+        deadline = deadline.later(self.warm(oracle))
         allowed = memory_asked(memory_mb)
         draft, asking = self._draft(row, most_changes), Asking(self.judge)
         question = self._aimed(draft, goal, asking.decision(draft, draft.start))
@@ -362,19 +362,26 @@ class Explainer:
         """The background rows with what tells whether they have a goal: probabilities, or else decisions."""
         return self.probable if of_probability(wanted) else self.background
 
-    def ready(self, oracle: str = "auto", *, whole: bool = True) -> float:
+    def ready(self, oracle: str = "auto") -> float:
         """Read from disk what the provers of this model were compiled to, once a process; the seconds it took.
 
-        For a process that is about to answer many questions: others wait until that is worth it. In a new installation
-        there is nothing to read yet. whole: with what only long searches come to; else only if it is worth it by now.
+        For a process that is about to answer many questions: without this, code is read once that is worth it. In a new
+        installation there is nothing to read yet.
+        """
+        from mace.solve.compiled import read_at_once
+
+        read_at_once()
+        return self.warm(oracle, whole=True)
+
+    def warm(self, oracle: str = "auto", *, whole: bool = False) -> float:
+        """Compile or read what the provers of this model need, where that is worth it by now; the seconds it took.
+
+        whole: with what only searches that stall come to.
         """
         if oracle not in ("auto", "ensembles", "networks") or isinstance(self.distance, DistanceProgram):
             return 0.0  # solvers are processes of their own
-        from mace.solve.compiled import read_at_once
         from mace.solve.warm import warm
 
-        if whole:
-            read_at_once()
         return warm(self.table, whole=whole)
 
 

@@ -63,7 +63,7 @@ def verdict_of(
         verdict = robustness(model, space, property, data, limits)
     else:
         subject = Subject(model, space)
-        compiling = subject.explainer.ready(whole=False)
+        compiling = subject.explainer.warm()
         limits, began = replace(limits, deadline=deadline.later(compiling)), began + compiling
         plain = _plain_row(subject.space, data)
         verdict = _Run(subject, property, limits, plain, load).verdict()

@@ -34,7 +34,7 @@ def robustness(model: object, space: Space, given: Robust, data: pd.DataFrame | 
 
     subject = Subject(model, space)
     explainer = Explainer(model, subject.space, distance=given.distance, background=data)
-    limits = replace(limits, deadline=limits.deadline.later(explainer.ready(whole=False)))
+    limits = replace(limits, deadline=limits.deadline.later(explainer.warm()))
     row = subject.space.row(_row(given.row, data))
     if given.radius is None:
         verdict = _largest(subject, explainer, row, limits)

@@ -1,4 +1,4 @@
-"""Prices in columns: what the writer makes of entries, the checker reads as the same entries."""
+"""Prices in columns are read as the entries that they stand for."""
 
 from __future__ import annotations
 

@@ -51,7 +51,8 @@ ROUNDED = (
     (8, 3e-3), (9, 2e-3), (10, 2e-3), (10, 5e-4), (11, 1e-3), (11, 5e-4), (12, 5e-4), (13, 3e-4), (14, 2e-4),
     (18, 2e-5), (26, 0.0), (36, 0.0),
 )  # fmt: skip
-# An ascent aims at so many times the limit, and ends there: at first, and then. What is too much is spent on rounding.
+# An ascent aims at so many times the limit, and ends there: in the box of all allowed points, and in other boxes. What
+# is too much is spent on rounding.
 FIRST_AIM, AIM = 1.01, 1.08
 LEAST_MOVED = 0.05  # shares are known about so well
 

@@ -44,8 +44,8 @@ PATIENCE = 500_000  # walks through trees: searches that end soon after are fast
 # unless ascent proves so many times what that has by then.
 FEW_LEAVES, MORE_PATIENCE, AHEAD = 5000, 12, 1.5
 # Trees with so many splits above each leaf at most have bounds from ascent that are far better than those of the plain
-# search, and proofs of a small part of its size; where they have more leaves than this, it hardly ever ends soon after
-# such a part of its walks.
+# search, and proofs of a small part of its size; where they have more leaves than this, the plain search hardly ever
+# ends soon after one in so many of its walks.
 SHALLOW, SOME_LEAVES, LESS_PATIENCE = 8, 1000, 25
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance

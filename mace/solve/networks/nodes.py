@@ -80,9 +80,7 @@ class Frame:
         if self.all_multiples:
             self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         # How many features may change, and whether that is less than all of them.
-        most, axes = witnesses.question.most_changes, len(witnesses.question.axes)
-        self.sparse = most is not None and most < axes
-        self.most = float(axes if most is None else most)
+        self.most, self.sparse = float(self.exact.most), self.exact.most < len(witnesses.question.axes)
         self._root: Node | None = None
         self._changes: dict[tuple[int, int], float] = {}
 

@@ -36,7 +36,7 @@ from mace.proofs.kernel.proof import read_model, verify
 from mace.proofs.kernel.rows import Rows, verify_rows
 from mace.proofs.kernel.sets import Sets, verify_set
 from mace.proofs.kernel.statement import Statement
-from mace.proofs.reader import MODEL, SharedModel, Unusable, bounded, files_of, load, parse
+from mace.proofs.reader import MODEL, SharedModel, Unusable, bounded, files_of, load, parse, uncollected
 
 __all__ = ["MODEL", "Unusable", "Verdict", "check", "files_of", "known_model", "load", "main", "parse"]
 
@@ -62,6 +62,7 @@ class Verdict:
         return f"Verdict({self})"
 
 
+@uncollected()
 def check(data: Any) -> Verdict:
     """Accept or refuse a certificate, given as parsed JSON. Never raises."""
     fired: dict[str, int] = {}

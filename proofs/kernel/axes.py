@@ -83,6 +83,7 @@ class Axis:
     start: int
     cost: Callable[[Span], Cost]
     halves: Callable[[Span, Span, Span], list[Half]]
+    inside: Callable[[Span, Span], Cost | None]  # how the cost grows where a span is cut to a side
 
     def __init__(self, data: Any, where: str) -> None:
         self.is_grid = data.get("kind") != "levels"
@@ -176,6 +177,7 @@ class Axis:
         axis = copy(self)
         axis.start = start
         axis.cost, axis.halves = lru_cache(SPANS)(axis.least), lru_cache(SPANS)(axis.parts)
+        axis.inside = lru_cache(SPANS)(axis.growth)
         return axis
 
     @property
@@ -221,6 +223,12 @@ class Axis:
                 new = self.cost(inside)
                 found.append((is_right, inside, new[0] - old[0], new[1]))
         return found
+
+    def growth(self, span: Span, side: Span) -> Cost | None:
+        """How much the cost in the sum grows where a span is cut to a side, and the part of the maximum; None where
+        nothing is left."""
+        inside = meet(span, side)
+        return None if empty(inside) else self.narrowed(0, 0, span, inside)
 
     def narrowed(self, total: int, largest: int, span: Span, inside: Span) -> Cost:
         """The two parts of the least distance of a box, once its span of this axis is a smaller one."""

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
 
-from mace.proofs.kernel.axes import Half, Span, meet
+from mace.proofs.kernel.axes import Half, Span
 from mace.proofs.kernel.fields import anything, count, float_0, index, integer, one_of, read, truth
 from mace.proofs.kernel.floats import (
     BEYOND,
@@ -329,18 +329,16 @@ class Reach:
 
     def unreached(self, state: Any, sides: Sides) -> bool:
         """Whether no point of a state's box, nearer than the claim, lies in these sides."""
-        box = state.box
+        box, axes, limit = state.box, self.statement.axes, self.statement.limit
+        total, largest = state.total, state.largest
         for j, side in sides.items():
-            span = box[j]
-            # As `empty(meet(span, side))`, of which most of the time would go into the calls.
-            if not span & side if type(side) is int else span[0] > side[1] or span[1] < side[0]:
+            grown = axes[j].inside(box[j], side)
+            if grown is None:
                 return True
-        limit, total, largest = self.statement.limit, state.total, state.largest
-        if limit is None:
-            return False
-        for j, side in sides.items():
-            total, largest = self.statement.axes[j].narrowed(total, largest, box[j], meet(box[j], side))
-        return bool(total + largest >= limit)
+            total += grown[0]
+            if grown[1] > largest:
+                largest = grown[1]
+        return limit is not None and bool(total + largest >= limit)
 
     def top(self, k: int, t: int, alive: int) -> int:
         """The best margin of a tree's leaves."""

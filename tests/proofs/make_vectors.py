@@ -153,8 +153,14 @@ BY_HAND: dict[str, dict[str, Any]] = {
             rules=[["or", UP_TO_3[0], ["<=", ["c", "6"], ["x", 1]]]],
             distance={"alpha": "0", "beta": "0", "gamma": "1"},
         ),
+        "a leaf whose own side is its largest change": two(
+            AT_3, GOAL, "10", FAR_Y, [3], **TWO, **NOT_BOTH, distance={"alpha": "0", "beta": "1", "gamma": "1"}
+        ),
         "a leaf that is nearer than the claim by a hair": two(
             AT_3, GOAL, "6000000001/1000000000", FAR_Y, [3], **TWO, **NOT_BOTH
+        ),
+        "a leaf farther away on an axis on which the box is away already": tree(
+            [["split", 0, 1], ["trees", [0, 2]], ["trees", [0, 2]]], "5", rules=[]
         ),
         "a leaf that the root does not reach": tree([["prune", [0, 2]], ["trees"]], "4"),
         "a leaf that the root does not reach, without a word": tree([["trees"]], "4"),

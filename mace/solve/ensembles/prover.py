@@ -43,10 +43,11 @@ PATIENCE = 500_000  # walks through trees: searches that end soon after are fast
 # Leaves of the trees in the ball, above which ascent is dear: the plain search has so many times the walks first,
 # unless ascent proves so many times what that has by then.
 FEW_LEAVES, MORE_PATIENCE, AHEAD = 5000, 12, 1.5
-# Trees with so many splits above each leaf at most have bounds from ascent that are far better than those of the plain
-# search, and proofs of a small part of its size; where they have more leaves than this, the plain search hardly ever
-# ends soon after one in so many of its walks.
-SHALLOW, SOME_LEAVES, LESS_PATIENCE = 8, 1000, 25
+# Where more leaves than this lie in the ball, the plain search hardly ever ends soon after a fifth of its walks, and
+# proofs by ascent are a small part of its size; after a 25th where trees have so few splits above each leaf that bounds
+# from ascent are far better than its own.
+SOME_LEAVES, LESS_PATIENCE = 1000, 5
+SHALLOW, LEAST_PATIENCE = 8, 25
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -228,8 +229,9 @@ def _patience(search: Plain) -> list[tuple[int, float]]:
     """How many walks the plain search may take before the relaxation is asked, and how far that must be ahead then."""
     if search.leaves > FEW_LEAVES:
         return [(PATIENCE, AHEAD), (MORE_PATIENCE * PATIENCE, 1.0)]
-    hard = search.leaves > SOME_LEAVES and search.grounded.depth <= SHALLOW
-    return [(PATIENCE // LESS_PATIENCE if hard else PATIENCE, 1.0)]
+    if search.leaves <= SOME_LEAVES:
+        return [(PATIENCE, 1.0)]
+    return [(PATIENCE // (LEAST_PATIENCE if search.grounded.depth <= SHALLOW else LESS_PATIENCE), 1.0)]
 
 
 def _tighter(reply: Reply, other: Reply) -> Reply:

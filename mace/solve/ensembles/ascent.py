@@ -226,37 +226,48 @@ def held(number: Array, row: Array) -> Array:
     return kept[:count].copy()
 
 
+def whole(frame: Frame) -> Active:
+    """All of a frame, from which boxes take what they leave open."""
+    some, axes = np.zeros(0, np.uint32), len(frame.grid)
+    rows = Rows(some, some, some, some, some, some, some, np.zeros(0, np.int32))
+    first, at, row = (column.astype(np.int32) for column in (frame.first, frame.at, frame.rows))
+    leaf, number = np.arange(len(at) - 1, dtype=np.int32), np.arange(len(frame.axis), dtype=np.int32)
+    begin, end = (frame.begin[k : k + axes].astype(np.int32) for k in (0, 1))
+    return Active(first, leaf, at, row, number, begin, end, np.full(axes, -1, np.int64), empty=False, rows=rows)
+
+
 @compiled
-def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
+def opened(frame: Frame, ground: Ground, box: Box, limit: int, above: Active) -> Active:
     """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
 
     limit: leaves whose part of the box has a scaled cost >= this are not reached.
+    above: what a box around this one left open, with a limit no smaller; or all.
     """
-    rows, trees, axes = len(frame.axis), len(frame.first) - 1, len(frame.grid)
+    rows, trees, axes = len(above.number), len(above.first) - 1, len(frame.grid)
     measure(ground, box)
     low, high = box.low.copy(), box.high.copy()
     place = np.empty(rows, np.int32)
     number = np.empty(rows, np.int32)
     open_rows = 0
-    for r in range(rows):
-        found = state(frame, r, low, high)
-        place[r] = -1 if found == WITHIN else -2
+    for i in range(rows):
+        found = state(frame, above.number[i], low, high)
+        place[i] = -1 if found == WITHIN else -2
         if found == CUTTING:
-            place[r] = open_rows
-            number[open_rows] = r
+            place[i] = open_rows
+            number[open_rows] = above.number[i]
             open_rows += 1
     first = np.empty(trees + 1, np.int32)
-    leaf = np.empty(len(frame.at) - 1, np.int32)
-    at = np.empty(len(frame.at), np.int32)
-    row = np.empty(len(frame.rows), np.int32)
+    leaf = np.empty(len(above.leaf), np.int32)
+    at = np.empty(len(above.at), np.int32)
+    row = np.empty(len(above.row), np.int32)
     leaves, pairs, empty = 0, 0, False
     for t in range(trees):
         first[t] = leaves
-        for one in range(frame.first[t], frame.first[t + 1]):
+        for one in range(above.first[t], above.first[t + 1]):
             at[leaves] = pairs
             kept, reached = pairs, True
-            for k in range(frame.at[one], frame.at[one + 1]):
-                where = place[frame.rows[k]]
+            for k in range(above.at[one], above.at[one + 1]):
+                where = place[above.row[k]]
                 if where == -2:
                     reached = False
                     break
@@ -265,7 +276,7 @@ def opened(frame: Frame, ground: Ground, box: Box, limit: int) -> Active:
                     kept += 1
             if reached and cost_of_leaf(frame, ground, box, number, row, pairs, kept, low, high) < limit:
                 pairs = kept
-                leaf[leaves] = one
+                leaf[leaves] = above.leaf[one]
                 leaves += 1
         if first[t] == leaves:
             empty = True

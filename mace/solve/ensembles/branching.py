@@ -51,6 +51,7 @@ ROUNDED = (
     (8, 3e-3), (9, 2e-3), (10, 2e-3), (10, 5e-4), (11, 1e-3), (11, 5e-4), (12, 5e-4), (13, 3e-4), (14, 2e-4),
     (18, 2e-5), (26, 0.0), (36, 0.0),
 )  # fmt: skip
+FINEST = ROUNDED[-2:]  # of boxes that stay open
 # An ascent aims at so many times the limit, and ends there: in the box of all allowed points, and in other boxes. What
 # is too much is spent on rounding.
 FIRST_AIM, AIM = 1.01, 1.08
@@ -187,7 +188,8 @@ class Branching:
             zero = Climbed(0.0, np.zeros(rows), np.zeros(len(relaxation.compares)), np.zeros(axes), np.zeros(0))
             parts.append(Part(0, relaxation.nothing(), zero))
         for rounds in (GLANCE, FIRST_ROUNDS):
-            parts = [self._part(*pair, low, high, rounds) for pair in zip(self.relaxations, parts, strict=True)]
+            triples = zip(self.relaxations, parts, self._opened(low, high), strict=True)
+            parts = [self._part(*triple, rounds) for triple in triples]
             self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
             if self.root.key < PROMISING * known:
                 return self.root.key
@@ -196,14 +198,17 @@ class Branching:
         self._round(self.root)
         return self.root.key
 
-    def _part(self, relaxation: Relaxation, parent: Part, low: Array, high: Array, rounds: int) -> Part:
-        """Better prices for a box than its parent's, and what they prove."""
-        active = relaxation.open(low, high, self.host.limit)
+    def _opened(self, low: Array, high: Array) -> list[Active]:
+        """What a box leaves open of each part of the goal."""
+        return [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
+
+    def _part(self, relaxation: Relaxation, parent: Part, active: Active, rounds: int) -> Part:
+        """Better prices than its parent's for what a box leaves open, and what they prove."""
         if active.empty:
             return Part(CLOSED, parent.exact, parent.climbed)
         climbed = self._climb(relaxation, active, parent, rounds)
         best: Part | None = None
-        for digits, smallest in ROUNDED:
+        for digits, smallest in ROUNDED if climbed.value >= self._units(relaxation) else FINEST:
             exact = relaxation.exact(climbed, digits, smallest)
             key = relaxation.key(relaxation.bound(exact, active), self.grounded.width == 0)
             if best is None or key > best.key:
@@ -216,18 +221,22 @@ class Branching:
     def _climb(self, relaxation: Relaxation, active: Active, parent: Part, rounds: int) -> Climbed:
         """Some rounds of dual ascent from a parent's multipliers."""
         start, first = parent.climbed, rounds in (GLANCE, FIRST_ROUNDS)
-        aim = FIRST_AIM if first else AIM
-        target = math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits) * aim
+        target = self._units(relaxation) * (FIRST_AIM if first else AIM)
         return ascend(
             relaxation.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
             relaxation.largest, FIRST_STEP if first else STEP,
         )  # fmt: skip
 
-    def _child(self, parent: Node, low: Array, high: Array) -> Node:
+    def _units(self, relaxation: Relaxation) -> float:
+        """The limit in the units of a relaxation."""
+        return math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits)
+
+    def _child(self, parent: Node, opened: list[Active], low: Array, high: Array) -> Node:
         near, parts = self.host.key_of(low, high), []
-        for relaxation, part in zip(self.relaxations, parent.parts, strict=True):
-            done = max(part.key, near) >= self.host.limit
-            parts.append(part if done else self._part(relaxation, part, low, high, ROUNDS))
+        for relaxation, part, above in zip(self.relaxations, parent.parts, opened, strict=True):
+            if max(part.key, near) < self.host.limit:
+                part = self._part(relaxation, part, relaxation.open(low, high, self.host.limit, above), ROUNDS)
+            parts.append(part)
         return Node(low, high, near, tuple(parts), waited=parent.waited + 1)
 
     # ------------------------------------------------------------------------------------------ the loop
@@ -249,7 +258,8 @@ class Branching:
             if self.nodes >= OFFERS:
                 self.host.repair()
             closing = self._attempt(node)
-            cut = None if closing.proof is not None else self._choose(node)
+            opened = [] if closing.proof is not None else self._opened(node.low, node.high)
+            cut = None if closing.proof is not None else self._choose(node, opened)
             if closing.proof is None and (cut is None or (cut.decided and node.waited)):
                 closing = self.host.attempt(node.low, node.high, None if cut is None else WALKS)
             if closing.proof is not None:
@@ -257,7 +267,7 @@ class Branching:
                 if closing.doubtful is not None:
                     self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
             elif cut is not None:
-                self._divide(node, cut)
+                self._divide(node, opened, cut)
             else:
                 self._push(node)
         return True
@@ -276,13 +286,13 @@ class Branching:
         heapq.heappush(self.heap, (node.key, -self.nodes, node))
         self.nodes += 1
 
-    def _divide(self, node: Node, candidate: Candidate) -> None:
+    def _divide(self, node: Node, opened: list[Active], candidate: Candidate) -> None:
         ground, axis, cut = self.grounded.ground, candidate.axis, candidate.cut
         at = int(ground.at[ground.base[axis] + cut]) if ground.grid[axis] else 1 << cut
         node.split = Split(axis, at)
         children = []
         for side in (0, 1):
-            child = self._child(node, *self._half(node, axis, cut, side))
+            child = self._child(node, opened, *self._half(node, axis, cut, side))
             children.append(child)
             gained = max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
             self._learn(candidate, side, gained)
@@ -305,8 +315,11 @@ class Branching:
             low[axis] = cut + 1
         return low, high
 
-    def _choose(self, node: Node) -> Candidate | None:
-        """The cut (axis, cut or level) whose two sides promise the best bounds; None if the relaxation is whole."""
+    def _choose(self, node: Node, opened: list[Active]) -> Candidate | None:
+        """The cut (axis, cut or level) whose two sides promise the best bounds; None if the relaxation is whole.
+
+        opened: what the node leaves open of each part of the goal.
+        """
         place = min(range(len(node.parts)), key=lambda p: node.parts[p].key)
         least = 1e-6 * float(self.host.limit) / self.grounded.scale
 
@@ -319,12 +332,13 @@ class Branching:
         candidates = self._open(self.relaxations[place], node.parts[place].climbed.pieces, node)
         known = sorted(filter(believed, candidates), key=lambda one: score(one, self._expected), reverse=True)
         tried = [one for one in candidates if not believed(one)][:CANDIDATES] + known[:PROMISED]
-        return max(tried, key=lambda one: score(one, partial(self._trial, node, place)), default=None)
+        return max(tried, key=lambda one: score(one, partial(self._trial, node, place, opened[place])), default=None)
 
-    def _trial(self, node: Node, place: int, candidate: Candidate, side: int) -> float:
+    def _trial(self, node: Node, place: int, above: Active, candidate: Candidate, side: int) -> float:
         """What a few rounds add to the bound on one side of a cut."""
         relaxation, part = self.relaxations[place], node.parts[place]
-        active = relaxation.open(*self._half(node, candidate.axis, candidate.cut, side), self.host.limit)
+        half = self._half(node, candidate.axis, candidate.cut, side)
+        active = relaxation.open(*half, self.host.limit, above)
         unit, limit = math.ldexp(1.0, -relaxation.bits), float(self.host.limit) / self.grounded.scale
         value = limit if active.empty else self._climb(relaxation, active, part, TRIAL).value * unit
         gained = max(0.0, min(value, limit) - part.climbed.value * unit)

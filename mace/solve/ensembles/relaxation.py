@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.problem.proof import Prices
-from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, opened, proved
+from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, opened, proved, whole
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import new_box
@@ -89,6 +89,11 @@ class Relaxation:
     def framed(self) -> Frame:
         """The arrays for compiled code, made once."""
         return self.frame()
+
+    @cached_property
+    def whole(self) -> Active:
+        """All leaves, rows and pieces."""
+        return whole(self.framed)
 
     def _sides(self, entered: Sides, low: Array, high: Array) -> tuple[Sides, Array, Array]:
         """The rows of sides that hold some leaf; and, in pairs, each leaf and each row on whose side it lies whole."""
@@ -175,11 +180,14 @@ class Relaxation:
             return np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
         return np.where(away, ground.part[near], 0), np.where(away, ground.top[near], 0)
 
-    def open(self, low: Array, high: Array, limit: int) -> Active:
-        """What a box of cells and masks leaves open to points at a scaled distance below a limit."""
+    def open(self, low: Array, high: Array, limit: int, above: Active | None = None) -> Active:
+        """What a box of cells and masks leaves open to points at a scaled distance below a limit.
+
+        above: what a larger box left open, with a limit no smaller; None looks at all leaves.
+        """
         box = new_box(len(low))
         box.low[:], box.high[:] = low, high
-        return opened(self.framed, self.ground, box, limit)
+        return opened(self.framed, self.ground, box, limit, above or self.whole)
 
     # ------------------------------------------------------------------------------------------ whole numbers
 

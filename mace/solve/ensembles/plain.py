@@ -361,13 +361,13 @@ class Plain:
     # ------------------------------------------------------------------------------------------ the proof
 
     def proof(self) -> Proof:
-        """The tree of all nodes, in preorder. Open nodes are at least as far as the bound that is claimed."""
+        """The tree of all nodes that are needed, in preorder. Open ones are at least as far as the bound claimed."""
         kernel, book = self.kernel, self.book
         rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
         rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
         rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
         used = int(book.count[kernel.NODES])
-        child, state, note = book.child[:used], book.state[:used], book.note[:used]
+        child, state, note, key = book.child[:used], book.state[:used], book.note[:used], book.key[:used]
         base, at = self.grounded.ground.base, self.grounded.ground.at
         nodes = np.empty(used, object)
         inner = child >= 0
@@ -379,7 +379,8 @@ class Plain:
         kinds, back = _distinct(note[~inner] * len(rules) + state[~inner])
         pairs = (divmod(kind, len(rules)) for kind in kinds.tolist())
         nodes[~inner] = _objects(Leaf(rules[kind], number) for number, kind in pairs)[back]  # type: ignore[arg-type]
-        return cast(Proof, nodes[kernel.preorder(child)].tolist())
+        claim = min(self.limit, int(key[~inner & (state == kernel.OPEN)].min(initial=NO_LIMIT)))
+        return cast(Proof, nodes[kernel.preorder(child, kernel.standing(child, state, key, claim))].tolist())
 
 
 def _distinct(values: Array) -> tuple[Array, Array]:

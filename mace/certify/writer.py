@@ -426,21 +426,23 @@ def _elaborated(
             lambda: (proof, _of_network(question, lower, proof, said, known, deadline)),
         )
         return [], made[1]
-    nodes = [node_text(node, question.model) for node in proof]
     if not isinstance(question.distance, Norm):
         question, lower = replace(question, distance=_measure(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
+        nodes = [node_text(node, question.model) for node in proof]
         cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
         return cuts, [in_columns(node, question.model) for node in nodes]
-    written = []
-    for number, node in enumerate(nodes):
-        pruned = found.pruned.get(number)
-        if pruned is not None and node[0] in ("trees", "cell"):
-            node += pruned
-        elif pruned is not None:
+    written, number = [], 0
+    while number < len(proof):
+        after = found.closed.get(number)
+        node = ["trees"] if after is not None else node_text(proof[number], question.model)
+        pruned = found.pruned.get(number, [])
+        if pruned and node[0] not in ("trees", "cell"):
             written.append(["prune", *pruned])
-        written.append(in_columns(node, question.model))
+            pruned = []
+        written.append(in_columns([*node, *pruned], question.model))
+        number = number + 1 if after is None else after
     return found.cuts, written
 
 

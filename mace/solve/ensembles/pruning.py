@@ -7,8 +7,8 @@ Out: `reach`: which leaves the root reaches, and which tests lie on the way to n
 Promise: what is pruned is not reached for certain: costs are rounded down. Imported only when a proof is written down.
 
 For each comparison the leaves of a tree stand in a list, best first. The front of a tree is the first leaf that the box
-reaches; it only moves forward as boxes shrink. Where it moves is noted. When a leaf of the proof must close, some trees
-are chosen whose passed leaves have to go, those of others, which would save little, may stay; and each goes at the node
+reaches; it only moves forward as boxes shrink. Where it moves is noted. When a leaf of the proof must close, leaves
+that the fronts passed are chosen that have to go, others, which would save little, may stay; and each goes at the node
 where the front passed it, once for all leaves of the proof below.
 """
 
@@ -72,17 +72,19 @@ class Reached(NamedTuple):
 class Elaborated(NamedTuple):
     """The pruned leaves, as rows (node of the proof, tree, leaf by its place in `Reached`).
 
+    closed: (P,) whether a split's box closes by its leaves, so that nothing of what is below it is needed.
     failed: a node of the proof that does not close by what is known here; -1 if there is none.
     """
 
     pruned: Array
+    closed: Array
     failed: int
 
 
 class Lists(NamedTuple):
     """For each of C comparisons the leaves of every tree, best first.
 
-    order: (C, L) their places in `Reached`; gain: (C, L) scaled gains by place.
+    order: (C, L) their places in `Reached`; gain: (C, L) their scaled gains, in this order.
     alike: (C, T) the first comparison that has the leaves of a tree in the same order: one walk does for all.
     """
 
@@ -242,47 +244,95 @@ def narrow(ground: Ground, box: Box, axis: int, side: Half) -> bool:
 
 
 @compiled
-def chosen(lists: Lists, events: Array, c: int, room: int, front: Array) -> Array:
-    """Trees (as flags) whose passed leaves must go, so that what the others' may still add stays below `room`.
-
-    Trees that cost many leaves for little margin stay.
-    """
-    order, gain, trees = lists.order[c], lists.gain[c], len(front)
-    began, cost = np.full(trees, -1, np.int64), np.zeros(trees, np.int64)
-    for e in range(len(events)):
-        if events[e, COMPARE] == c and events[e, WRITTEN] == 0:
-            t = events[e, TREE]
-            if began[t] < 0:
-                began[t] = events[e, BEGAN]
-            cost[t] += events[e, ENDED] - events[e, BEGAN]
-    taken = began >= 0
-    which = np.flatnonzero(taken)
-    saved, rate = np.zeros(trees, np.int64), np.zeros(len(which), np.float64)
-    for i in range(len(which)):
-        t = which[i]
-        saved[t] = gain[order[began[t]]] - gain[order[front[t]]]
-        rate[i] = float(saved[t]) / float(cost[t])
-    for i in np.argsort(rate, kind="mergesort"):
-        t = which[i]
-        if saved[t] >= room:
-            break
-        room -= saved[t]
-        taken[t] = False
-    return taken
+def unwritten(events: Array, c: int, front: Array) -> Array:
+    """Of every tree the first place of a passed leaf that stays by now; `front` where all have gone."""
+    base = front.copy()
+    for e in range(len(events) - 1, -1, -1):
+        if events[e, COMPARE] == c and events[e, WRITTEN] < events[e, ENDED]:
+            base[events[e, TREE]] = events[e, WRITTEN]
+    return base
 
 
 @compiled
-def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, front: Array, sums: Array) -> Array:
-    """Whether the passed leaves of a tree have to go for a leaf `trees` to close: (C, T) flags.
+def costs(events: Array, c: int, share: Array, size: int) -> Array:
+    """What it costs one leaf of the proof to let a passed leaf go, by place, if all shared it that are below the node
+    where it goes.
+    """
+    cost_of = np.empty(size, np.float64)  # of others nothing is read
+    for e in range(len(events)):
+        if events[e, COMPARE] == c:
+            for place in range(events[e, WRITTEN], events[e, ENDED]):
+                cost_of[place] = share[events[e, NODE]]
+    return cost_of
 
-    With no comparison that misses in some part of the goal, no flags at all: (0, T).
+
+@compiled
+def steps_of(gain: Array, cost_of: Array, base: Array, front: Array) -> Array:
+    """Which leaves of trees may go together, as rows (tree, first place, place after the last).
+
+    gain, cost_of: (L,) by place. Of each tree one step after the other, each the one that saves most for
+    its cost: the upper hull of what is saved.
+    """
+    found, count = np.empty((max(1, (front - base).sum()), 3), np.int64), 0
+    for t in range(len(base)):
+        begin = base[t]
+        while begin < front[t]:
+            best, end, cost = -1.0, begin, 0.0
+            for k in range(begin + 1, front[t] + 1):
+                cost += cost_of[k - 1]
+                rate = float(gain[begin] - gain[k]) / cost
+                if rate >= best:
+                    best, end = rate, k
+            found[count, 0], found[count, 1], found[count, 2] = t, begin, end
+            count += 1
+            begin = end
+    return found[:count]
+
+
+@compiled
+def chosen(lists: Lists, events: Array, share: Array, c: int, room: int, front: Array) -> Array:
+    """For every tree the place up to which its passed leaves must go, so that what the others may still add stays below
+    `room`; at little cost, by taking what saves most for its cost first.
+
+    share: (P,) one part in how many leaves the proof has below each node.
+    """
+    gain, base = lists.gain[c], unwritten(events, c, front)
+    cost_of = costs(events, c, share, len(gain))
+    upto, steps = base.copy(), steps_of(gain, cost_of, base, front)
+    saved, rate = np.empty(len(steps), np.int64), np.empty(len(steps), np.float64)
+    over = -room  # what is to be saved yet, and more than that
+    for i in range(len(steps)):
+        saved[i] = gain[steps[i, 1]] - gain[steps[i, 2]]
+        rate[i] = -float(saved[i]) / cost_of[steps[i, 1] : steps[i, 2]].sum()
+        over += saved[i]
+    order = np.argsort(rate, kind="mergesort")
+    taken = 0
+    while over >= 0 and taken < len(order):
+        i = order[taken]
+        over -= saved[i]
+        upto[steps[i, 0]] = steps[i, 2]
+        taken += 1
+    # What was taken before the last may be more than is needed.
+    for k in range(taken - 1, -1, -1):
+        t, begin = steps[order[k], 0], steps[order[k], 1]
+        while upto[t] > begin and upto[t] <= steps[order[k], 2] and over + gain[upto[t] - 1] - gain[upto[t]] < 0:
+            over += gain[upto[t] - 1] - gain[upto[t]]
+            upto[t] -= 1
+    return upto
+
+
+@compiled
+def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, share: Array, front: Array, sums: Array) -> Array:
+    """Up to which place the passed leaves of each tree have to go for a leaf `trees` to close: (C, T); 0 for none.
+
+    With no comparison that misses in some part of the goal, no rows at all: (0, T).
     """
     trees, compares = front.shape[1], front.shape[0]
-    taken = np.zeros((compares, trees), np.bool_)
+    upto = np.zeros((compares, trees), np.int64)
     for t in range(trees if compares > 0 else 0):
         if front[0, t] == reached.first[t + 1]:  # A tree without a leaf closes by itself.
-            taken[0, t] = True
-            return taken
+            upto[0, t] = front[0, t]
+            return upto
     for p in range(len(aim.begin) - 1):
         found = -1
         for i in range(aim.begin[p], aim.begin[p + 1]):
@@ -290,16 +340,39 @@ def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, front: Array
             if found < 0 and sums[c] < aim.need[c]:
                 found = c
         if found < 0:
-            return taken[:0]
-        taken[found] |= chosen(lists, events, found, aim.need[found] - sums[found], front[found])
-    return taken
+            return upto[:0]
+        upto[found] = chosen(lists, events, share, found, aim.need[found] - sums[found], front[found])
+    return upto
+
+
+@compiled
+def ends(kind: Array) -> Array:
+    """Where the tree below each node of a proof ends; kind: as in `Steps`."""
+    end = np.empty(len(kind) + 1, np.int64)
+    end[-1] = len(kind)
+    for node in range(len(kind) - 1, -1, -1):
+        end[node] = end[end[node + 1]] if kind[node] == SPLIT else node + 1
+    return end
+
+
+@lean
+def misses(aim: Aim, sums: Array) -> bool:
+    """Whether the sums of the best leaves that are left miss the goal."""
+    for p in range(len(aim.begin) - 1):
+        missed = False
+        for i in range(aim.begin[p], aim.begin[p + 1]):
+            missed |= sums[aim.part_of[i]] < aim.need[aim.part_of[i]]
+        if not missed:
+            return False
+    return True
 
 
 @compiled
 def elaborate(
     ground: Ground, aim: Aim, reached: Reached, lists: Lists, steps: Steps, box: Box, limit: int
 ) -> Elaborated:
-    """Prune what the proof's leaves need.
+    """Prune what the proof's leaves need. A box that the search split when less was known, and that closes against the
+    claim, is not split.
 
     Invariant: `front` and `sums` are those of the present box; what an event noted is undone when the box is left.
     Fronts of comparisons that are alike are the same.
@@ -310,14 +383,18 @@ def elaborate(
     front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
     moved, every = np.empty(trees, np.int64), np.arange(len(reached.leaf))
     events, open_, out = np.empty((1024, 6), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
+    closed, end_of = np.zeros(len(steps.kind), np.bool_), ends(steps.kind)
+    share = 1.0 / ((end_of[:-1] - np.arange(len(closed)) + 1) // 2)
     count = depth = written = 0
     dead = box.total[0] + box.total[1] >= limit or (end == first[:-1]).any()
     for c in range(compares):
         front[c] = first[:-1]
         for t in range(0 if dead else trees):
-            sums[c] += gain[c, order[c, first[t]]]
-    for node in range(len(steps.kind)):
-        kind = steps.kind[node]
+            sums[c] += gain[c, first[t]]
+    node, after = 0, 0
+    while after < len(steps.kind):
+        node, kind = after, steps.kind[after]
+        after = node + 1
         for c in range(0 if dead or kind == OTHER else compares):
             for t in range(trees):
                 moved[t] = front[c, t] if alike[c, t] == c else end[t]
@@ -328,12 +405,14 @@ def elaborate(
                     continue
                 front[c, t] = place
                 if place < end[t]:
-                    sums[c] += gain[c, order[c, place]] - gain[c, order[c, began]]
+                    sums[c] += gain[c, place] - gain[c, began]
                 if count == len(events):
                     events = enlarged(events)
                 events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
-                events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, 0
+                events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
                 count += 1
+        if kind == SPLIT and not dead and misses(aim, sums):
+            closed[node], kind, after = True, TREES, end_of[node]
         if kind == SPLIT:
             axis, at = steps.axis[node], steps.at[node]
             if depth == len(open_):
@@ -346,19 +425,17 @@ def elaborate(
                 dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], 0))
             continue
         if not dead and kind == TREES:
-            taken = needed(aim, lists, reached, events[:count], front, sums)
-            if len(taken) < compares:
-                return Elaborated(out[:0].copy(), node)
+            upto = needed(aim, lists, reached, events[:count], share, front, sums)
+            if len(upto) < compares:
+                return Elaborated(out[:0].copy(), closed, node)
             for e in range(count):
                 c, t = events[e, COMPARE], events[e, TREE]
-                if events[e, WRITTEN] != 0 or not taken[c, t]:
-                    continue
-                events[e, WRITTEN] = 1
-                for place in range(events[e, BEGAN], events[e, ENDED]):
+                for place in range(events[e, WRITTEN], min(events[e, ENDED], upto[c, t])):
                     if written == len(out):
                         out = enlarged(out)
                     out[written, 0], out[written, 1], out[written, 2] = events[e, NODE], t, order[c, place]
                     written += 1
+                    events[e, WRITTEN] = place + 1
         if not dead and kind == CELL:
             for t in range(trees):
                 left, place = 0, first[t : t + 1].copy()
@@ -373,7 +450,7 @@ def elaborate(
                     left += place[0] < end[t]
                     place[0] += 1
                 if left > 1:
-                    return Elaborated(out[:0].copy(), node)
+                    return Elaborated(out[:0].copy(), closed, node)
         # This leaf is done: go to the second child of the last split that has one left.
         while depth > 0:
             row = open_[depth - 1]
@@ -383,7 +460,7 @@ def elaborate(
                 c, t = events[count, COMPARE], events[count, TREE]
                 front[c, t] = events[count, BEGAN]
                 if events[count, ENDED] < end[t]:
-                    sums[c] += gain[c, order[c, events[count, BEGAN]]] - gain[c, order[c, events[count, ENDED]]]
+                    sums[c] += gain[c, events[count, BEGAN]] - gain[c, events[count, ENDED]]
             dead = row[DEAD] != 0
             if not dead:
                 narrow(ground, box, axis, Half(row[OLD_LOW], row[OLD_HIGH], 0))
@@ -394,4 +471,4 @@ def elaborate(
             if not dead:
                 dead = narrow(ground, box, axis, half(ground, axis, row[PLACE], row[OLD_LOW], row[OLD_HIGH], 1))
             break
-    return Elaborated(out[:written].copy(), -1)
+    return Elaborated(out[:written].copy(), closed, -1)

@@ -40,6 +40,7 @@ from mace.problem.proof import (
 )
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
+from mace.proofs.reader import uncollected
 from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole
@@ -101,7 +102,6 @@ class Certificate:
     def check(self) -> Verdict:
         """What the checker says: see `mace.proofs.check`."""
         from mace.proofs.check import check
-        from mace.proofs.reader import uncollected
 
         with uncollected():
             # By way of the text, so that the checker sees what a file would hold.
@@ -213,7 +213,8 @@ def certificate(
     """
     said = statement(question, lower, model, deadline)
     deadline.look(WRITING)
-    cuts, nodes = _elaborated(question, lower, proof, said, known, deadline)
+    with uncollected():
+        cuts, nodes = _elaborated(question, lower, proof, said, known, deadline)
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return Certificate(
         {

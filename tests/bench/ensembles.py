@@ -133,7 +133,7 @@ def problem(name: str, rows: int) -> Problem:
     return Problem(model, table_of(model, matrix.shape[1]), space, [frame.iloc[i] for i in rejected])
 
 
-def question_of(problem: Problem, row: Any, spec: str) -> Question:
+def question_of(problem: Problem, row: Any, spec: str | dict[str, str]) -> Question:
     goal = Goal("1", frozenset([1]), decision_for(problem.table, {1}))
     return Question(
         problem.space, problem.space.axes(row), problem.table, goal, norm(spec, len(problem.space.features))

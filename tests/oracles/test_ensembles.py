@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import NEVER, Deadline
+from mace.certify.elaboration import of_trees
 from mace.certify.writer import certificate
 from mace.errors import ModelError
 from mace.explain import proved
@@ -25,7 +26,7 @@ from mace.space.columns import Column, Step
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Compare, Ensemble, Tree, decision_for
-from tests.bench.ensembles import problem, question_of
+from tests.bench.ensembles import Problem, problem, question_of
 from tests.clocks import Ticking
 from tests.marks import slow_unless
 from tests.oracles.small_ensembles import bounds, random_question, random_tree, started_elsewhere
@@ -123,9 +124,15 @@ def test_rules_are_obeyed_and_their_proofs_accepted(seed: int) -> None:
 
 
 @cache
+def trained() -> Problem:
+    """A real forest over 15 mixed features, and rows that it rejects."""
+    return problem("forest-10x6", rows=8)
+
+
+@cache
 def forest() -> tuple[Question, object]:
-    """A real forest over 15 mixed features, asked about a row that it rejects."""
-    task = problem("forest-10x6", rows=3)
+    """The same, asked about one of them."""
+    task = trained()
     return question_of(task, task.rows[2], "l1"), task.model
 
 
@@ -136,6 +143,31 @@ def test_a_witness_of_a_real_forest_flips_predict() -> None:
     assert model.predict(question.row(reply.point)[None])[0] == 1
     assert reply.lower == question.distance_of(reply.point)
     accepted(question, reply)
+
+
+@pytest.mark.parametrize(
+    ("spec", "most_changes"),
+    [("l1", None), ("l1", 3), ("linf", None), ({"l0": "0.1", "l1": "0.5", "linf": "0.4"}, 2)],
+)
+def test_a_proof_leaves_out_cuts_whose_one_side_is_too_far_and_boxes_that_the_search_need_not_have_split(
+    spec: str | dict[str, str], most_changes: int | None
+) -> None:
+    task = trained()
+    made = written = left = 0
+    for row in task.rows:
+        question = replace(question_of(task, row, spec), most_changes=most_changes)
+        oracle = EnsembleOracle(question)
+        reply = oracle.ask(None, LIMITS)
+        assert isinstance(reply, (Found, Refuted))
+        lower = reply.lower if isinstance(reply, Found) else None
+        parts = of_trees(question, lower, reply.proof, NEVER)
+        assert parts is not None
+        made += oracle.statistics["nodes"]
+        written += len(reply.proof)
+        left += len(parts.closed)
+        accepted(question, reply)
+    if spec == "l1" and most_changes is None:
+        assert written < 0.8 * made and left > 0
 
 
 def test_the_same_question_gets_the_same_answer() -> None:

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from mace.base.deadline import NEVER
 from mace.problem.distance import norm
 from mace.problem.question import Question
-from mace.solve.ensembles import ascent, balls, greedy, inherited, walk
+from mace.solve.ensembles import ascent, balls, greedy, inherited, pruning, walk
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.networks.kernels import EMPTY, INFINITY, OPTIMAL, dual_simplex, knapsack
@@ -49,6 +49,30 @@ def test_a_leaf_by_cells_is_the_leaf_of_the_row(seed: int) -> None:
         for tree, root in zip(question.model.trees, made.forest.roots.tolist(), strict=True):
             reached = walk.leaf_of(made.ground, made.forest, root, cells)
             assert reached - root == question.model.leaf(tree, row)
+
+
+@pytest.mark.parametrize("seed", range(2970, 3000))
+def test_leaves_are_chosen_to_go_so_that_what_the_others_add_stays_below_the_room_that_is_left(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    trees, most = int(rng.integers(1, 6)), int(rng.integers(2, 40))
+    first = np.concatenate([[0], np.cumsum(rng.integers(1, most, trees) + 1)])
+    gain = np.concatenate([np.sort(rng.integers(0, 30, end - begin))[::-1] for begin, end in itertools.pairwise(first)])
+    front = first[:-1] + rng.integers(0, np.diff(first))
+    events = []
+    for t, (begin, place) in enumerate(zip(first[:-1], front, strict=True)):
+        ends = np.unique(np.append(rng.integers(begin, place + 1, 3), place))
+        written = int(rng.integers(begin, place + 1))  # all before it went earlier
+        for began, ended in itertools.pairwise([begin, *ends[ends > begin]]):
+            events.append([len(ends), 0, t, began, ended, min(max(began, written), ended)])
+    noted = np.array(events, np.int64).reshape(-1, 6)
+    base = pruning.unwritten(noted, 0, front)
+    stays = int((gain[base] - gain[front]).sum())
+    lists = pruning.Lists(np.arange(len(gain))[None], gain[None].astype(np.int64), np.zeros((1, trees), np.int64))
+    for room in {1, stays // 3 + 1, stays, stays + 1}:
+        upto = pruning.chosen(lists, noted, 1.0 / (1 + rng.integers(0, 9, 10)), 0, room, front)
+        assert (base <= upto).all() and (upto <= front).all()
+        assert (gain[upto] - gain[front]).sum() < max(room, 1)
+        assert room <= stays or (upto == base).all()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -304,6 +304,8 @@ def chosen(lists: Lists, events: Array, share: Array, c: int, room: int, front: 
     for i in range(len(steps)):
         saved[i] = gain[steps[i, 1]] - gain[steps[i, 2]]
         rate[i] = -float(saved[i]) / cost_of[steps[i, 1] : steps[i, 2]].sum()
+        if i > 0 and steps[i, 0] == steps[i - 1, 0]:  # which comes first, however rates are rounded
+            rate[i] = max(rate[i], rate[i - 1])
         over += saved[i]
     order = np.argsort(rate, kind="mergesort")
     taken = 0

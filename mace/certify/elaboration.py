@@ -37,15 +37,10 @@ NO_LIMIT = 2**62
 
 
 class Elaborated(NamedTuple):
-    """The cuts of all tests, and what of the proof is written down.
-
-    pruned: for nodes of the proof the leaves pruned there, as [tree, leaf, ..].
-    closed: nodes that close by their leaves, with the place after what is below them, of which nothing is needed.
-    """
+    """The cuts of all tests, and for nodes of the proof the leaves pruned there, as [tree, leaf, ..]."""
 
     cuts: list[int | None]
     pruned: dict[int, list[list[int]]]
-    closed: dict[int, int]
 
 
 def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline: Deadline) -> Elaborated | None:
@@ -55,7 +50,7 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     """
     if refusal(question) is not None:
         return None
-    from mace.solve.ensembles.pruning import elaborate, ends, reach
+    from mace.solve.ensembles.pruning import elaborate, reach
     from mace.solve.ensembles.walk import measure, new_box
 
     grounded = ground(question, deadline)
@@ -77,11 +72,8 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     for tree in {t for node in proof if isinstance(node, Priced) for part in node.parts for t, _, _ in part.prices}:
         visited[numbers.tree == tree] = True
     node, of_tree, place = found.pruned.T
-    closed = np.flatnonzero(found.closed)
     return Elaborated(
-        _cuts(question, grounded.tests, visited),
-        _by_node(node, of_tree, numbers.place[reached.leaf[place]]),
-        dict(zip(closed.tolist(), ends(steps.kind)[closed].tolist(), strict=True)),
+        _cuts(question, grounded.tests, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]])
     )
 
 

@@ -434,16 +434,14 @@ def _elaborated(
         nodes = [node_text(node, question.model) for node in proof]
         cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
         return cuts, [in_columns(node, question.model) for node in nodes]
-    written, number = [], 0
-    while number < len(proof):
-        after = found.closed.get(number)
-        node = ["trees"] if after is not None else node_text(proof[number], question.model)
-        pruned = found.pruned.get(number, [])
-        if pruned and node[0] not in ("trees", "cell"):
+    written = []
+    for number, one in enumerate(proof):
+        node, pruned = node_text(one, question.model), found.pruned.get(number)
+        if pruned is not None and node[0] in ("trees", "cell"):
+            node += pruned
+        elif pruned is not None:
             written.append(["prune", *pruned])
-            pruned = []
-        written.append(in_columns([*node, *pruned], question.model))
-        number = number + 1 if after is None else after
+        written.append(in_columns(node, question.model))
     return found.cuts, written
 
 

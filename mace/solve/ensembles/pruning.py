@@ -72,12 +72,10 @@ class Reached(NamedTuple):
 class Elaborated(NamedTuple):
     """The pruned leaves, as rows (node of the proof, tree, leaf by its place in `Reached`).
 
-    closed: (P,) whether a split's box closes by its leaves, so that nothing of what is below it is needed.
     failed: a node of the proof that does not close by what is known here; -1 if there is none.
     """
 
     pruned: Array
-    closed: Array
     failed: int
 
 
@@ -348,33 +346,22 @@ def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, share: Array
 
 
 @compiled
-def ends(kind: Array) -> Array:
-    """Where the tree below each node of a proof ends; kind: as in `Steps`."""
-    end = np.empty(len(kind) + 1, np.int64)
+def shares(kind: Array) -> Array:
+    """One part in how many leaves a proof has below each of its nodes; kind: as in `Steps`."""
+    end, share = np.empty(len(kind) + 1, np.int64), np.empty(len(kind), np.float64)
     end[-1] = len(kind)
     for node in range(len(kind) - 1, -1, -1):
+        # The first child comes next, and where its tree ends the second one.
         end[node] = end[end[node + 1]] if kind[node] == SPLIT else node + 1
-    return end
-
-
-@lean
-def misses(aim: Aim, sums: Array) -> bool:
-    """Whether the sums of the best leaves that are left miss the goal."""
-    for p in range(len(aim.begin) - 1):
-        missed = False
-        for i in range(aim.begin[p], aim.begin[p + 1]):
-            missed |= sums[aim.part_of[i]] < aim.need[aim.part_of[i]]
-        if not missed:
-            return False
-    return True
+        share[node] = 2.0 / float(end[node] - node + 1)
+    return share
 
 
 @compiled
 def elaborate(
     ground: Ground, aim: Aim, reached: Reached, lists: Lists, steps: Steps, box: Box, limit: int
 ) -> Elaborated:
-    """Prune what the proof's leaves need. A box that the search split when less was known, and that closes against the
-    claim, is not split.
+    """Prune what the proof's leaves need.
 
     Invariant: `front` and `sums` are those of the present box; what an event noted is undone when the box is left.
     Fronts of comparisons that are alike are the same.
@@ -385,18 +372,15 @@ def elaborate(
     front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
     moved, every = np.empty(trees, np.int64), np.arange(len(reached.leaf))
     events, open_, out = np.empty((1024, 6), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
-    closed, end_of = np.zeros(len(steps.kind), np.bool_), ends(steps.kind)
-    share = 1.0 / ((end_of[:-1] - np.arange(len(closed)) + 1) // 2)
+    share = shares(steps.kind)
     count = depth = written = 0
     dead = box.total[0] + box.total[1] >= limit or (end == first[:-1]).any()
     for c in range(compares):
         front[c] = first[:-1]
         for t in range(0 if dead else trees):
             sums[c] += gain[c, first[t]]
-    node, after = 0, 0
-    while after < len(steps.kind):
-        node, kind = after, steps.kind[after]
-        after = node + 1
+    for node in range(len(steps.kind)):
+        kind = steps.kind[node]
         for c in range(0 if dead or kind == OTHER else compares):
             for t in range(trees):
                 moved[t] = front[c, t] if alike[c, t] == c else end[t]
@@ -413,8 +397,6 @@ def elaborate(
                 events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
                 events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
                 count += 1
-        if kind == SPLIT and not dead and misses(aim, sums):
-            closed[node], kind, after = True, TREES, end_of[node]
         if kind == SPLIT:
             axis, at = steps.axis[node], steps.at[node]
             if depth == len(open_):
@@ -429,7 +411,7 @@ def elaborate(
         if not dead and kind == TREES:
             upto = needed(aim, lists, reached, events[:count], share, front, sums)
             if len(upto) < compares:
-                return Elaborated(out[:0].copy(), closed, node)
+                return Elaborated(out[:0].copy(), node)
             for e in range(count):
                 c, t = events[e, COMPARE], events[e, TREE]
                 for place in range(events[e, WRITTEN], min(events[e, ENDED], upto[c, t])):
@@ -452,7 +434,7 @@ def elaborate(
                     left += place[0] < end[t]
                     place[0] += 1
                 if left > 1:
-                    return Elaborated(out[:0].copy(), closed, node)
+                    return Elaborated(out[:0].copy(), node)
         # This leaf is done: go to the second child of the last split that has one left.
         while depth > 0:
             row = open_[depth - 1]
@@ -473,4 +455,4 @@ def elaborate(
             if not dead:
                 dead = narrow(ground, box, axis, half(ground, axis, row[PLACE], row[OLD_LOW], row[OLD_HIGH], 1))
             break
-    return Elaborated(out[:written].copy(), closed, -1)
+    return Elaborated(out[:written].copy(), -1)

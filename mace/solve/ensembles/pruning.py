@@ -243,7 +243,7 @@ def narrow(ground: Ground, box: Box, axis: int, side: Half) -> bool:
 
 @compiled
 def unwritten(events: Array, c: int, front: Array) -> Array:
-    """Of every tree the first place of a passed leaf that stays by now; `front` where all have gone."""
+    """For every tree the place of the first leaf that the front passed and that is not pruned yet; else the front."""
     base = front.copy()
     for e in range(len(events) - 1, -1, -1):
         if events[e, COMPARE] == c and events[e, WRITTEN] < events[e, ENDED]:
@@ -253,10 +253,10 @@ def unwritten(events: Array, c: int, front: Array) -> Array:
 
 @compiled
 def costs(events: Array, c: int, share: Array, size: int) -> Array:
-    """What it costs one leaf of the proof to let a passed leaf go, by place, if all shared it that are below the node
-    where it goes.
+    """What it costs to prune a passed leaf, by place: the share of one leaf of the proof, if all leaves below the node
+    that prunes it pay alike. Only places of passed leaves that are not pruned yet are filled in.
     """
-    cost_of = np.empty(size, np.float64)  # of others nothing is read
+    cost_of = np.empty(size, np.float64)
     for e in range(len(events)):
         if events[e, COMPARE] == c:
             for place in range(events[e, WRITTEN], events[e, ENDED]):
@@ -266,10 +266,10 @@ def costs(events: Array, c: int, share: Array, size: int) -> Array:
 
 @compiled
 def steps_of(gain: Array, cost_of: Array, base: Array, front: Array) -> Array:
-    """Which leaves of trees may go together, as rows (tree, first place, place after the last).
+    """Which leaves of a tree are pruned together, as rows (tree, first place, place after the last).
 
-    gain, cost_of: (L,) by place. Of each tree one step after the other, each the one that saves most for
-    its cost: the upper hull of what is saved.
+    gain, cost_of: (L,) by place. The steps of a tree follow each other from `base` to `front`; each saves the most
+    margin for its cost, so that they form the upper hull of what is saved.
     """
     found, count = np.empty((max(1, (front - base).sum()), 3), np.int64), 0
     for t in range(len(base)):
@@ -289,8 +289,8 @@ def steps_of(gain: Array, cost_of: Array, base: Array, front: Array) -> Array:
 
 @compiled
 def chosen(lists: Lists, events: Array, share: Array, c: int, room: int, front: Array) -> Array:
-    """For every tree the place up to which its passed leaves must go, so that what the others may still add stays below
-    `room`; at little cost, by taking what saves most for its cost first.
+    """For every tree the place up to which its passed leaves are pruned, so that what the others may still add stays
+    below `room`: greedily, the steps that save most for their cost first.
 
     share: (P,) one part in how many leaves the proof has below each node.
     """

@@ -216,7 +216,7 @@ def standing(child: Array, state: Array, key: Array, claim: int) -> Array:
     place, by_leaves = np.arange(len(child)), np.zeros(len(child), np.bool_)
     for node in range(len(child) - 1, -1, -1):  # children come after their parents
         if child[node] < 0:
-            by_leaves[node] = state[node] <= CELL or state[node] == DOUBTFUL
+            by_leaves[node] = state[node] not in (CHANGES, AVOID, RULE)
             continue
         one, other = place[child[node]], place[child[node] + 1]
         by_leaves[node] = by_leaves[one] and by_leaves[other]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -19,12 +17,12 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.cli.serve import listening
 from mace.errors import FileError
+from tests.browser import NEEDED, browse
 
 pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 
 HOSTILE = "</script><b>x"
-CHROMIUM = os.environ.get("MACE_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -157,15 +155,13 @@ def test_what_is_not_understood_has_a_message(address):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@NEEDED
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_browser_shows_decision_and_menu_at_any_width(address, width, tmp_path):
     base, row = address
-    shown = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}", f"--window-size={width},900",
-         "--virtual-time-budget=20000", "--dump-dom", f"{base}/?token=secret&row={row}&ask=menu"],
-        capture_output=True, text=True, check=True, timeout=120,
-    ).stdout  # fmt: skip
+    shown, _ = browse(
+        tmp_path, f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom",
+        f"{base}/?token=secret&row={row}&ask=menu",
+    )  # fmt: skip
     assert ">refused</strong>" in shown and "Income alone: from" in shown and "Set these values" in shown
     assert HOSTILE not in shown and 'role="status"' in shown

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -17,15 +16,11 @@ import pytest
 import mace.proofs
 from mace.certify.page import LOCK, PACKAGE, RUNTIME, checker, write_page
 from mace.errors import FileError
+from tests.browser import NEEDED, command
 
 PROOFS = Path(mace.proofs.__file__).resolve().parent
 VECTORS = PROOFS / "vectors"
 PYODIDE = Path(os.environ.get("MACE_PYODIDE", Path(__file__).parents[2] / PACKAGE))
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--enable-logging=stderr"),
-]
 SECONDS = 280
 # What somebody does who picks files, and what is then to be read on the page.
 PICKED = """<script>
@@ -96,7 +91,7 @@ def test_without_a_runtime_it_says_what_to_fetch(runtime: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="needs chromium (Debian: apt install chromium)")
+@NEEDED
 @pytest.mark.skipif(
     not (PYODIDE / LOCK).is_file(), reason=f"needs Pyodide: npm install pyodide, or MACE_PYODIDE; not in {PYODIDE}"
 )
@@ -106,9 +101,9 @@ def test_in_a_browser_every_vector_has_its_verdict(tmp_path: Path) -> None:
     script = PICKED % (json.dumps({name: base64.b64encode(raw[name]).decode() for name in raw}), len(index))
     page = write_page(tmp_path / "page.html", PYODIDE)
     page.write_text(page.read_text("utf-8").replace("</html>", f"{script}</html>"), encoding="utf-8")
-    assert BROWSER is not None
-    command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace") as browser:
+    with subprocess.Popen(
+        command(tmp_path, page.as_uri()), stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as browser:
         late = threading.Timer(SECONDS, browser.kill)
         late.start()
         assert browser.stderr is not None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -16,18 +14,10 @@ from pathlib import Path
 import pytest
 
 import mace
+from tests.browser import NEEDED, browse
 from tests.report import made
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="needs chromium (Debian: apt install chromium)"),
-]
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
-    *("--enable-logging=stderr", "--hide-scrollbars"),
-]
+pytestmark = [pytest.mark.slow, NEEDED]
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 # The page in a frame of each width: the policy of the page forbids scripts, so the one that measures stands outside.
 MEASURE = """<!DOCTYPE html><title>measure</title><pre id="out"></pre>
@@ -57,19 +47,6 @@ for (const [name, [width, height]] of Object.entries(frames)) {
 }
 </script>
 """
-
-
-def browse(folder: Path, *arguments: str) -> tuple[str, str]:
-    """Run the browser with an empty profile; gives stdout and stderr."""
-    assert BROWSER is not None
-    profile = folder / "profile"
-    shutil.rmtree(profile, ignore_errors=True)
-    ran = subprocess.run(
-        [BROWSER, *FLAGS, f"--user-data-dir={profile}", *arguments],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout, ran.stderr
 
 
 @pytest.fixture(scope="module", params=["x", made.HOSTILE], ids=["plain", "hostile"])

@@ -172,6 +172,8 @@ class Branching:
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
         # What sides of cuts added to bounds for each part of the shares that moved: the sum, and of how many.
         self.gains: dict[tuple[int, int], tuple[float, int]] = {}
+        # Of the node at hand: what sides of cuts that were tried leave open of a part, and where the trial ended.
+        self._tried: dict[tuple[Candidate, int, int], tuple[Active, Climbed | None]] = {}
 
     # ------------------------------------------------------------------------------------------ bounds
 
@@ -202,11 +204,15 @@ class Branching:
         """What a box leaves open of each part of the goal."""
         return [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
 
-    def _part(self, relaxation: Relaxation, parent: Part, active: Active, rounds: int) -> Part:
-        """Better prices than its parent's for what a box leaves open, and what they prove."""
+    def _part(
+        self, relaxation: Relaxation, parent: Part, active: Active, rounds: int, start: Climbed | None = None
+    ) -> Part:
+        """Better prices than its parent's, or than those to start from, for what a box leaves open, and what they
+        prove.
+        """
         if active.empty:
             return Part(CLOSED, parent.exact, parent.climbed)
-        climbed = self._climb(relaxation, active, parent, rounds)
+        climbed = self._climb(relaxation, active, start or parent.climbed, rounds)
         best: Part | None = None
         for digits, smallest in ROUNDED if climbed.value >= self._units(relaxation) else FINEST:
             exact = relaxation.exact(climbed, digits, smallest)
@@ -218,9 +224,9 @@ class Branching:
         assert best is not None
         return best if best.key >= parent.key else Part(parent.key, parent.exact, climbed)
 
-    def _climb(self, relaxation: Relaxation, active: Active, parent: Part, rounds: int) -> Climbed:
-        """Some rounds of dual ascent from a parent's multipliers."""
-        start, first = parent.climbed, rounds in (GLANCE, FIRST_ROUNDS)
+    def _climb(self, relaxation: Relaxation, active: Active, start: Climbed, rounds: int) -> Climbed:
+        """Some rounds of dual ascent from given multipliers."""
+        first = rounds in (GLANCE, FIRST_ROUNDS)
         target = self._units(relaxation) * (FIRST_AIM if first else AIM)
         return ascend(
             relaxation.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
@@ -231,11 +237,19 @@ class Branching:
         """The limit in the units of a relaxation."""
         return math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits)
 
-    def _child(self, parent: Node, opened: list[Active], low: Array, high: Array) -> Node:
+    def _child(self, parent: Node, opened: list[Active], candidate: Candidate, side: int) -> Node:
+        """One side of a cut, with the prices of its own.
+
+        opened: what the parent leaves open of each part of the goal.
+        """
+        low, high = self._half(parent, candidate.axis, candidate.cut, side)
         near, parts = self.host.key_of(low, high), []
-        for relaxation, part, above in zip(self.relaxations, parent.parts, opened, strict=True):
+        for place, (relaxation, part, above) in enumerate(zip(self.relaxations, parent.parts, opened, strict=True)):
             if max(part.key, near) < self.host.limit:
-                part = self._part(relaxation, part, relaxation.open(low, high, self.host.limit, above), ROUNDS)
+                active, start = self._tried.get((candidate, side, place), (None, None))
+                if active is None:
+                    active = relaxation.open(low, high, self.host.limit, above)
+                part = self._part(relaxation, part, active, ROUNDS, start)
             parts.append(part)
         return Node(low, high, near, tuple(parts), waited=parent.waited + 1)
 
@@ -292,7 +306,7 @@ class Branching:
         node.split = Split(axis, at)
         children = []
         for side in (0, 1):
-            child = self._child(node, opened, *self._half(node, axis, cut, side))
+            child = self._child(node, opened, candidate, side)
             children.append(child)
             gained = max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
             self._learn(candidate, side, gained)
@@ -320,6 +334,7 @@ class Branching:
 
         opened: what the node leaves open of each part of the goal.
         """
+        self._tried.clear()
         place = min(range(len(node.parts)), key=lambda p: node.parts[p].key)
         least = 1e-6 * float(self.host.limit) / self.grounded.scale
 
@@ -340,7 +355,9 @@ class Branching:
         half = self._half(node, candidate.axis, candidate.cut, side)
         active = relaxation.open(*half, self.host.limit, above)
         unit, limit = math.ldexp(1.0, -relaxation.bits), float(self.host.limit) / self.grounded.scale
-        value = limit if active.empty else self._climb(relaxation, active, part, TRIAL).value * unit
+        climbed = None if active.empty else self._climb(relaxation, active, part.climbed, TRIAL)
+        self._tried[candidate, side, place] = active, climbed
+        value = limit if climbed is None else climbed.value * unit
         gained = max(0.0, min(value, limit) - part.climbed.value * unit)
         self._learn(candidate, side, gained)
         return gained

@@ -25,7 +25,7 @@ from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from tests.bench import breast_cancer
 from tests.bench.ensembles import problem, question_of
-from tests.clocks import Hand
+from tests.clocks import Hand, Ticking
 from tests.oracles.small_ensembles import bounds, optimum, points_of, random_question
 from tests.oracles.test_ensembles import accepted
 
@@ -197,6 +197,24 @@ def test_a_search_that_is_stopped_has_the_bound_of_its_open_boxes_with_a_proof(
     assert Fraction(roots[-1], scale) <= reply.lower <= whole.lower
     assert reply.lower > 0
     accepted(question, reply)
+
+
+def test_wherever_the_time_is_over_no_box_is_lost(at_once: None) -> None:
+    """Among the trials of one node too, and between the two sides of a cut."""
+    task = problem("forest-10x6", 1)
+    question = question_of(task, task.rows[0], "l1")
+    whole = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(whole, Found) and whole.lower is not None
+    lower, ends = Fraction(0), set()
+    for looks in range(20, 430, 9):
+        reply = EnsembleOracle(question).ask(None, Limits(Deadline.after(looks, Ticking())))
+        if isinstance(reply, Found):
+            assert reply.lower is not None and reply.lower <= whole.lower
+            assert reply.lower >= lower, "with more time less is known"
+            accepted(question, reply)
+            lower = reply.lower
+            ends.add(reply.lower)
+    assert len(ends) > 3
 
 
 def test_a_gap_that_was_asked_for_ends_the_search(at_once: None) -> None:

@@ -134,6 +134,7 @@ NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 4)
 class Node:
     """A box of cells; `near` is its own scaled distance, `split` and `children` are there once it is split.
 
+    parent: the box that was split, None of the root.
     waited: how many splits lie between it and the last try of the plain search.
     """
 
@@ -141,6 +142,7 @@ class Node:
     high: Array
     near: int
     parts: tuple[Part, ...]
+    parent: Node | None = None
     split: Split | None = None
     children: tuple[Node, ...] = ()
     proof: Proof | None = None
@@ -154,6 +156,28 @@ class Node:
     def key(self) -> int:
         """No point of the box with the goal has a smaller scaled distance."""
         return max(self.near, min(part.key for part in self.parts))
+
+
+class Way:
+    """What the boxes on the way from the root to a node leave open; what two ways share is looked at once."""
+
+    def __init__(self, relaxations: list[Relaxation], limit: int) -> None:
+        self.relaxations, self.limit = relaxations, limit
+        self.steps: list[tuple[Node, list[Active]]] = []  # of the last way
+
+    def to(self, node: Node) -> list[Active]:
+        """What a node leaves open of each part of the goal, below the limit."""
+        nodes = [node]
+        while (parent := nodes[-1].parent) is not None:
+            nodes.append(parent)
+        nodes.reverse()
+        shared = sum(1 for one, (other, _) in zip(nodes, self.steps, strict=False) if one is other)
+        del self.steps[shared:]
+        for one in nodes[shared:]:
+            known = self.steps[-1][1] if self.steps else [relaxation.whole for relaxation in self.relaxations]
+            pairs = zip(self.relaxations, known, strict=True)
+            self.steps.append((one, [r.open(one.low, one.high, self.limit, above) for r, above in pairs]))
+        return self.steps[-1][1]
 
 
 class Branching:
@@ -245,13 +269,14 @@ class Branching:
         low, high = self._half(parent, candidate.axis, candidate.cut, side)
         near, parts = self.host.key_of(low, high), []
         for place, (relaxation, part, above) in enumerate(zip(self.relaxations, parent.parts, opened, strict=True)):
-            if max(part.key, near) < self.host.limit:
+            # A box has its parent's bound too, which is all that there is time for once the deadline is over.
+            if max(part.key, near) < self.host.limit and not self.host.deadline.over:
                 active, start = self._tried.get((candidate, side, place), (None, None))
                 if active is None:
                     active = relaxation.open(low, high, self.host.limit, above)
                 part = self._part(relaxation, part, active, ROUNDS, start)
             parts.append(part)
-        return Node(low, high, near, tuple(parts), waited=parent.waited + 1)
+        return Node(low, high, near, tuple(parts), parent, waited=parent.waited + 1)
 
     # ------------------------------------------------------------------------------------------ the loop
 
@@ -274,6 +299,9 @@ class Branching:
             closing = self._attempt(node)
             opened = [] if closing.proof is not None else self._opened(node.low, node.high)
             cut = None if closing.proof is not None else self._choose(node, opened)
+            if closing.proof is None and self.host.deadline.over:
+                heapq.heappush(self.heap, (node.key, -self.nodes, node))
+                return False
             if closing.proof is None and (cut is None or (cut.decided and node.waited)):
                 closing = self.host.attempt(node.low, node.high, None if cut is None else WALKS)
             if closing.proof is not None:
@@ -312,7 +340,7 @@ class Branching:
             self._learn(candidate, side, gained)
             if child.key < self.host.limit:
                 self._push(child)
-                if self.nodes < OFFERS:
+                if self.nodes < OFFERS and not self.host.deadline.over:
                     self._round(child)
             else:
                 child.forget()
@@ -352,6 +380,8 @@ class Branching:
     def _trial(self, node: Node, place: int, above: Active, candidate: Candidate, side: int) -> float:
         """What a few rounds add to the bound on one side of a cut."""
         relaxation, part = self.relaxations[place], node.parts[place]
+        if self.host.deadline.over:
+            return 0.0
         half = self._half(node, candidate.axis, candidate.cut, side)
         active = relaxation.open(*half, self.host.limit, above)
         unit, limit = math.ldexp(1.0, -relaxation.bits), float(self.host.limit) / self.grounded.scale
@@ -428,14 +458,18 @@ class Branching:
         def closing(node: Node) -> Leaf | Priced:
             if node.near >= min(part.key for part in node.parts):
                 return Leaf("distance")
-            pairs = zip(self.relaxations, node.parts, strict=True)
-            return Priced(tuple(self._written(*pair, node, claim) for pair in pairs))
+            triples = zip(self.relaxations, node.parts, way.to(node), strict=True)
+            return Priced(tuple(self._written(*triple, claim) for triple in triples))
 
+        way = Way(self.relaxations, claim)
         return preorder(self.root, closing)
 
-    def _written(self, relaxation: Relaxation, part: Part, node: Node, claim: int) -> Prices:
-        """The prices of a box, in no more digits than the claim needs: that of a search that was stopped needs few."""
-        active, exact = relaxation.open(node.low, node.high, claim), part.exact
+    def _written(self, relaxation: Relaxation, part: Part, active: Active, claim: int) -> Prices:
+        """The prices of a box, in no more digits than the claim needs: that of a search that was stopped needs few.
+
+        active: what the box leaves open to points below the claim.
+        """
+        exact = part.exact
         known = NO_CLIMB._replace(prices=exact.prices * float(1 << exact.coarse), goal=exact.goal, shares=exact.shares)
         for digits, smallest in ROUNDED:
             if active.empty or DIGITS - digits <= exact.coarse:

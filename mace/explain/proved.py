@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import CertificateError
 from mace.problem.distance import NearestRow
+from mace.problem.proof import Priced
 from mace.solve.driver import Status
 
 if TYPE_CHECKING:
@@ -82,10 +83,15 @@ class Proved:
         return self.proof is None and self.question is not None and self.oracle == "smt" and bounded
 
     def short_proof(self, deadline: Deadline = NEVER) -> Proof:
-        """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes."""
+        """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes.
+
+        A search that came to the linear relaxation knew the optimum early: its boxes would be as many again.
+        """
         assert self.proof is not None and self.question is not None
         at_optimum = self.witness is not None and self.exact_distance == self.exact_lower_bound
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or not at_optimum:
+            return self.proof
+        if any(isinstance(node, Priced) for node in self.proof):
             return self.proof
         from mace.solve.ensembles.prover import EnsembleOracle
         from mace.solve.protocol import Found, Limits

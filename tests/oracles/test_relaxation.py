@@ -10,8 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mace import explain
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
+from mace.explain import proved
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
@@ -154,6 +156,17 @@ def test_in_large_forests_the_relaxation_is_asked_early_where_it_is_far_ahead(mo
         assert isinstance(reply, Found) and reply.lower is not None
         assert reply.lower * 2 >= question.distance_of(reply.point)
         assert (oracle.statistics["relaxations"] > 0) == (ahead == 1.0)
+
+
+def test_what_prices_prove_is_not_searched_once_more_for_a_certificate(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = problem("forest-10x6", 1)
+    found = explain(task.model, task.space, task.rows[0], goal=1)
+    assert any(isinstance(node, Priced) for node in found.proof or ())
+    monkeypatch.setattr(proved, "LONG_PROOF", 1)
+    monkeypatch.delattr(EnsembleOracle, "ask")
+    assert found.certificate.check().accepted
 
 
 class Stopping(Branching):

@@ -81,6 +81,14 @@ def test_a_world_of_another_kind_is_named(value: Any) -> None:
 WORLD = mace.World.read("action more:\n    a = a + 1\n    cost 1\naction other:\n    b = 3\n    cost 5\n", SPACE)
 
 
+@pytest.mark.parametrize("value", [0, -2, 1.5, True, "2"])
+def test_at_least_one_core_works(value: Any) -> None:
+    with pytest.raises(MaceError, match="n_jobs must be a whole number >= 1, or -1 or None for all cores; got"):
+        mace.explain(MODEL, SPACE, ROW, goal=True, n_jobs=value)
+    with pytest.raises(MaceError, match="n_jobs must be a whole number >= 1"):
+        mace.audit(MODEL, SPACE, FRAME, goal=True, n_jobs=value)
+
+
 @pytest.mark.parametrize("value", [[[]], np.zeros((2, 2)), np.array("x"), [1], 1])
 def test_objectives_of_a_plan_are_names(value: Any) -> None:
     with pytest.raises(MaceError, match="objectives must name each once"):

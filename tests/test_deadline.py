@@ -19,6 +19,7 @@ from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
 from mace.explain import proved
 from mace.problem.exclusions import AvoidNear
+from mace.problem.proof import Leaf
 from mace.problem.question import Question
 from mace.solve import background, warm
 from mace.solve.driver import pull_back
@@ -185,7 +186,7 @@ def test_an_answer_in_too_little_time_claims_no_more_than_is_proved(
 
 def test_a_shorter_proof_is_looked_for_only_in_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     model, space, row = stump()
-    explained = mace.explain(model, space, row, goal=True, timeout=2.0)
+    explained = replace(mace.explain(model, space, row, goal=True, timeout=2.0), proof=[Leaf("distance")])
     monkeypatch.setattr(proved, "LONG_PROOF", 0)
     searched: list[float | None] = []
 

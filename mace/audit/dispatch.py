@@ -17,7 +17,7 @@ from mace.audit.certificates import Kept
 from mace.audit.digest import digest, frame_digest
 from mace.audit.progress import Progress
 from mace.audit.record import FORMAT, MAIN, Record
-from mace.audit.request import Request, jobs
+from mace.audit.request import Request
 from mace.audit.result import Audit
 from mace.audit.rows import choose, groups_of
 from mace.audit.store import Store
@@ -27,6 +27,7 @@ from mace.base.versions import MACE, versions
 from mace.certify import elaboration
 from mace.compilers import extras
 from mace.errors import MaceError
+from mace.solve.protocol import jobs_asked
 from mace.space.feature import Change
 
 AT_ONCE = 0.5  # seconds of work that a process is handed at once: more than it costs to hand it over
@@ -154,7 +155,7 @@ class Dispatch:
                 self.progress.step(record)
 
     def _start(self, queries: int) -> Runner:
-        scheduler, processes = self.request.scheduler, jobs(self.request.n_jobs)
+        scheduler, processes = self.request.scheduler, jobs_asked(self.request.n_jobs)
         if scheduler is not None:
             try:
                 from mace.audit.remote import DaskRunner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from mace.base.escape import short
 from mace.base.files import make_folder
 from mace.errors import GoalError, MaceError
 from mace.problem.goal_text import wanted
-from mace.solve.protocol import memory_asked
+from mace.solve.protocol import jobs_asked, memory_asked
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Request:
             raise MaceError(f"the second argument must be a mace.Space, got {type(self.space).__name__}")
         Deadline.asked(self.timeout)
         memory_asked(self.memory_mb)
-        jobs(self.n_jobs)
+        jobs_asked(self.n_jobs)
         for name in self.protected:
             _ = self.space[name]
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
@@ -103,15 +102,6 @@ class Request:
             # What was read stays read.
             task.__dict__["explainer"] = explainer
         return task
-
-
-def jobs(n_jobs: int | None) -> int:
-    """How many queries at once on this machine, as joblib counts: None and -1 mean one a core."""
-    if n_jobs is None or n_jobs == -1:
-        return os.cpu_count() or 1
-    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
-        raise MaceError(f"n_jobs must be a whole number >= 1, or -1 or None for all cores; got {n_jobs!r}")
-    return n_jobs
 
 
 def _folder(path: str | Path | None) -> Path | None:

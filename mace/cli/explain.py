@@ -53,6 +53,9 @@ def explain(
     must_exist: Annotated[
         bool, typer.Option("--must-exist", help="Exit with 10 when it is proved that nothing reaches the goal.")
     ] = False,
+    n_jobs: Annotated[
+        int, typer.Option("--n-jobs", help="Threads that a hard question about trees may use; -1: one a core.")
+    ] = 1,
     format: FormatOption = Format.text,
 ) -> None:
     """Find the nearest input with the wanted decision, and prove that there is none nearer."""
@@ -67,6 +70,7 @@ def explain(
             rgap=rgap,
             most_changes=asked.most_changes,
             oracle=oracle,
+            n_jobs=n_jobs,
             callback=callback,
             **several.settings,
             **limits.settings,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from numpy.typing import NDArray
 
 from mace.base.arguments import checked
-from mace.base.deadline import Deadline, interruptible, now
+from mace.base.deadline import NEVER, Deadline, interruptible, now
 from mace.base.escape import short
 from mace.base.kept import Kept
 from mace.base.views import view
@@ -62,7 +62,7 @@ from mace.search.protocol import Effort
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.solve.background import Background
 from mace.solve.driver import Bracket
-from mace.solve.protocol import Limits, memory_asked
+from mace.solve.protocol import Limits
 from mace.space.axes import Point
 from mace.space.columns import usable_axes
 from mace.space.space import Space
@@ -220,8 +220,8 @@ class Explainer:
         goal: GoalSpec = None, gap: object = None, rgap: object = None,
         count: int = 1, together: bool = False, diversity: object = "features", most_changes: int | None = None,
         oracle: str = "auto", timeout: float | Deadline | None = 60.0, memory_mb: int | None = 4096,
-        callback: Callable[[Bracket], None] | None = None, proposer: ProposerSpec | None = None, random_state: int = 0,
-        max_calls: int | None = None,
+        n_jobs: int | None = 1, callback: Callable[[Bracket], None] | None = None,
+        proposer: ProposerSpec | None = None, random_state: int = 0, max_calls: int | None = None,
     ) -> Answer | list[Answer]:  # fmt: skip
         """The answer for a row; for a frame a list of answers, one a row, in its order.
 
@@ -235,8 +235,7 @@ class Explainer:
         """
         later, self.unsettled = self.unsettled, None
         self._check_several(count, together, diversity)
-        allowed = memory_asked(memory_mb)
-        room = None if allowed is None else allowed * 2**20
+        within = Limits.asked(NEVER, memory_mb, n_jobs)
         beside = None
         if proposer is not None:
             beside = Beside(proposer_of(proposer), self.judge, self.numbers, random_state, calls_asked(max_calls))
@@ -250,22 +249,23 @@ class Explainer:
             draft, asking = self._draft(row, most_changes), Asking(self.judge)
             question = self._aimed(draft, goal, asking.decision(draft, draft.start))
             if together:
-                made = set_answer(question, diversity_of(diversity), count, search, asking, Limits(deadline, room))
+                limits = replace(within, deadline=deadline)
+                made = set_answer(question, diversity_of(diversity), count, search, asking, limits)
                 return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
             for clock in _clocks(timeout, deadline, count):
-                found.append(by_priority(search, asked, self.priorities, asking, Limits(clock, room)))
+                found.append(by_priority(search, asked, self.priorities, asking, replace(within, deadline=clock)))
                 bracket = found[-1].bracket
                 if bracket.point is None or bracket.point == question.start:
                     break
                 asked = asked.away(exclusion(asked, bracket.point, diversity))
             asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)], later)
             made = answer_of(question, asking.decided(question.start), found, count, self.judge, self.assumed)
-            again = partial(self._missed, row, goal=question.goal.wanted, gap=gap, rgap=rgap, oracle=oracle,
-                            most_changes=most_changes, timeout=deadline.seconds, memory_mb=memory_mb)  # fmt: skip
-            ways = partial(self.menu, row, goal=question.goal.wanted, most_changes=most_changes, oracle=oracle,
-                           memory_mb=memory_mb)  # fmt: skip
+            more: dict[str, Any] = {"goal": question.goal.wanted, "most_changes": most_changes}
+            more |= {"oracle": oracle, "memory_mb": memory_mb}
+            again = partial(self._missed, row, gap=gap, rgap=rgap, timeout=deadline.seconds, n_jobs=n_jobs, **more)
+            ways = partial(self.menu, row, **more)
             return replace(made, seconds=now() - began, timeout=deadline.seconds, missed=again, menus=ways)
 
         if is_frame(x):
@@ -289,11 +289,11 @@ class Explainer:
     ) -> AskedRow:  # fmt: skip
         """One row, ready to be asked about several times; its clock stands still while code is compiled."""
         deadline = deadline.later(self.warm(oracle))
-        allowed = memory_asked(memory_mb)
+        limits = Limits.asked(deadline, memory_mb)
         draft, asking = self._draft(row, most_changes), Asking(self.judge)
         question = self._aimed(draft, goal, asking.decision(draft, draft.start))
         search = Search(self.judge, self._rows, oracle, None, None, None)
-        return AskedRow(question, asking, search, Limits(deadline, None if allowed is None else allowed * 2**20))
+        return AskedRow(question, asking, search, limits)
 
     @checked
     def propose(

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 def explain(
     model: object, space: Space | pd.DataFrame | NDArray[Any], x: object, *,
     goal: GoalSpec = None, distance: DistanceSpec = "l1", weights: Mapping[str, object] | None = None,
-    gap: object = None, rgap: object = None,
-    count: int = 1, together: bool = False, diversity: object = "features", most_changes: int | None = None,
-    rules: Sequence[str | Path] = (), oracle: str = "auto",
-    timeout: float | None = 60.0, memory_mb: int | None = 4096,
+    gap: object = None, rgap: object = None, count: int = 1, together: bool = False, diversity: object = "features",
+    most_changes: int | None = None, rules: Sequence[str | Path] = (), oracle: str = "auto",
+    timeout: float | None = 60.0, memory_mb: int | None = 4096, n_jobs: int | None = 1,
     objectives: Sequence[ObjectiveSpec] | None = None,
     background: pd.DataFrame | None = None, callback: Callable[[Bracket], None] | None = None,
     proposer: ProposerSpec | None = None, random_state: int = 0, max_calls: int | None = None,
@@ -60,6 +59,7 @@ def explain(
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5"; "search": the model is only
                 asked, and nothing is proved unless its space is small.
     timeout:    seconds for each answer and its proof (None: no limit); memory_mb: MB for each solver.
+    n_jobs:     how many threads a hard question about trees may use (-1, None: one a core); the answer is the same.
     background: rows to start from; those with the goal outcome give the first upper bound.
     callback:   called with the bracket after every question, and a few times a second while a prover searches.
     proposer:   a heuristic that looks for near points: "tabu", "swarm", .. (`mace.search.registry.PROPOSERS`), or an
@@ -73,7 +73,7 @@ def explain(
     arguments.check(locals())
     from mace.explain.explainers import explain_row
 
-    read: dict[str, Any] = {"gap": gap, "rgap": rgap, "memory_mb": memory_mb}
+    read: dict[str, Any] = {"gap": gap, "rgap": rgap, "memory_mb": memory_mb, "n_jobs": n_jobs}
     return explain_row(
         model, space, x, oracle, read, {"constrained": constrained, "confidence": confidence}, background=background,
         rules=rules, distance=distance, weights=weights, objectives=objectives, goal=goal, count=count,

@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     oracle: str
     timeout: float | Deadline | None
     memory_mb: int | None
+    n_jobs: int | None
     callback: Callable[[Bracket], None] | None
     proposer: ProposerSpec | None
     random_state: int

@@ -108,7 +108,7 @@ class Unread:
         most_changes: int | None = None, oracle: str = "auto", timeout: float | Deadline | None = 60.0,
         callback: Callable[[Bracket], None] | None = None, proposer: ProposerSpec | None = None, random_state: int = 0,
         max_calls: int | None = None, constrained: Sequence[str] = (), confidence: float | None = None,
-        gap: object = None, rgap: object = None, memory_mb: int | None = None,  # noqa: ARG002
+        gap: object = None, rgap: object = None, memory_mb: int | None = None, n_jobs: int | None = 1,  # noqa: ARG002
     ) -> Any:  # fmt: skip
         """The answer for a row; for a frame a list of answers. The arguments are those of `mace.explain`.
 

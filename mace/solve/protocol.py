@@ -9,6 +9,7 @@ has the goal for certain. A limit that was reached is `Unknown`, with the reason
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,17 +34,36 @@ def memory_asked(memory: object) -> int | None:
     return math.ceil(memory) if memory < MOST_MEMORY else None
 
 
+def jobs_asked(n_jobs: object) -> int:
+    """How many things a caller wants done at once, as joblib counts: None and -1 mean one a core. Raises MaceError."""
+    if n_jobs is None or n_jobs == -1:
+        return os.cpu_count() or 1
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise MaceError(f"n_jobs must be a whole number >= 1, or -1 or None for all cores; got {short(n_jobs)}")
+    return n_jobs
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use: the time up to a deadline, and bytes of memory (None: no limit)."""
+    """What one call may use: the time up to a deadline, bytes of memory (None: no limit), and threads.
+
+    With more threads a hard question takes less time; its answer is the same.
+    """
 
     deadline: Deadline = NEVER
     memory: int | None = None
+    jobs: int = 1
 
     @classmethod
     def of(cls, seconds: float | None, memory: int | None = None) -> Limits:
         """The limits of a call that begins now."""
         return cls(Deadline.after(seconds), memory)
+
+    @classmethod
+    def asked(cls, deadline: Deadline, memory_mb: object, n_jobs: object = 1) -> Limits:
+        """The limits that a caller wants, who gives memory in MB. Raises MaceError."""
+        allowed = memory_asked(memory_mb)
+        return cls(deadline, None if allowed is None else allowed * 2**20, jobs_asked(n_jobs))
 
 
 @dataclass(frozen=True, slots=True)

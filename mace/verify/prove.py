@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.errors import MaceError, ModelError
-from mace.solve.protocol import Limits, Refuted, Unknown, memory_asked
+from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.space.space import Space
 from mace.tables.table import Label
 from mace.verify import properties as kinds
@@ -57,8 +57,7 @@ def verdict_of(
         raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
     deadline = Deadline.asked(timeout)
     began = now()
-    allowed = memory_asked(memory_mb)
-    limits = Limits(deadline, None if allowed is None else allowed * 2**20)
+    limits = Limits.asked(deadline, memory_mb)
     if isinstance(property, kinds.Robust):
         verdict = robustness(model, space, property, data, limits)
     else:

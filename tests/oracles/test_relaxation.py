@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import RandomForestClassifier
 
-from mace import explain
+from mace import Explainer, Space, explain
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
 from mace.explain import proved
@@ -167,6 +171,18 @@ def test_what_prices_prove_is_not_searched_once_more_for_a_certificate(
     monkeypatch.setattr(proved, "LONG_PROOF", 1)
     monkeypatch.delattr(EnsembleOracle, "ask")
     assert found.certificate.check().accepted
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_any_number_of_threads_has_the_same_answer_and_proof(load: Any, at_once: None) -> None:
+    """Which of them ends first decides nothing; wine has three classes, each a relaxation of its own."""
+    frame, target = load(return_X_y=True, as_frame=True)
+    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(frame.to_numpy(), target)
+    question = Explainer(model, Space.from_frame(frame)).question(frame.iloc[0], None)[0]
+    one, three = (EnsembleOracle(question).ask(None, Limits(jobs=jobs)) for jobs in (1, 3))
+    assert isinstance(one, Found) and any(isinstance(node, Priced) for node in one.proof or ())
+    assert one == three
+    assert {thread.name.partition("_")[0] for thread in threading.enumerate()}.isdisjoint({"mace"})
 
 
 class Stopping(Branching):

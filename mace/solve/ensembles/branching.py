@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from itertools import repeat
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ from mace.solve.ensembles.ascent import Active, Climbed, ascend
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.relaxation import DIGITS, Exact, Relaxation
+from mace.solve.side_by_side import SideBySide
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
 # How a cut is chosen: Achterberg, Koch, Martin 2005, "Branching rules revisited".
@@ -70,6 +71,7 @@ class Host(Protocol):
 
     deadline: Deadline
     room: int  # bytes
+    jobs: int  # threads
 
     @property
     def limit(self) -> int:
@@ -196,6 +198,7 @@ class Branching:
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
         # What sides of cuts added to bounds for each part of the shares that moved: the sum, and of how many.
         self.gains: dict[tuple[int, int], tuple[float, int]] = {}
+        self.threads = SideBySide(host.jobs)
         # Of the node at hand: what sides of cuts that were tried leave open of a part, and where the trial ended.
         self._tried: dict[tuple[Candidate, int, int], tuple[Active, Climbed | None]] = {}
 
@@ -214,8 +217,8 @@ class Branching:
             zero = Climbed(0.0, np.zeros(rows), np.zeros(len(relaxation.compares)), np.zeros(axes), np.zeros(0))
             parts.append(Part(0, relaxation.nothing(), zero))
         for rounds in (GLANCE, FIRST_ROUNDS):
-            triples = zip(self.relaxations, parts, self._opened(low, high), strict=True)
-            parts = [self._part(*triple, rounds) for triple in triples]
+            opened = self._opened(low, high)
+            parts = self.threads.each(self._part, zip(self.relaxations, parts, opened, repeat(rounds), strict=False))
             self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
             if self.root.key < PROMISING * known:
                 return self.root.key
@@ -261,22 +264,19 @@ class Branching:
         """The limit in the units of a relaxation."""
         return math.ldexp(self.host.limit / self.grounded.scale, relaxation.bits)
 
-    def _child(self, parent: Node, opened: list[Active], candidate: Candidate, side: int) -> Node:
-        """One side of a cut, with the prices of its own.
+    def _side(self, node: Node, opened: list[Active], cut: Candidate, side: int, place: int, near: int) -> Part:
+        """One part of the goal on one side of a cut, with prices of its own.
 
-        opened: what the parent leaves open of each part of the goal.
+        opened: what the node leaves open of each part of the goal. near: the distance of the side itself.
         """
-        low, high = self._half(parent, candidate.axis, candidate.cut, side)
-        near, parts = self.host.key_of(low, high), []
-        for place, (relaxation, part, above) in enumerate(zip(self.relaxations, parent.parts, opened, strict=True)):
-            # A box has its parent's bound too, which is all that there is time for once the deadline is over.
-            if max(part.key, near) < self.host.limit and not self.host.deadline.over:
-                active, start = self._tried.get((candidate, side, place), (None, None))
-                if active is None:
-                    active = relaxation.open(low, high, self.host.limit, above)
-                part = self._part(relaxation, part, active, ROUNDS, start)
-            parts.append(part)
-        return Node(low, high, near, tuple(parts), parent, waited=parent.waited + 1)
+        relaxation, part = self.relaxations[place], node.parts[place]
+        # A box has its parent's bound too, which is all that there is time for once the deadline is over.
+        if max(part.key, near) >= self.host.limit or self.host.deadline.over:
+            return part
+        active, start = self._tried.get((cut, side, place), (None, None))
+        if active is None:
+            active = relaxation.open(*self._half(node, cut.axis, cut.cut, side), self.host.limit, opened[place])
+        return self._part(relaxation, part, active, ROUNDS, start)
 
     # ------------------------------------------------------------------------------------------ the loop
 
@@ -332,9 +332,15 @@ class Branching:
         ground, axis, cut = self.grounded.ground, candidate.axis, candidate.cut
         at = int(ground.at[ground.base[axis] + cut]) if ground.grid[axis] else 1 << cut
         node.split = Split(axis, at)
+        halves = [self._half(node, axis, cut, side) for side in (0, 1)]
+        near = [self.host.key_of(*half) for half in halves]
+        places = range(len(node.parts))
+        asked = [(node, opened, candidate, side, place, near[side]) for side in (0, 1) for place in places]
+        parts = self.threads.each(self._side, asked)
         children = []
-        for side in (0, 1):
-            child = self._child(node, opened, candidate, side)
+        for side, half in enumerate(halves):
+            own = tuple(parts[side * len(places) : (side + 1) * len(places)])
+            child = Node(*half, near[side], own, node, waited=node.waited + 1)
             children.append(child)
             gained = max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
             self._learn(candidate, side, gained)
@@ -375,22 +381,26 @@ class Branching:
         candidates = self._open(self.relaxations[place], node.parts[place].climbed.pieces, node)
         known = sorted(filter(believed, candidates), key=lambda one: score(one, self._expected), reverse=True)
         tried = [one for one in candidates if not believed(one)][:CANDIDATES] + known[:PROMISED]
-        return max(tried, key=lambda one: score(one, partial(self._trial, node, place, opened[place])), default=None)
+        sides = [(one, side) for one in tried for side in (0, 1)]
+        asked = [(node, place, opened[place], *pair) for pair in sides]
+        gains = dict(zip(sides, self.threads.each(self._trial, asked), strict=True))
+        for pair, gained in gains.items():
+            if gained is not None:
+                self._learn(*pair, gained)
+        return max(tried, key=lambda one: score(one, lambda *pair: gains[pair] or 0.0), default=None)
 
-    def _trial(self, node: Node, place: int, above: Active, candidate: Candidate, side: int) -> float:
-        """What a few rounds add to the bound on one side of a cut."""
+    def _trial(self, node: Node, place: int, above: Active, candidate: Candidate, side: int) -> float | None:
+        """What a few rounds add to the bound on one side of a cut; None where there is no time for them."""
         relaxation, part = self.relaxations[place], node.parts[place]
         if self.host.deadline.over:
-            return 0.0
+            return None
         half = self._half(node, candidate.axis, candidate.cut, side)
         active = relaxation.open(*half, self.host.limit, above)
         unit, limit = math.ldexp(1.0, -relaxation.bits), float(self.host.limit) / self.grounded.scale
         climbed = None if active.empty else self._climb(relaxation, active, part.climbed, TRIAL)
         self._tried[candidate, side, place] = active, climbed
         value = limit if climbed is None else climbed.value * unit
-        gained = max(0.0, min(value, limit) - part.climbed.value * unit)
-        self._learn(candidate, side, gained)
-        return gained
+        return max(0.0, min(value, limit) - part.climbed.value * unit)
 
     def _expected(self, candidate: Candidate, side: int) -> float:
         """What a side of a cut may add to the bound, by what cuts of this axis added before."""

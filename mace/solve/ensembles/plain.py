@@ -68,6 +68,7 @@ class Terms(NamedTuple):
 
     bound, point: distances from which on nothing is of interest, and a known point with the goal, which is a bound too.
     gap:          how far lower and upper bound may stay apart. deadline, room: the time, and bytes for its nodes.
+    jobs:         threads that it may use where the relaxation goes on.
     """
 
     bound: Bound
@@ -75,6 +76,7 @@ class Terms(NamedTuple):
     gap: Gap
     deadline: Deadline
     room: int
+    jobs: int = 1
 
 
 class Plain:
@@ -87,7 +89,7 @@ class Plain:
         self.kernel, self.walk = ensembles_search, ensembles_walk
         self.witnesses, self.grounded = witnesses, grounded
         question = self.question
-        bound, self.point, self.gap, self.deadline, self.room = terms
+        bound, self.point, self.gap, self.deadline, self.room, self.jobs = terms
         self.bound = bound if self.point is None else Bound(question.distance_of(self.point))
         self.why, self.stalled = "", False
         self.tells = True  # whether its bounds are those of the question, which somebody may want to hear

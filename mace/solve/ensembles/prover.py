@@ -103,7 +103,7 @@ class EnsembleOracle(Witnessing):
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
                 ball = Bound(largest / part, inclusive=True)
-                search = self._plain(Terms(ball, None, gap, deadline, room))
+                search = self._plain(Terms(ball, None, gap, deadline, room, limits.jobs))
                 reply = self._searched(search)
                 self._keep(search)
                 if isinstance(reply, Refuted):
@@ -115,7 +115,7 @@ class EnsembleOracle(Witnessing):
                     if search.why:
                         return _better(reply, refuted, proved)
                     break
-        search = self._plain(Terms(bound, point, gap, deadline, room))
+        search = self._plain(Terms(bound, point, gap, deadline, room, limits.jobs))
         reply = self._searched(search)
         self._keep(search)
         return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply

@@ -30,9 +30,10 @@ def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
     boxes = Boxes(plain)
     branching = Branching(plain.grounded, plain.forest, boxes)
     known = math.floor(plain.lower() * plain.grounded.scale)
-    if branching.start(known) <= times * known:
-        return None
-    finished = branching.run()
+    with branching.threads:
+        if branching.start(known) <= times * known:
+            return None
+        finished = branching.run()
     plain.why = "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
     plain.relaxations = branching.nodes
     lower = None if finished else Fraction(branching.key, plain.grounded.scale)
@@ -43,7 +44,7 @@ class Boxes:
     """The host of a `Branching`: boxes and points as the plain search sees them."""
 
     def __init__(self, plain: Plain) -> None:
-        self.plain, self.deadline, self.room = plain, plain.deadline, plain.room
+        self.plain, self.deadline, self.room, self.jobs = plain, plain.deadline, plain.room, plain.jobs
         self.repairs: Repairs | None = None
 
     @property
@@ -89,7 +90,7 @@ class Boxes:
         """Search a box by the plain search."""
         plain = self.plain
         grounded = plain.grounded.inside(low, high)
-        terms = Terms(plain.bound, plain.point, Gap(), plain.deadline, plain.room)
+        terms = Terms(plain.bound, plain.point, Gap(), plain.deadline, plain.room, plain.jobs)
         part = Plain(plain.witnesses, grounded, terms, plain.forest)
         part.tells = False  # its bounds are about the box
         finished = part.search(walks)

@@ -32,6 +32,7 @@ from mace.base.files import write_whole
 
 # The files, in this folder, that compiled functions are in or take names from.
 SOURCES = (
+    "native.py",
     "ensembles/ascent.py",
     "compatible.py",
     "ensembles/balls.py",

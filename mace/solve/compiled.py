@@ -38,11 +38,6 @@ def compiled(function: F) -> F:
     return cast(F, Function(function, counting=True))
 
 
-def unlocked(function: F) -> F:
-    """The same for one that changes none of the arrays that it is given: while it runs, other threads run too."""
-    return cast(F, Function(function, counting=True, unlocked=True))
-
-
 def lean(function: F) -> F:
     """The same for one that neither makes arrays nor returns any, and so need not count who holds those it is given.
 
@@ -123,11 +118,11 @@ _interpreting = _Interpreting()
 class Function:
     """A function that is interpreted as long as its code is neither worth reading from disk nor worth compiling."""
 
-    def __init__(self, function: Callable[..., Any], *, counting: bool, unlocked: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, counting: bool) -> None:
         functools.update_wrapper(self, function)
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.py_func = function
-        self._options = {"_nrt": counting, "nogil": unlocked}
+        self._counting = counting
         self._made: Any = None
         self._unasked = 0  # calls to come that need not ask: asking takes longer than a small function itself
 
@@ -166,7 +161,7 @@ class Function:
             with standing():
                 from mace.solve.native import dispatcher
 
-                self._made = dispatcher(self.py_func, self.name, self._options)
+                self._made = dispatcher(self.py_func, self.name, counting=self._counting)
         return self._made
 
     @property
@@ -180,7 +175,7 @@ class Function:
         with standing():
             from mace.solve.native import dispatcher
 
-            return dispatcher(self.py_func, self.name, self._options, inner=True)
+            return dispatcher(self.py_func, self.name, counting=self._counting, inner=True)
 
     @property
     def signatures(self) -> list[Any]:

@@ -26,16 +26,16 @@ from mace.solve import code_files
 log = logging.getLogger("mace.compiled")
 
 
-def dispatcher(function: Callable[..., Any], name: str, options: dict[str, bool], *, inner: bool = False) -> Any:
+def dispatcher(function: Callable[..., Any], name: str, *, counting: bool, inner: bool = False) -> Any:
     """The function as numba compiles it at a call; as it is where NUMBA_DISABLE_JIT leaves it so.
 
-    options: of numba. `_nrt`, unsaid, would be as in whoever calls the function.
     inner: for calls by compiled functions alone. What unpacks Python's arguments is then left out: of tuples of many
     arrays that is more code than most functions.
     """
     njit: Any = numba.njit  # whose stubs know less than it takes
-    # Nobody takes its address, which is what "cfunc" is for.
-    made: Any = njit(**options, no_cpython_wrapper=inner, no_cfunc_wrapper=True)(function)
+    # Unsaid, `_nrt` would be as in whoever calls the function. Nobody takes its address, which is what "cfunc" is for.
+    # While it runs other threads run too: no two searches share an array that either changes.
+    made: Any = njit(_nrt=counting, nogil=True, no_cpython_wrapper=inner, no_cfunc_wrapper=True)(function)
     if hasattr(made, "enable_caching"):
         made.__class__ = _Inner if inner else _Dispatcher
         made._cache = Kept(f"{name}-inner" if inner else name)

@@ -2,8 +2,8 @@
 
 In:  a function that changes nothing that another call reads, and what it is called with.
 Out: what the calls return, in the order of what they were given.
-Promise: the results are those of one call after the other, whatever the number of threads. Compiled code that is
-`unlocked` (`mace.solve.compiled`) really runs at the same time; all else takes turns.
+Promise: the results are those of one call after the other, whatever the number of threads. Compiled code really runs
+at the same time (`mace.solve.native`); all else takes turns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class SideBySide:
-    """So many threads, which are there from the first call for more than one of them to `close`."""
+    """So many threads, which are there from the first call for more than one of them to the end of the block."""
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs

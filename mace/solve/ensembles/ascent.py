@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled, lean, unlocked
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Ground
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import Box, measure, side_of
@@ -236,7 +236,7 @@ def whole(frame: Frame) -> Active:
     return Active(first, leaf, at, row, number, begin, end, np.full(axes, -1, np.int64), empty=False, rows=rows)
 
 
-@unlocked
+@compiled
 def opened(frame: Frame, ground: Ground, box: Box, limit: int, above: Active) -> Active:
     """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
 
@@ -423,7 +423,7 @@ def onto_simplex(shares: Array) -> None:
         shares[j] = max(0.0, shares[j] - most)
 
 
-@unlocked
+@compiled
 def ascend(
     frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, size: float, target: float, rounds: int,
     largest: bool, length: float,
@@ -544,7 +544,7 @@ def ascend(
     return Climbed(best * size, every, best_goal * size, best_shares, taken)
 
 
-@unlocked
+@compiled
 def proved(
     frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, whole: Any
 ) -> int:  # fmt: skip

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.problem.proof import Prices
-from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, opened, proved, whole
+from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, ascend, opened, proved, whole
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import new_box
@@ -188,6 +188,17 @@ class Relaxation:
         box = new_box(len(low))
         box.low[:], box.high[:] = low, high
         return opened(self.framed, self.ground, box, limit, above or self.whole)
+
+    def units(self, scaled: int) -> float:
+        """A scaled distance in the units of the relaxation, nearly."""
+        return math.ldexp(scaled / self.scale, self.bits)
+
+    def climb(self, active: Active, start: Climbed, rounds: int, target: float, length: float) -> Climbed:
+        """Some rounds of dual ascent from given multipliers; target: enough, in units; length: of the first steps."""
+        return ascend(
+            self.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
+            self.largest, length,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------ whole numbers
 

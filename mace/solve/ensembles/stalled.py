@@ -11,9 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.solve.ensembles.branching import Branching, Closing
+from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.plain import Plain, Terms
+from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.repair import Repairs
 from mace.solve.protocol import Gap, Reply
 

@@ -36,7 +36,8 @@ class SideBySide:
         return ThreadPoolExecutor(self.jobs, "mace")
 
     def each(self, function: Callable[..., T], given: Iterable[tuple[Any, ...]]) -> list[T]:
-        """The function called with each of the given arguments."""
-        if self.jobs == 1:
-            return list(starmap(function, given))
-        return list(self._threads.map(lambda arguments: function(*arguments), given))
+        """The function called with each of the given arguments; it may not ask for the same here."""
+        calls = list(given)
+        if self.jobs == 1 or len(calls) < 2:
+            return list(starmap(function, calls))
+        return list(self._threads.map(lambda arguments: function(*arguments), calls))

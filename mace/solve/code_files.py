@@ -32,7 +32,6 @@ from mace.base.files import write_whole
 
 # The files, in this folder, that compiled functions are in or take names from.
 SOURCES = (
-    "native.py",
     "ensembles/ascent.py",
     "compatible.py",
     "ensembles/balls.py",
@@ -64,7 +63,7 @@ def digest() -> str | None:
     found = hashlib.sha256()
     here = Path(__file__).parent
     try:
-        for name in SOURCES:
+        for name in (*SOURCES, "native.py"):  # and by which options they are compiled
             found.update((here / name).read_bytes())
         of_numba = [metadata.version(name) for name in ("numba", "llvmlite")]
     except (OSError, metadata.PackageNotFoundError):

@@ -17,6 +17,8 @@ func main() {
 		os.Exit(exitCodes[unusable])
 	}
 	debug.SetMaxStack(256 << 20)
+	debug.SetGCPercent(400) // proofs are many small numbers: else a third of the time goes into looking for unused ones
+	debug.SetMemoryLimit(1 << 30)
 	if len(os.Args) == 2 && os.Args[1] == "-" {
 		names := bufio.NewScanner(os.Stdin)
 		for names.Scan() {

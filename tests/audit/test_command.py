@@ -21,7 +21,6 @@ from typer.testing import CliRunner
 
 import mace
 from mace.audit.certificates import Kept
-from mace.audit.request import jobs
 from mace.base.files import write_whole
 from mace.cli import app
 from mace.cli.audit import _stoppable
@@ -31,6 +30,7 @@ from mace.datasets.loans import loans
 from mace.errors import FileError, MaceError
 from mace.proofs.reader import MODEL
 from mace.report.text import as_rich
+from mace.solve.protocol import jobs_asked
 from tests.audit import faults
 
 
@@ -180,9 +180,9 @@ def test_an_option_has_the_name_of_its_argument(command: str, option: str, new: 
 @pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "2"])
 def test_a_number_of_jobs_is_one_that_joblib_would_take(n_jobs: object):
     with pytest.raises(MaceError, match="n_jobs must be a whole number >= 1, or -1 or None for all cores"):
-        jobs(n_jobs)  # type: ignore[arg-type]
-    assert jobs(None) == jobs(-1) == (os.cpu_count() or 1)
-    assert jobs(3) == 3
+        jobs_asked(n_jobs)
+    assert jobs_asked(None) == jobs_asked(-1) == (os.cpu_count() or 1)
+    assert jobs_asked(3) == 3
 
 
 def test_an_audit_that_is_interrupted_before_its_first_answer_names_no_file(tmp_path: Path):

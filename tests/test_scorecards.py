@@ -206,6 +206,22 @@ def test_bins_stand_for_the_nearest_raw_value(capsys: pytest.CaptureFixture[str]
     assert found.display(show_points=True)["points"].iloc[0] == made.points(made.places(raw))
 
 
+@pytest.mark.parametrize("start", [-9, -9.0, 20, 30.5, 99, None])
+def test_raw_values_of_a_bin_are_no_special_codes(start: float | None) -> None:
+    bins = [
+        {"low": None, "high": 0, "value": -2.0}, {"low": 0, "high": 1, "value": -1.0}, {"low": 1, "high": 20, "value": 0.5},
+        {"low": 20, "high": 100, "value": 0.0}, {"low": 100, "value": 2.0},
+        {"kind": "special", "members": [-9, -8, 0, 99, 98.0, 1], "value": 0.1}, {"kind": "missing", "value": 0.2},
+    ]  # fmt: skip
+    made = read_card([{"variable": "a", "coefficient": 1.0, **one} for one in bins], 0.0)
+    variable = made.variables[0]
+    for place, one in enumerate(variable.bins):
+        assert variable.place(variable.nearest(place, start)) == place, one
+    assert variable.nearest(0, -9) == -10
+    assert variable.nearest(3, 99) == 97  # 98 and 99 are codes, 100 is beyond the end
+    assert variable.nearest(2, -3) == 2
+
+
 def test_what_is_refused_is_named() -> None:
     made, X = by_hand()
     with pytest.raises(MaceError, match="not fitted"):

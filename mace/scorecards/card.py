@@ -60,6 +60,19 @@ class Bin(NamedTuple):
         whole = float(value).is_integer() and below >= self.low
         return below if whole else float(np.nextafter(self.high, -math.inf))
 
+    def beside(self, value: Any, codes: Sequence[Any]) -> Any:
+        """A raw value of the bin near one that is a code, which is held by the bin of that code alone."""
+        if self.kind != "interval":
+            return next((one for one in self.members if one not in codes), value)
+        near: list[float] = []
+        if float(value).is_integer():
+            near += [value + sign * far for far in range(1, len(codes) + 2) for sign in (1, -1)]
+        up = down = float(value)
+        for _ in range(len(codes) + 1):
+            up, down = float(np.nextafter(up, math.inf)), float(np.nextafter(down, -math.inf))
+            near += [up, down]
+        return next((one for one in near if self.holds(one) and one not in codes), value)
+
 
 class Variable(NamedTuple):
     """One variable of a scorecard."""
@@ -76,6 +89,13 @@ class Variable(NamedTuple):
         if found is None:
             raise RowError(f"`{self.name}`: no bin of the scorecard holds {short(value)}")
         return found
+
+    def nearest(self, place: int, value: Any) -> Any:
+        """The raw value nearest to another one that lies in a bin, and in no special one; None for a missing one."""
+        chosen = self.bins[place]
+        found = chosen.nearest(value)
+        codes = [code for one in self.bins if one.kind == "special" for code in one.members]
+        return chosen.beside(found, codes) if chosen.kind in ("interval", "list") and found in codes else found
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ class Counterfactual:
         moved = dict(row)
         for variable, place, now in zip(self._known.variables, places, start, strict=True):
             if place != now:
-                moved[variable.name] = variable.bins[place].nearest(row[variable.name])
+                moved[variable.name] = variable.nearest(place, row[variable.name])
         return moved
 
     # ------------------------------------------------------------------------------------------ what came of it

@@ -19,7 +19,10 @@ import pytest
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
 from mace.scorecards import Card, Counterfactual, read_card
+from mace.scorecards.choosing import Rules, _Search
 from mace.scorecards.pricing import priced
+from mace.scorecards.problem import Singles
+from mace.solve.compatible import least
 from tests.cards import HARD, card, cards_agree, claimed, every_set, table
 
 
@@ -209,8 +212,8 @@ def test_bins_stand_for_the_nearest_raw_value(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize("start", [-9, -9.0, 20, 30.5, 99, None])
 def test_raw_values_of_a_bin_are_no_special_codes(start: float | None) -> None:
     bins = [
-        {"low": None, "high": 0, "value": -2.0}, {"low": 0, "high": 1, "value": -1.0}, {"low": 1, "high": 20, "value": 0.5},
-        {"low": 20, "high": 100, "value": 0.0}, {"low": 100, "value": 2.0},
+        {"low": None, "high": 0, "value": -2.0}, {"low": 0, "high": 1, "value": -1.0},
+        {"low": 1, "high": 20, "value": 0.5}, {"low": 20, "high": 100, "value": 0.0}, {"low": 100, "value": 2.0},
         {"kind": "special", "members": [-9, -8, 0, 99, 98.0, 1], "value": 0.1}, {"kind": "missing", "value": 0.2},
     ]  # fmt: skip
     made = read_card([{"variable": "a", "coefficient": 1.0, **one} for one in bins], 0.0)
@@ -220,6 +223,65 @@ def test_raw_values_of_a_bin_are_no_special_codes(start: float | None) -> None:
     assert variable.nearest(0, -9) == -10
     assert variable.nearest(3, 99) == 97  # 98 and 99 are codes, 100 is beyond the end
     assert variable.nearest(2, -3) == 2
+
+
+@pytest.mark.parametrize("rules", [HARD[:1], HARD[1:], HARD])
+def test_sets_of_variables_are_told_apart_beyond_one_word(rules: tuple[str, ...]) -> None:
+    # The first 65 variables gain nothing: as bits of 64, what the last five change was one and the same set.
+    rows = [
+        {"variable": f"x{j}", "coefficient": float(j >= 65), "value": value, "low": low, "high": high}
+        for j in range(70) for value, low, high in ((0.0, None, 1), (5.0 + j, 1, None))
+    ]  # fmt: skip
+    made = read_card(rows, -4.0)
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (300, 70)) + 0.5, columns=list(made.names))
+    found = Counterfactual(made).fit(X)
+    for count in (2, 3, 5):
+        found.generate(
+            dict.fromkeys(made.names, 0.5), 1, "binary", count, max_changes=1, objectives={"proximity": 1},
+            hard_constraints=rules,
+        )  # fmt: skip
+        assert (found.status, found.objective["proximity"]) == ("OPTIMAL", count)
+        assert found.certificate.check().accepted
+    found.generate(
+        dict.fromkeys(made.names, 0.5), 1, "binary", 6, max_changes=1, objectives={"proximity": 1},
+        hard_constraints=rules,
+    )  # fmt: skip
+    assert found.status == "INFEASIBLE"
+
+
+def test_bins_are_told_apart_beyond_one_word() -> None:
+    bins, cost = np.array([[2], [1], [65], [129]]), np.array([1.0, 2.0, 3.0, 4.0])
+    for count in (2, 3, 4):
+        assert least(bins, cost, np.arange(4), 4, count) <= cost[:count].sum()
+    singles = Singles(bins.astype(np.int16), cost, {}, whole=True)
+    assert _Search(singles, Rules(values=True), 4, NEVER).exact() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9, 1e12])
+def test_an_outcome_that_is_reached_exactly_is_found_at_every_scale(scale: float) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        small = card(rng)
+        variables = tuple(
+            v._replace(coefficient=1.0, bins=tuple(b._replace(value=b.value * scale) for b in v.bins))
+            for v in small.variables
+        )
+        made = Card(variables, 0.3 * scale, "continuous")
+        every = list(itertools.product(range(3), repeat=3))
+        start, wanted = every[int(rng.integers(27))], made.outcome(every[int(rng.integers(27))])
+        found = Counterfactual(made).fit(table(made, rng))
+        found.generate(
+            {v.name: k + 0.5 for v, k in zip(variables, start, strict=True)}, wanted, "continuous", 1,
+            objectives={"proximity": 1}, max_changes=3, hard_constraints=["max_outcome" if seed % 2 else "min_outcome"],
+        )  # fmt: skip
+        sides = {p: made.outcome(p) - wanted for p in every}
+        problem = found._generated.problem
+        least = min(
+            sum(w * abs(v.bins[k].value - v.bins[s].value)
+                for v, w, k, s in zip(variables, problem.weights, p, start, strict=True))
+            for p, side in sides.items() if (side <= 0 if seed % 2 else side >= 0)
+        )  # fmt: skip
+        assert found.objective["proximity"] == pytest.approx(least, abs=1e-9), seed
 
 
 def test_what_is_refused_is_named() -> None:

@@ -28,7 +28,7 @@ from mace.problem.exclusions import AvoidBox
 from mace.problem.question import Question
 from mace.scorecards.choosing import Chosen, Rules, hitting
 from mace.scorecards.pricing import Priced, priced
-from mace.scorecards.problem import DOUBT, Array, Problem, Singles
+from mace.scorecards.problem import Array, Problem, Singles
 from mace.scorecards.proof import Prover
 from mace.scorecards.statement import index_of, point_of, question_of
 from mace.solve.conditions import ends
@@ -93,7 +93,7 @@ def _in_doubt(problem: Problem) -> bool:
     bins = wide.singles({"proximity": 1.0}, math.inf, NEVER).bins
     scores = problem.scores(bins)
     ends = [end for end in (problem.low, problem.high) if math.isfinite(end)]
-    return any(bool((np.abs(scores - end) <= 2 * DOUBT).any()) for end in ends)
+    return any(bool((np.abs(scores - end) <= 2 * problem.doubt).any()) for end in ends)
 
 
 # --- regions ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
 from mace.scorecards.pricing import priced
-from mace.scorecards.problem import DOUBT, Array, Problem, Singles
+from mace.scorecards.problem import Array, Problem, Singles, supports
 from mace.solve.compatible import best_from
 
 STEPS = 20_000_000  # between two looks at the clock
@@ -63,7 +63,7 @@ class _Search:
     def __post_init__(self) -> None:
         bins = self.singles.bins
         self.moved = bins >= 0
-        self.support = self.moved @ (1 << np.arange(bins.shape[1], dtype=np.int64))
+        self.support = supports(self.moved)
         self.best: list[int] | None = None
         self.goes: dict[int, Array] = {}
         most = 2 * int(self.moved.sum(axis=1).max(initial=0))
@@ -228,7 +228,7 @@ def out_of_reach(problem: Problem, count: int) -> bool:
     for sign, need in ((1, problem.low - now), (-1, now - problem.high)):
         best = [np.sort(sign * gains)[::-1][:count] for gains in problem.gains]
         most = np.sort(np.maximum(np.concatenate(best), 0.0))[::-1][:places].sum()
-        if count * (need - 2 * DOUBT) > most:
+        if count * (need - 2 * problem.doubt) > most:
             return True
     return False
 

@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from mace.base.deadline import Deadline
-from mace.scorecards.problem import Array
+from mace.scorecards.problem import Array, supports
 
 BATCH = 3000  # choices that join at a time
 ROUNDS = 30
@@ -79,7 +79,7 @@ class _Names(NamedTuple):
 
     bins: Array
     width: int
-    sets: Array
+    sets: list[int]  # of variables as bits; wider than a word where there are many
 
 
 def _taken(bins: Array, *, features: bool) -> tuple[csr_array, _Names]:
@@ -87,10 +87,10 @@ def _taken(bins: Array, *, features: bool) -> tuple[csr_array, _Names]:
     moved, width = bins >= 0, int(bins.max(initial=0)) + 1
     rows, columns = np.nonzero(moved)
     places, number = np.unique(columns * width + bins[rows, columns], return_inverse=True)
-    sets = np.zeros(0, np.int64)
+    sets: list[int] = []
     if features:
-        support = moved @ (1 << np.arange(bins.shape[1], dtype=np.int64))
-        sets, which = np.unique(support, return_inverse=True)
+        _, one, which = np.unique(supports(moved), return_index=True, return_inverse=True)
+        sets = [sum(1 << int(j) for j in np.flatnonzero(moved[n])) for n in one]
         rows = np.concatenate([rows, np.arange(len(bins))])
         number = np.concatenate([number, which + len(places)])
     shape = (len(bins), len(places) + len(sets))
@@ -102,5 +102,5 @@ def _named(names: _Names, prices: Array) -> tuple[dict[tuple[int, int], float], 
     first = len(names.bins)
     return (
         {divmod(int(n), names.width): float(p) for n, p in zip(names.bins, prices[:first], strict=True) if p > 0},
-        {int(n): float(p) for n, p in zip(names.sets, prices[first:], strict=True) if p > 0},
+        {n: float(p) for n, p in zip(names.sets, prices[first:], strict=True) if p > 0},
     )

@@ -28,7 +28,16 @@ from mace.scorecards.card import Card
 Array = NDArray[Any]
 MOST_SINGLES = 3_000_000
 DOUBT = 1e-9  # scores that are nearer to an end are asked of the scorecard itself
+ROUNDED = 2.0**-49  # of the size of a score: how far one of its sums may be off
+WORD = 62  # variables whose sets are the bits of one whole number
 OBJECTIVES = ("proximity", "closeness")
+
+
+def supports(moved: Array) -> Array:
+    """A number for the set of variables that each choice moves, shape (n,): the same for the same sets alone."""
+    if moved.shape[1] <= WORD:
+        return np.asarray(moved @ (1 << np.arange(moved.shape[1], dtype=np.int64)))
+    return np.asarray(np.unique(np.packbits(moved, axis=1), axis=0, return_inverse=True)[1]).ravel()
 
 
 class Near(NamedTuple):
@@ -60,7 +69,7 @@ class Problem:
     """One row, and what is wanted for it.
 
     choices:  for each variable the bins that it may move to.
-    low, high: the scores that will do, ends included up to `DOUBT`, within which `accepts` decides.
+    low, high: the scores that will do, ends included up to `doubt`, within which `accepts` decides.
     target:   an outcome to come near to, with its weight; None without.
     """
 
@@ -79,6 +88,12 @@ class Problem:
     def values(self) -> list[Array]:
         """The values of the bins of each variable."""
         return [np.array([one.value for one in v.bins]) for v in self.card.variables]
+
+    @cached_property
+    def doubt(self) -> float:
+        """How near to an end of what will do a score is in doubt: `DOUBT`, and more where scores are large."""
+        sizes = [abs(v.coefficient) * max(abs(one.value) for one in v.bins) for v in self.card.variables]
+        return max(DOUBT, ROUNDED * (len(sizes) + 2) * math.fsum((abs(self.card.intercept), *sizes)))
 
     @cached_property
     def gains(self) -> list[Array]:
@@ -137,12 +152,12 @@ class Problem:
             score = (score[:, None] + self.gains[j]).ravel()
             bins = np.repeat(bins, count, axis=0)
             bins[:, j] = np.tile(np.array(self.choices[j], np.int16), len(bins) // count)
-            keep = (score + up >= self.low - DOUBT) & (score + down <= self.high + DOUBT)
+            keep = (score + up >= self.low - self.doubt) & (score + down <= self.high + self.doubt)
             keep &= by * (near + least) <= most
             bins, near, score = bins[keep], near[keep], score[keep]
             if not len(near):
                 return None
-        if not support and not self.low - DOUBT <= score[0] <= self.high + DOUBT:
+        if not support and not self.low - self.doubt <= score[0] <= self.high + self.doubt:
             return None
         parts = {"proximity": near, "closeness": self.closeness(bins), "far": self.far(score)}
         cost = sum((objective.get(name, 0.0) * parts[name] for name in OBJECTIVES), np.zeros(len(near))) + parts["far"]
@@ -178,7 +193,7 @@ class Problem:
 
     def _sure(self, bins: Array, score: Array) -> Array:
         """Which choices have a score that will do; where it is in doubt the scorecard is asked."""
-        inside: Array = (score > self.low + DOUBT) & (score < self.high - DOUBT)
+        inside: Array = (score > self.low + self.doubt) & (score < self.high - self.doubt)
         for n in np.flatnonzero(~inside):
             inside[n] = self.accepts(self.places(bins[n]))
         return inside

@@ -19,7 +19,7 @@ import numpy as np
 
 from mace.problem.proof import Dual, Leaf, Multipliers, Proof, Split
 from mace.problem.question import Question
-from mace.scorecards.problem import DOUBT, Array, Problem
+from mace.scorecards.problem import Array, Problem
 from mace.scorecards.statement import index_of
 from mace.space.axes import Box, GridAxis, full
 
@@ -110,9 +110,9 @@ class Prover:
         if taken and (self.order[n - 1], taken[-1]) in self.single:
             return Leaf("avoid", self.single[self.order[n - 1], taken[-1]])
         low, high = problem.low > -math.inf, problem.high < math.inf
-        if low and score + self.most[n] < problem.low - DOUBT:
+        if low and score + self.most[n] < problem.low - problem.doubt:
             return _dual(0, low + high)
-        if high and score + self.least[n] > problem.high + DOUBT:
+        if high and score + self.least[n] > problem.high + problem.doubt:
             return _dual(int(low), low + high)
         if n == len(self.order):
             return Leaf("avoid", self.points[taken[::-1]])

@@ -16,6 +16,8 @@ from mace.solve.compiled import compiled
 
 Array = NDArray[Any]
 
+BITS = 63  # of a set of bins in one whole number; a bin beyond them counts as one that is not taken yet
+
 
 @compiled
 def goes(bins: Array, one: int, other: int, features: bool, values: bool) -> bool:
@@ -50,7 +52,7 @@ def least(bins: Array, cost: Array, rows: Array, count: int, need: int) -> float
         seen, taken, total = np.int64(0), 0, 0.0
         for k in range(count):
             b = bins[rows[k], j]
-            if b >= 0:
+            if 0 <= b < BITS:
                 if seen >> b & 1:
                     continue
                 seen |= np.int64(1) << b

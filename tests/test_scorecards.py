@@ -284,6 +284,51 @@ def test_an_outcome_that_is_reached_exactly_is_found_at_every_scale(scale: float
         assert found.objective["proximity"] == pytest.approx(least, abs=1e-9), seed
 
 
+@pytest.mark.filterwarnings("error")
+def test_closeness_of_values_without_a_spread_is_refused() -> None:
+    made = card(np.random.default_rng(0))
+    X = table(made, np.random.default_rng(1))
+    for same in (X.assign(x1=0.5), X.iloc[:1], X.iloc[:0]):
+        found = Counterfactual(made).fit(same)
+        with pytest.raises(MaceError, match="linearly"):
+            found.generate(dict.fromkeys(X, 0.5), 1, "binary", 1)
+        found.generate(dict.fromkeys(X, 0.5), 1, "binary", 1, objectives={"proximity": 1})
+        assert found.status in ("OPTIMAL", "INFEASIBLE")
+
+
+def test_numbers_of_numpy_and_single_names_are_taken() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    same: list[Any] = []
+    for settings in (
+        {"y": 1, "n_cf": 2, "max_changes": 1, "time_limit": 10, "hard_constraints": ["diversity_features"],
+         "actionable_features": ["a"], "objectives": {"proximity": 1}},
+        {"y": np.int64(1), "n_cf": np.int64(2), "max_changes": np.int64(1), "time_limit": np.int64(10),
+         "hard_constraints": "diversity_features", "actionable_features": "a",
+         "objectives": {"proximity": np.int64(1)}},
+    ):  # fmt: skip
+        given: dict[str, Any] = settings
+        same.append(found.generate(START, outcome_type="binary", **given))
+        same[-1] = (found.status, found.core, found.objective)
+    assert same[0] == same[1]
+
+
+def test_what_is_no_table_of_bins_is_refused() -> None:
+    low = {"variable": "a", "coefficient": 1.0, "value": 0.0, "high": 1}
+    high = {"variable": "a", "coefficient": 1.0, "value": 1.0, "low": 1}
+    some, other = {**high, "members": ["x", "y"]}, {**low, "members": ["y"]}
+    wrong: list[tuple[Any, Any, str]] = [
+        (None, 0.0, "got None"), ([low, high], "x", "intercept"), ([low, high], math.nan, "intercept"),
+        ([low, {**high, "low": 0.5}], 0.0, "overlap"), ([low, {**high, "low": 2, "high": 1}], 0.0, "empty"),
+        ([low, {**high, "kind": "foo"}], 0.0, "foo"), ([some, other], 0.0, "'y' is in two bins"),
+        ([{**low, "members": "abc"}], 0.0, "`members` is a list"),
+    ]  # fmt: skip
+    for rows, intercept, said in wrong:
+        with pytest.raises(MaceError, match=said):
+            read_card(rows, intercept)
+    assert read_card([{**some, "members": np.array(["x", "y"])}], 0.0).variables[0].bins[0].members == ("x", "y")
+
+
 def test_what_is_refused_is_named() -> None:
     made, X = by_hand()
     with pytest.raises(MaceError, match="not fitted"):
@@ -303,10 +348,24 @@ def test_what_is_refused_is_named() -> None:
         ({"actionable_features": ["x"]}, "'x'"),
         ({"n_cf": 0}, "n_cf"),
         ({"max_changes": -1}, "max_changes"),
+        ({"max_changes": True}, "max_changes"),
+        ({"objectives": ["proximity"]}, "objectives must be a dict"),
+        ({"soft_constraints": "diversity_features"}, "soft_constraints must be a dict"),
+        ({"hard_constraints": 1}, "hard_constraints must be a name"),
+        ({"priority_tol": math.nan}, "priority_tol"),
+        ({"priority_tol": None}, "priority_tol"),
     ):
         settings: dict[str, Any] = {"y": 1, "outcome_type": "binary", "n_cf": 1, **wrong}
         with pytest.raises(MaceError, match=said):
             found.generate(START, **settings)
+    for query, said in (([1, 2], "a dict, or a frame"), (None, "a dict, or a frame"), (START | {"a": [1]}, "no bin")):
+        with pytest.raises(MaceError, match=said):
+            found.generate(query, 1, "binary", 1)  # type: ignore[arg-type]
+    for wrong_table, said in (
+        (None, "DataFrame"), (X.to_numpy(), "DataFrame"), (X[["a"]], "no column"), (X[[*X, "a"]], "`a`"),
+    ):  # fmt: skip
+        with pytest.raises(MaceError, match=said):
+            Counterfactual(made).fit(wrong_table)
 
 
 CHILD = """

@@ -45,7 +45,7 @@ class Bin(NamedTuple):
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return self.kind == "missing"
         if self.kind == "interval":
-            return not isinstance(value, str) and self.low <= value < self.high
+            return not isinstance(value, (str, list, tuple, dict)) and bool(self.low <= value < self.high)
         return value in self.members
 
     def nearest(self, value: Any) -> Any:
@@ -214,7 +214,15 @@ def read_card(table: pd.DataFrame | Sequence[Mapping[str, Any]], intercept: floa
            `points` and `text` may be absent.
     Raises ModelError for a table that is none.
     """
+    if not hasattr(table, "to_dict") and not isinstance(table, (list, tuple)):
+        raise ModelError(f"expected a frame with a row for each bin, or a list of dicts; got {short(table)}")
     rows: list[Any] = table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+    try:
+        start = float(intercept)
+    except (TypeError, ValueError, OverflowError):
+        start = math.nan
+    if not math.isfinite(start):
+        raise ModelError(f"the intercept is a finite number, got {short(intercept)}")
     if target not in ("binary", "continuous"):
         raise ModelError(f'the target is "binary" or "continuous", not {short(target)}')
     grouped: dict[str, list[Mapping[str, Any]]] = {}
@@ -228,14 +236,31 @@ def read_card(table: pd.DataFrame | Sequence[Mapping[str, Any]], intercept: floa
         try:
             coefficients = {float(row["coefficient"]) for row in own}
             bins = tuple(_bin(row) for row in own)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"`{name}`: a bin needs numbers `coefficient` and `value` ({error})") from None
         if len(coefficients) != 1 or not all(map(math.isfinite, (*coefficients, *(one.value for one in bins)))):
             raise ModelError(f"`{name}`: expected one finite coefficient and finite values")
+        _apart(name, bins)
         variables.append(Variable(name, coefficients.pop(), bins))
     if not variables:
         raise ModelError("the table has no bins")
-    return Card(tuple(variables), float(intercept), "continuous" if target == "continuous" else "binary")
+    return Card(tuple(variables), start, "continuous" if target == "continuous" else "binary")
+
+
+def _apart(name: str, bins: Sequence[Bin]) -> None:
+    """Raise ModelError for bins that hold nothing, or one value twice; special codes go before the others."""
+    ends = sorted((one.low, one.high, one.text) for one in bins if one.kind == "interval")
+    for low, high, text in ends:
+        if not low < high:
+            raise ModelError(f"`{name}`: the bin {text} is empty: its `low` is not below its `high`")
+    for (_, high, text), (low, _, other) in pairwise(ends):
+        if low < high:
+            raise ModelError(f"`{name}`: the bins {text} and {other} overlap")
+    for kind in ("list", "special"):
+        held = [member for one in bins if one.kind == kind for member in one.members]
+        twice = [member for n, member in enumerate(held) if member in held[:n]]
+        if twice:
+            raise ModelError(f"`{name}`: {short(twice[0])} is in two bins")
 
 
 def _bin(row: Mapping[str, Any]) -> Bin:
@@ -244,10 +269,14 @@ def _bin(row: Mapping[str, Any]) -> Bin:
         return absent if found is None or found != found else float(found)
 
     members = row.get("members")
-    held = tuple(members) if isinstance(members, (list, tuple)) else ()
+    held = tuple(members) if isinstance(members, (list, tuple, set, frozenset, np.ndarray)) else ()
+    if not held and isinstance(members, str):
+        raise ValueError(f"`members` is a list, got {short(members)}")
     kind: Any = row.get("kind")
-    if kind not in ("interval", "list", "special", "missing"):
+    if kind is None or kind != kind:
         kind = "list" if held else "interval"
+    if kind not in ("interval", "list", "special", "missing"):
+        raise ValueError(f"`kind` is interval, list, special or missing, got {short(kind)}")
     low, high = number("low", -math.inf), number("high", math.inf)
     text = row.get("text")
     if not isinstance(text, str):

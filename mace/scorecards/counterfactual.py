@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mace.base.arguments import check, names
 from mace.base.console import console
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
@@ -91,12 +92,7 @@ class Counterfactual:
         began = time.perf_counter()
         self._card = self.scorecard if isinstance(self.scorecard, Card) else card_of(self.scorecard)
         values = self._values(X)
-        spread = np.atleast_2d(np.cov(values, rowvar=False))
-        try:
-            factor = np.linalg.cholesky(np.linalg.inv(spread))
-        except np.linalg.LinAlgError:
-            factor = None  # closeness is then refused when it is asked for
-        self._near = None if factor is None else Near(factor, values.mean(axis=0))
+        self._near = _near(values)  # without it closeness is refused when it is asked for
         self._asked = None
         self._fitting = time.perf_counter() - began
         return self
@@ -105,16 +101,19 @@ class Counterfactual:
         """The table in values of bins, shape (rows, variables)."""
         card = self._known
         if isinstance(self.scorecard, Card):
+            self._columns(X)
             rows = [dict(zip(card.names, row, strict=True)) for row in X[list(card.names)].itertuples(index=False)]
             found = [[v.bins[k].value for v, k in zip(card.variables, card.places(row), strict=True)] for row in rows]
-            return np.array(found)
+            return np.array(found).reshape(-1, len(card.names))
         rest = {"metric_special": self.scorecard._metric_special, "metric_missing": self.scorecard._metric_missing}
         metric = "woe" if card.target == "binary" else "mean"
         known = self.scorecard.binning_process_.transform(X[self._columns(X)], metric=metric, **rest)
         return known[list(card.names)].to_numpy(dtype=np.float64)
 
     def _columns(self, X: pd.DataFrame) -> list[str]:
-        wanted = list(self.scorecard.binning_process_.variable_names)
+        check({"frame": X})
+        own = isinstance(self.scorecard, Card)
+        wanted = list(self._known.names if own else self.scorecard.binning_process_.variable_names)
         missing = [name for name in wanted if name not in X.columns]
         if missing:
             raise ModelError(f"the table has no column {missing[0]!r}, which the scorecard was trained on")
@@ -159,13 +158,18 @@ class Counterfactual:
         warm()
         began = time.perf_counter()
         card = self._known
-        hard, soft = tuple(hard_constraints or ()), dict(soft_constraints or {})
+        y, n_cf, max_changes, priority_tol, time_limit = map(plain, (y, n_cf, max_changes, priority_tol, time_limit))
+        actionable = None if actionable_features is None else _names("actionable_features", actionable_features)
+        hard = _names("hard_constraints", hard_constraints or ())
+        soft = _weights("soft_constraints", soft_constraints or {})
         aims = _objectives(objectives, method)
+        if not _is_number(priority_tol) or not priority_tol >= 0:
+            raise MaceError(f"priority_tol is a number >= 0, got {short(priority_tol)}")
         _checked(card, y, outcome_type, n_cf, hard, soft)
         if "closeness" in aims and self._near is None:
             raise MaceError("closeness needs values of the training table that do not depend on each other linearly")
         row, index = _row(query)
-        problem = self._problem(row, y, outcome_type, max_changes, actionable_features, hard, soft)
+        problem = self._problem(row, y, outcome_type, max_changes, actionable, hard, soft)
         rules = Rules("diversity_features" in hard, "diversity_values" in hard,
                       soft.get("diversity_features", 0.0), soft.get("diversity_values", 0.0))  # fmt: skip
         deadline, core = Deadline.asked(time_limit), tuple[str, ...]()
@@ -191,7 +195,7 @@ class Counterfactual:
         for name in actionable or ():
             if name not in card.names:
                 raise MaceError(f"there is no variable {name!r} to act on", hint=f"There are {', '.join(card.names)}.")
-        if max_changes is not None and (not isinstance(max_changes, int) or max_changes < 0):
+        if max_changes is not None and (not _is_whole(max_changes) or max_changes < 0):
             raise MaceError(f"max_changes is a whole number >= 0, got {short(max_changes)}")
         start = card.places(row)
         choices = []
@@ -333,20 +337,58 @@ class Counterfactual:
 def _row(query: Any) -> tuple[dict[str, Any], Any]:
     """The row, and the name that it has in its frame."""
     if hasattr(query, "iloc"):
+        check({"frame": query})
         if len(query) != 1:
             raise MaceError(f"the query is one row, got {len(query)}")
         return {name: plain(query.iloc[0][name]) for name in query.columns}, query.index[0]
-    return {name: plain(value) for name, value in dict(query).items()}, 0
+    if not isinstance(query, Mapping):
+        raise MaceError(f"the query is a dict, or a frame with one row; got {short(query)}")
+    return {name: plain(value) for name, value in query.items()}, 0
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+def _names(argument: str, given: Sequence[str]) -> tuple[str, ...]:
+    """The names of an argument that is one, or several."""
+    if not isinstance(given, (str, Sequence)) and getattr(given, "ndim", 0) != 1:
+        raise MaceError(f"{argument} must be a name, or a list of names; got {short(given)}")
+    return tuple(names(given))
+
+
+def _weights(argument: str, given: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(given, Mapping):
+        raise MaceError(f"{argument} must be a dict from names to numbers; got {short(given)}")
+    return {name: plain(weight) for name, weight in given.items()}
+
+
+def _near(values: Any) -> Near | None:
+    """What closeness is measured with; None where values, shape (rows, variables), depend on each other linearly."""
+    if len(values) <= values.shape[1] or bool((values.max(axis=0) == values.min(axis=0)).any()):
+        return None
+    # Rounding leaves a little of a spread that is none: its inverse would be about 1e16.
+    if np.linalg.matrix_rank((values - values.mean(axis=0)) / values.std(axis=0)) < values.shape[1]:
+        return None
+    try:
+        factor = np.linalg.cholesky(np.linalg.inv(np.atleast_2d(np.cov(values, rowvar=False))))
+    except np.linalg.LinAlgError:
+        return None
+    return Near(factor, values.mean(axis=0))
 
 
 def _objectives(objectives: Mapping[str, float] | None, method: str) -> dict[str, float]:
     if method not in ("weighted", "hierarchical"):
         raise MaceError(f'method is "weighted" or "hierarchical", got {short(method)}')
-    found = dict.fromkeys(OBJECTIVES, 1.0) if objectives is None else dict(objectives)
+    found = dict.fromkeys(OBJECTIVES, 1.0) if objectives is None else _weights("objectives", objectives)
     for name, weight in found.items():
         if name not in OBJECTIVES:
             raise MaceError(f"objectives are {', '.join(OBJECTIVES)}, got {short(name)}")
-        if not isinstance(weight, (int, float)) or not weight > 0 or not math.isfinite(weight):
+        if not _is_number(weight) or not weight > 0 or not math.isfinite(weight):
             raise MaceError(f"the weight of {name} is a number > 0, got {short(weight)}")
     if not found:
         raise MaceError("no objective is given")
@@ -360,7 +402,7 @@ def _checked(
     kinds = ("binary", "probability") if card.target == "binary" else ("continuous",)
     if kind not in kinds:
         raise MaceError(f"outcome_type of this scorecard is {' or '.join(kinds)}, got {short(kind)}")
-    if not isinstance(count, int) or count < 1:
+    if not _is_whole(count) or count < 1:
         raise MaceError(f"n_cf is a whole number >= 1, got {short(count)}")
     if not isinstance(y, (int, float)) or not math.isfinite(y):
         raise MaceError(f"y is a number, got {short(y)}")
@@ -373,7 +415,7 @@ def _checked(
     for name, weight in soft.items():
         if name not in SOFT or kind == "binary" and name == "diff_outcome":
             raise MaceError(f"soft_constraints are {', '.join(SOFT)} (the last for numbers), got {short(name)}")
-        if not isinstance(weight, (int, float)) or not weight > 0 or not math.isfinite(weight):
+        if not _is_number(weight) or not weight > 0 or not math.isfinite(weight):
             raise MaceError(f"the weight of {name} is a number > 0, got {short(weight)}")
     if kind != "binary" and not {*OUTCOMES, "diff_outcome"} & {*hard, *soft}:
         raise MaceError(f"outcome_type={kind!r} needs min_outcome, max_outcome or diff_outcome")

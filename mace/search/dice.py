@@ -19,6 +19,7 @@ import numpy as np
 from mace.search.asked import ExhaustedError
 from mace.search.chart import Chart, Floats
 from mace.search.extra import require
+from mace.search.limits import check
 from mace.search.observed import NO_ROWS
 from mace.search.protocol import Batches, Task
 
@@ -37,6 +38,9 @@ class Dice:
 
     method: Literal["random", "genetic"] = "random"
     count: int = 5
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mace.search.chart import Chart, Floats
+from mace.search.limits import check
 from mace.search.observed import NO_ROWS
 from mace.search.protocol import Batches, Task
 
@@ -31,6 +32,9 @@ class Face:
     neighbours: int = 50
     radius: float = 0.25
     most: int = 2000
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     def name(self) -> str:

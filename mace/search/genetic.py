@@ -13,6 +13,7 @@ import numpy as np
 
 from mace.search.chart import Floats
 from mace.search.extra import require
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 from mace.search.score import Scores
 from mace.search.swarm import Coder
@@ -31,6 +32,9 @@ class Genetic:
     kind: Literal["nsga2", "ga"] = "nsga2"
     population: int = 50
     generations: int = 100
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from mace.base.deadline import TimeOverError
 from mace.problem.question import Question
 from mace.search.asked import ExhaustedError
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 
 
@@ -29,6 +30,9 @@ class Neighbourhoods:
     repairs: int = 8
     patience: int | None = 300
     name: str = "lns"
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def refusal(self, task: Task) -> str | None:
         """It reads trees, under the distances that their prover takes."""

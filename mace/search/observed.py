@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mace.search.chart import Chart, Floats
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 
 NO_ROWS = "it looks among background rows, and there are none"
@@ -24,6 +25,9 @@ class MinimumObservable:
 
     batch: int = 256
     name: str = "mo"
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def refusal(self, task: Task) -> str | None:
         """It needs background rows."""

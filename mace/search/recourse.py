@@ -16,6 +16,7 @@ import numpy as np
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.search.chart import Chart, Floats
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 from mace.tables.table import Compare, Network
 
@@ -46,6 +47,9 @@ class ActionableRecourse:
 
     bins: int = 100
     name: str = "ar"
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def refusal(self, task: Task) -> str | None:
         """It is for linear models, and for norms."""

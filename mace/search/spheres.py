@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mace.search.chart import Chart, Floats
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 
 
@@ -24,6 +25,9 @@ class GrowingSpheres:
     samples: int = 1000
     step: float = 0.02
     name: str = "spheres"
+
+    def __post_init__(self) -> None:
+        check(self, positive=("step",))
 
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change."""

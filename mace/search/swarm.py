@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.search.chart import Bools, Chart, Floats
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 from mace.search.score import Scores
 
@@ -54,6 +55,9 @@ class Swarm:
     apart: float = 0.02
     logarithm: bool = True
     name: str = "swarm"
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change."""

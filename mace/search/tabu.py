@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.search.chart import Chart, Floats
+from mace.search.limits import check
 from mace.search.observed import nearest_observed
 from mace.search.protocol import Batches, Task
 from mace.search.score import WORST, Score, Scores
@@ -45,6 +46,9 @@ class Tabu:
     observed: int = 64
     patience: int | None = 300
     name: str = "tabu"
+
+    def __post_init__(self) -> None:
+        check(self, zero=("size", "observed"))
 
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mace.base.kept import Kept
 from mace.problem.question import Question
 from mace.search.chart import Bools, Chart, Floats
+from mace.search.limits import check
 from mace.search.protocol import Batches, Task
 from mace.tables.table import Decision, Ensemble, Tree, decided
 
@@ -58,6 +59,9 @@ class FeatureTweaking:
     epsilon: float = 0.0
     plausible: bool = True
     every: bool = False
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,16 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.errors import MaceError
 from mace.search.chart import Chart
+from mace.search.dice import Dice
+from mace.search.face import Face
+from mace.search.genetic import Genetic
+from mace.search.neighbourhoods import Neighbourhoods
+from mace.search.observed import MinimumObservable
+from mace.search.recourse import ActionableRecourse
+from mace.search.registry import PROPOSERS
+from mace.search.spheres import GrowingSpheres
+from mace.search.swarm import Swarm
+from mace.search.tabu import Tabu
 from mace.search.tweaking import FeatureTweaking, demands, goal_leaves
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -30,6 +41,42 @@ SPACE = Space(
 EVERY = pd.DataFrame(
     [*itertools.product(range(7), range(7), "uvw", range(3))], columns=["a", "b", "c", "d"]
 )  # fmt: skip
+
+
+WRONG: list[tuple[type, dict[str, Any], str]] = [
+    (Swarm, {"particles": 0}, "particles is a whole number >= 1; got 0"),
+    (Swarm, {"particles": 2.5}, "particles"),
+    (Swarm, {"active": 0}, "active is a whole number >= 1, or None"),
+    (Swarm, {"box": -0.1}, "box is a number >= 0, or None"),
+    (Swarm, {"box": math.nan}, "box"),
+    (Swarm, {"choose": "worst"}, "choose is one of 'best', 'history', 'kmeans'; got 'worst'"),
+    (Swarm, {"objective": None}, "objective"),
+    (Swarm, {"logarithm": "no"}, "logarithm is True or False"),
+    (Genetic, {"kind": "nsga3"}, "kind"),
+    (Face, {"graph": "mst"}, "graph"),
+    (Face, {"radius": -1}, "radius"),
+    (GrowingSpheres, {"step": 0}, "step is a number > 0"),  # which would never end
+    (Tabu, {"moves": True}, "moves"),
+    (Neighbourhoods, {"patience": 0}, "patience"),
+    (Dice, {"method": "gradient"}, "method"),
+    (MinimumObservable, {"batch": 0}, "batch"),
+    (ActionableRecourse, {"bins": 0}, "bins"),
+    (FeatureTweaking, {"epsilon": math.inf}, "epsilon"),
+]
+
+
+@pytest.mark.parametrize(("proposer", "settings", "said"), WRONG)
+def test_a_setting_that_makes_no_sense_is_refused_by_its_name(
+    proposer: type, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(MaceError, match=f"{proposer.__name__}: {said}"):
+        proposer(**settings)
+
+
+def test_numbers_of_numpy_are_settings() -> None:
+    assert Swarm(particles=np.int64(3), box=np.float32(0.5), active=None)  # type: ignore[arg-type]
+    assert Tabu(size=0, observed=0)
+    assert {type(make()) for make in PROPOSERS.values()} == {proposer for proposer, _, _ in WRONG}
 
 
 def labels(seed: int) -> Any:

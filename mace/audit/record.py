@@ -7,10 +7,13 @@ that was killed, crashed or failed has the status "unknown" and says in `failure
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mace.base.escape import json_text, short
+from mace.base.exact import nearest
 
 if TYPE_CHECKING:
     from mace.solve.driver import Status
@@ -35,6 +38,7 @@ PROOFS: dict[str, str] = {
 }
 # What an audit of many rows asks beside the main question, each under a name of its own.
 MAIN = "main"
+LONGEST = 4000  # digits of a rational that is read back: Python reads 4300
 FORMAT = 3  # of the records; a checkpoint of another format is refused
 
 
@@ -139,7 +143,21 @@ def checked(record: Record) -> Record:
     texts = all(isinstance(name, str) for name in (*record.core, *record.opens))
     if not pairs or not known or not texts:
         raise ValueError(f"row {record.row!r} is no record")
+    for name in ("distance", "lower_bound"):
+        value, written = getattr(record, name), getattr(record, f"exact_{name}")
+        if value is not None and written is not None and not _same(value, written):
+            raise ValueError(f"row {record.row}: `{name}` is {value}, and exactly {short(written)}")
     return record
+
+
+def _same(value: float, written: str) -> bool:
+    """Whether a number is a rational that stands beside it as text, but for rounding; one that is too long passes."""
+    if len(written) > LONGEST:
+        return True
+    try:
+        return math.isclose(value, nearest(Fraction(written)), rel_tol=1e-12, abs_tol=1e-300)
+    except (ValueError, ZeroDivisionError):
+        return False
 
 
 def to_cells(record: Record) -> dict[str, Any]:

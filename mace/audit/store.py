@@ -62,7 +62,9 @@ class Store:
             if new:
                 self._create(parts)
             for key, line in self._base.execute("SELECT key, json FROM records"):
-                self.records[key] = from_json(line)
+                self.records[key] = record = from_json(line)
+                if record.key != key:
+                    raise ValueError(f"row {record.row}: it is the answer to another question")
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise FileError(f"{self.path}: the checkpoint cannot be used ({reason(error)})") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import make_dataclass
 from pathlib import Path
 
@@ -231,6 +232,26 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path):
     base.close()
     with pytest.raises(FileError, match="format 99"):
         small(path)
+
+
+def test_records_that_changed_in_the_file_are_damaged(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    small(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as base:
+        kept = base.execute("SELECT key, json FROM records").fetchall()
+        (one, said), (other, also) = [pair for pair in kept if json.loads(pair[1])["distance"]][:2]
+        for changes, wrong in (
+            ({one: also, other: said}, "another question"),
+            ({one: json.dumps(json.loads(said) | {"exact_distance": "1/0"})}, "`distance` is"),
+            ({one: json.dumps(json.loads(said) | {"distance": 17.0})}, "`distance` is 17.0"),
+            ({one: json.dumps(json.loads(said) | {"lower_bound": 1e-9})}, "`lower_bound` is"),
+        ):
+            for key, text in changes.items():
+                base.execute("UPDATE records SET json=? WHERE key=?", (text, key))
+            with pytest.raises(FileError, match=f"damaged.*{wrong}"):
+                small(path)
+            base.executemany("UPDATE records SET json=? WHERE key=?", [(text, key) for key, text in kept])
+    assert small(path).asked == 0
 
 
 @pytest.mark.parametrize("content", [b"not a data base at all, but long enough " * 40, None])

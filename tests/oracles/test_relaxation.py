@@ -246,6 +246,40 @@ def test_wherever_the_time_is_over_no_box_is_lost(at_once: None) -> None:
     assert len(ends) > 3
 
 
+@pytest.mark.parametrize("seconds", [1, 3, 10, 30])
+def test_the_first_ascent_is_no_longer_than_there_is_time_for(
+    seconds: int, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing interrupts an ascent. Each of its rounds takes a hundredth of a second here; wine has three classes."""
+    clock, climb = Hand(), Relaxation.climb
+
+    def slow(self: Relaxation, active: Any, start: Climbed, rounds: int, *rest: float) -> Climbed:
+        clock.now += rounds / 100
+        return climb(self, active, start, rounds, *rest)
+
+    monkeypatch.setattr(Relaxation, "climb", slow)
+    frame, target = load_wine(return_X_y=True, as_frame=True)
+    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(frame.to_numpy(), target)
+    question = Explainer(model, Space.from_frame(frame)).question(frame.iloc[0], None)[0]
+    began = clock.now
+    reply = EnsembleOracle(question).ask(None, Limits(Deadline.after(seconds, clock)))
+    assert clock.now - began <= seconds + 3, "more than one ascent too late"
+    assert isinstance(reply, Found) and reply.lower is not None
+    assert seconds < 10 or reply.lower > 0
+    accepted(question, reply)
+
+
+def test_parts_of_a_goal_share_what_they_have_in_common() -> None:
+    frame, target = load_wine(return_X_y=True, as_frame=True)
+    model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(frame.to_numpy(), target)
+    grounded = ground(Explainer(model, Space.from_frame(frame)).question(frame.iloc[0], None)[0])
+    first, own = (Relaxation(grounded, grounded.forest, part, Fraction(1)) for part in (0, 1))
+    shared = first.beside(grounded, grounded.forest, 1)
+    assert shared.compares == own.compares != first.compares
+    for one, other in zip(shared.framed, own.framed, strict=True):
+        assert (one == other).all()
+
+
 def test_a_gap_that_was_asked_for_ends_the_search(at_once: None) -> None:
     task = problem("forest-10x6", 1)
     question = question_of(task, task.rows[0], "l1")

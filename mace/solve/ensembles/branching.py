@@ -15,6 +15,7 @@ and in a long search then the neighbourhood of the best one: the nearer it is, t
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import repeat
 
@@ -47,13 +48,14 @@ FINEST = ROUNDED[-2:]  # of boxes that stay open
 
 
 class Branching:
-    """One search, from the box of all allowed points."""
+    """One search, from the box of all allowed points. Raises TimeOverError where that ends before it begins."""
 
     def __init__(self, grounded: Grounded, forest: Forest, host: Host) -> None:
         self.grounded, self.host = grounded, host
         self.size = Fraction(host.limit, grounded.scale)
-        parts = range(len(grounded.aim.begin) - 1)
-        self.relaxations = [Relaxation(grounded, forest, part, self.size) for part in parts]
+        first = Relaxation(grounded, forest, 0, self.size, host.deadline)
+        others = range(1, len(grounded.aim.begin) - 1)
+        self.relaxations = [first, *(first.beside(grounded, forest, part) for part in others)]
         self.doubtful: Fraction | None = None
         self.root: Node | None = None
         self.heap: list[tuple[int, int, Node]] = []
@@ -70,23 +72,40 @@ class Branching:
 
         known: a key that is proved. Returns the key that the relaxation proves.
         """
-        ground, axes = self.grounded.ground, len(self.grounded.ground.grid)
-        low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
-        parts = []
+        axes, nothing = len(self.grounded.ground.grid), []
         for relaxation in self.relaxations:
             rows = len(relaxation.sides.tree)
             zero = Climbed(0.0, np.zeros(rows), np.zeros(len(relaxation.compares)), np.zeros(axes), np.zeros(0))
-            parts.append(Part(0, relaxation.nothing(), zero))
-        for rounds in (GLANCE, FIRST_ROUNDS):
-            opened = [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
-            parts = self.threads.each(self._part, zip(self.relaxations, parts, opened, repeat(rounds), strict=False))
-            self.root = Node(low, high, self.host.key_of(low, high), tuple(parts))
-            if self.root.key < PROMISING * known:
-                return self.root.key
-        assert self.root is not None
-        self._push(self.root)
-        self._round(self.root)
-        return self.root.key
+            nothing.append(Part(0, relaxation.nothing(), zero))
+        left = self.host.deadline.left()
+        root = self._solved(nothing, GLANCE)
+        if root.key >= PROMISING * known and (rounds := self._first_rounds(left)) > GLANCE:
+            root = self._solved(root.parts, rounds)
+        self.root = root
+        if root.key < PROMISING * known:
+            return root.key
+        self._push(root)
+        if not self.host.deadline.over:
+            self._round(root)
+        return root.key
+
+    def _solved(self, parts: Iterable[Part], rounds: int) -> Node:
+        """The box of all allowed points, with better prices than the given ones."""
+        ground = self.grounded.ground
+        low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
+        opened = [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
+        better = self.threads.each(self._part, zip(self.relaxations, parts, opened, repeat(rounds), strict=False))
+        return Node(low, high, self.host.key_of(low, high), tuple(better))
+
+    def _first_rounds(self, before: float | None) -> int:
+        """How many rounds there is time for after a glance; before: the seconds that were left when it began.
+
+        Nothing interrupts an ascent, and in a large forest all its rounds take many times a short time limit.
+        """
+        left = self.host.deadline.left()
+        if before is None or left is None or before <= left:
+            return FIRST_ROUNDS
+        return min(FIRST_ROUNDS, int(GLANCE * left / (before - left)))
 
     def _part(
         self, relaxation: Relaxation, parent: Part, active: Active, rounds: int, start: Climbed | None = None
@@ -96,6 +115,8 @@ class Branching:
         """
         if active.empty:
             return Part(CLOSED, parent.exact, parent.climbed)
+        if self.host.deadline.over:
+            return parent
         aim, length = (AIM, STEP) if rounds == ROUNDS else (FIRST_AIM, FIRST_STEP)
         enough = relaxation.units(self.host.limit)
         climbed = relaxation.climb(active, start or parent.climbed, rounds, aim * enough, length)

@@ -14,6 +14,7 @@ Source: Misic 2020, "Optimization of tree ensembles" (his rows are the splits of
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.deadline import NEVER, Deadline
 from mace.problem.proof import Prices
 from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, ascend, opened, proved, whole
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
@@ -67,23 +69,40 @@ class Columns(NamedTuple):
 
 
 class Relaxation:
-    """One part of the goal of one question, for a forest that was cut down (`shrink`): every test divides its box."""
+    """One part of the goal of one question, for a forest that was cut down (`shrink`): every test divides its box.
 
-    def __init__(self, grounded: Grounded, forest: Forest, part: int, size: Fraction) -> None:
-        aim = grounded.aim
+    Raises TimeOverError: the rows of a large forest take seconds.
+    """
+
+    def __init__(
+        self, grounded: Grounded, forest: Forest, part: int, size: Fraction, deadline: Deadline = NEVER
+    ) -> None:
         # size, about the distance that is to be proved, has `DIGITS` digits in units of 2^-bits.
         self.bits = min(DIGITS - math.frexp(float(size) or 1.0)[1], MOST_BITS)
-        self.ground, self.scale, self.exponent = grounded.ground, grounded.scale, aim.exponent
-        self.compares = [int(c) for c in aim.part_of[aim.begin[part] : aim.begin[part + 1]]]
-        # One less than what the sum of rounded gains needs: the checker rounds neither gains nor needs.
-        self.need = [int(aim.need[c]) - 1 for c in self.compares]
+        self.ground, self.scale, self.exponent = grounded.ground, grounded.scale, grounded.aim.exponent
         self.roots = grounded.forest.roots
-        numbers, self.tree, low, high = _leaves(self.ground, forest)
-        self.gain = np.ascontiguousarray(forest.gain[np.array(self.compares)][:, numbers])
+        self.numbers, self.tree, low, high = _leaves(self.ground, forest)
+        self._aimed(grounded, forest, part)
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
         self.columns = _columns(self.ground, forest)
         self.largest = bool(self.ground.top.any() or self.ground.level_top.any())
-        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high)
+        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high, deadline)
+
+    def _aimed(self, grounded: Grounded, forest: Forest, part: int) -> None:
+        """What differs between the parts of a goal: which comparisons, what they need, and the gains of leaves."""
+        aim = grounded.aim
+        self.compares = [int(c) for c in aim.part_of[aim.begin[part] : aim.begin[part + 1]]]
+        # One less than what the sum of rounded gains needs: the checker rounds neither gains nor needs.
+        self.need = [int(aim.need[c]) - 1 for c in self.compares]
+        self.gain = np.ascontiguousarray(forest.gain[np.array(self.compares)][:, self.numbers])
+
+    def beside(self, grounded: Grounded, forest: Forest, part: int) -> Relaxation:
+        """That of another part of the goal, for the same forest: leaves, rows and pieces are shared."""
+        frame, everything, made = self.framed, self.whole, copy.copy(self)
+        made._aimed(grounded, forest, part)
+        made.framed = frame._replace(gain=made.gain, need=np.array(made.need, np.int64))
+        made.whole = everything
+        return made
 
     @cached_property
     def framed(self) -> Frame:
@@ -95,11 +114,12 @@ class Relaxation:
         """All leaves, rows and pieces."""
         return whole(self.framed)
 
-    def _sides(self, entered: Sides, low: Array, high: Array) -> tuple[Sides, Array, Array]:
+    def _sides(self, entered: Sides, low: Array, high: Array, deadline: Deadline) -> tuple[Sides, Array, Array]:
         """The rows of sides that hold some leaf; and, in pairs, each leaf and each row on whose side it lies whole."""
         leaf_of, row_of = [], []
         leaves, rows = ([*np.searchsorted(tree, np.arange(len(self.roots) + 1))] for tree in (self.tree, entered.tree))
         for begin, end, first, last in zip(leaves, leaves[1:], rows, rows[1:], strict=False):
+            deadline.look("preparing the relaxation")
             axis, cut, side = entered.axis[first:last], entered.cut[first:last], entered.side[first:last]
             least, most = low[begin:end, axis].T, high[begin:end, axis].T  # of each row each leaf's
             grid, below = self.ground.grid[axis, None], side[:, None] == 0

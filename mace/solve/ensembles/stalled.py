@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from mace.base.deadline import TimeOverError
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.plain import Plain, Terms
@@ -28,8 +29,10 @@ def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
     if plain.leaves > MOST_LEAVES:
         return None
-    boxes = Boxes(plain)
-    branching = Branching(plain.grounded, plain.forest, boxes)
+    try:
+        branching = Branching(plain.grounded, plain.forest, Boxes(plain))
+    except TimeOverError:
+        return None
     known = math.floor(plain.lower() * plain.grounded.scale)
     with branching.threads:
         if branching.start(known) <= times * known:

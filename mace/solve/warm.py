@@ -3,6 +3,7 @@
 In:  a model's table.    Out: how many seconds of the question's clock it took.
 Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
 `mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
+Before a network of `WIDE` hidden units or more, nothing is interpreted: one relaxation would take seconds to minutes.
 Left out, unless the whole is wanted, are the relaxation of trees for ensembles below `LARGE`, whose searches hardly
 ever come to it, and what narrows hidden units before networks, which only searches that stall come to.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
@@ -20,7 +21,7 @@ from mace.base.deadline import NEVER, now
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Goal, Question
-from mace.solve.compiled import interpreted
+from mace.solve.compiled import at_once, interpreted, read_at_once
 from mace.solve.protocol import Found, Gap, Limits, Replay
 from mace.solve.witnesses import Witnesses
 from mace.space.feature import Feature
@@ -28,6 +29,7 @@ from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Layer, Link, Network, Table, Tree, decision_for
 
 LARGE = 1000  # leaves
+WIDE = 100  # hidden units
 
 
 def warm(table: Table, *, whole: bool = False) -> float:
@@ -37,7 +39,11 @@ def warm(table: Table, *, whole: bool = False) -> float:
     """
     began = now()
     if interpreted():
-        return 0.0
+        if not isinstance(table, Network) or sum(len(layer.bias) for layer in table.layers[:-1]) < WIDE:
+            return 0.0
+        from mace.solve.networks.relax import relax
+
+        (read_at_once if relax.kept else at_once)()  # type: ignore[attr-defined]
     match table:
         case Ensemble():
             trees()

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ import pytest
 import mace
 from mace.base import deadline
 from mace.certify import ready
-from mace.solve import ahead, code_files, compiled, native
+from mace.solve import ahead, code_files, compiled, native, warm
+from mace.tables.table import Layer, Network
 
 PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
@@ -334,6 +336,19 @@ def test_what_compiled_functions_call_is_compiled_once_for_all_integers(folder: 
 
     assert compiled.compiled(calls)(4) == 14
     assert len(inner.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_before_a_wide_network_nothing_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One relaxation of 200 hidden units takes seconds to minutes then, and no deadline ends it."""
+    monkeypatch.setattr(compiled, "_interpreting", compiled._Interpreting())
+    narrow = warm.about_layers().model
+    assert isinstance(narrow, Network)
+    warm.warm(narrow)
+    assert compiled.interpreted()
+    wide = Layer(np.ones((4, warm.WIDE)), np.ones(warm.WIDE), "relu")
+    last = Layer(np.ones((warm.WIDE, 1)), np.ones(1), "identity")
+    warm.warm(replace(narrow, layers=(wide, last)))
+    assert not compiled.interpreted()
 
 
 def test_threads_interpret_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -408,6 +409,33 @@ def test_a_ball_that_the_root_shows_to_be_empty_is_a_bound_however_soon_the_limi
     assert check(certificate(question, lower, None, written).data).accepted
     best = NetworkOracle(question).ask(None, Limits())
     assert isinstance(best, Found) and lower <= question.distance_of(best.point)
+
+
+@pytest.mark.parametrize("seconds", [1, 2, 4, 8])
+def test_the_first_ball_is_looked_for_no_longer_than_there_is_time_for(
+    seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large network one relaxation may take a second, as each does here."""
+    clock, solve = Hand(), Search.solve
+
+    def slow(self: Search, *given: Any) -> Relaxed:
+        clock.now += 1
+        return solve(self, *given)
+
+    for seed in range(12):
+        question = random_question(seed, "network", extras=False)
+        oracle = NetworkOracle(question)
+        best = oracle.ask(None, Limits())
+        if not isinstance(best, Found) or best.point == question.start:
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(Search, "solve", slow)
+            began = clock.now
+            reply = NetworkOracle(question).ask(None, Limits(Deadline.after(seconds, clock)), best=best.point)
+        assert clock.now - began <= seconds + 2 * len(question.goal.decision)
+        assert isinstance(reply, Found) and reply.lower is not None and reply.lower <= question.distance_of(best.point)
+        if reply.proof is not None:
+            assert certificate(question, reply.lower, reply.point, reply.proof).check().accepted
 
 
 def test_a_linear_region_is_searched_again_once_the_ball_holds_what_is_nearest_there() -> None:

@@ -135,7 +135,7 @@ class Search(Points):
     def first_horizon(self) -> Fraction:
         """About the largest ball of which the root's relaxation alone shows that nothing is in it, twice as large."""
         far, none, whole = 0, SHELLS, self.distance
-        while none - far > 1:
+        while none - far > 1 and not self.searching.over:  # one look at a large network may take a second
             middle = (far + none) // 2
             self.horizon = whole / 2**middle
             node = self.first_node()
@@ -152,8 +152,9 @@ class Search(Points):
         self.heap, self.count, self.settled = [], 0, INFINITY
         self.tightened, self.worth = 3 * self.widest, 0
         self.root = self.first_node()
-        self.look(self.root)
-        self.propose(self.root)
+        if not self.deadline.over:
+            self.look(self.root)
+            self.propose(self.root)
         self.push(self.root)
         due, expanded = float(FIRST_KEPT), 0
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.

@@ -10,14 +10,18 @@ leaves out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
+from mace.base.values import plain
 from mace.errors import GoalError
 from mace.problem.goals import Classes, Probability, Wanted
 from mace.problem.goals import Margin as Lead
@@ -53,6 +57,17 @@ class Targets:
     def __post_init__(self) -> None:
         if not isinstance(self.values, Mapping) or not self.values:
             raise GoalError(f"targets map names of outputs to values; got {short(self.values)}")
+        # Numbers of numpy are as good as Python's.
+        object.__setattr__(self, "values", {name: plain(value) for name, value in self.values.items()})
+        object.__setattr__(self, "tolerance", plain(self.tolerance))
+        own = self.confidence
+        sure = {name: plain(least) for name, least in own.items()} if isinstance(own, Mapping) else plain(own)
+        object.__setattr__(self, "confidence", sure)
+        for name, value in self.values.items():
+            if not isinstance(value, (str, bool)) and not _finite(value):
+                raise GoalError(
+                    f"the target of `{name}` must be a finite number, a truth or a text; got {short(value)}"
+                )
         if isinstance(self.tolerance, bool) or not isinstance(self.tolerance, (int, float)) or not self.tolerance >= 0:
             raise GoalError(f"the tolerance of targets must be a number >= 0, got {short(self.tolerance)}")
         for threshold in self.thresholds.values():
@@ -129,6 +144,13 @@ class TargetsAim:
             for name, least in thresholds.items():
                 doubts += sure[:, self.names.index(name) if sure.shape[1] > 1 else 0] < least
         return Said(missed, doubts)
+
+
+def _finite(value: object) -> bool:
+    try:
+        return isinstance(value, (int, float, Fraction, Decimal)) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _missed(said: NDArray[Any], value: Any, tolerance: float, box: BlackBox) -> Floats:

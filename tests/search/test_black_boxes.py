@@ -321,6 +321,17 @@ def test_what_may_not_be_asked_is_one_message(settings: dict[str, Any], words: s
         mace.explain(near_500, FOUR, [0, 1, 2, 3], **settings)
 
 
+@pytest.mark.parametrize("value", [None, math.nan, -math.inf, 10**400, [1], b"x", 1j, np.float64("nan")])
+def test_a_target_that_no_output_can_have_is_refused(value: Any) -> None:
+    with pytest.raises(GoalError, match="the target of `y` must be a finite number, a truth or a text"):
+        mace.Targets({"y": value})
+
+
+def test_numbers_of_numpy_are_targets() -> None:
+    given = mace.Targets({"y": np.int64(3), "z": np.bool_(True)}, np.float32(0.5), {"y": np.float32(0.25)})  # type: ignore[arg-type]
+    assert given == mace.Targets({"y": 3, "z": True}, 0.5, {"y": 0.25})
+
+
 def test_what_is_no_model_is_said() -> None:
     with pytest.raises(ModelError, match="a model is a function or has `predict`"):
         mace.explain(3, FOUR, [0, 1, 2, 3], oracle="search")

@@ -17,6 +17,7 @@ from mace.worlds.affine import Form, Ranges
 from mace.worlds.forms import Enclosing, Limit, UnboundedError
 from mace.worlds.parts import Action, Laws
 
+LARGEST = Fraction(10**300)  # cost of an action: sums and slopes of costs are doubles
 ROUNDS = 3  # of narrowing a box by conditions
 PREFIXES = ("", "before_", "start_")
 
@@ -63,7 +64,12 @@ def _action(world: Laws, action: Action) -> None:
         names[name] = form
     for test in action.after:  # forms are of numbers that are not yet rounded: each condition by itself
         _can_hold(world, walk, test, names, None)
-    least = _least(walk, action.cost, names)
+    least, most = _ends(walk, action.cost, names)
+    if most is not None and most > LARGEST:
+        raise _wrong(
+            world, f"the cost of `{action.name}` can be larger than 1e300, which bounds cannot hold",
+            action.cost.body[-1].span, "Write costs in another unit, or narrow the range of a parameter.",
+        )  # fmt: skip
     if least is not None and least < 0:
         raise _wrong(
             world, f"the cost of `{action.name}` can be negative: as far as can be seen {show_number(least)} at least",
@@ -101,11 +107,6 @@ def _empty(limits: list[Limit], ranges: Ranges) -> bool:
             end, (low, high) = (first[name] - least) / factor, box[name]
             box[name] = (low, min(high, end)) if factor > 0 else (max(low, end), high)
     return False
-
-
-def _least(walk: Enclosing, program: Program, names: dict[str, Form]) -> Fraction | None:
-    """The largest lower bound of a number that is known; None for none."""
-    return _ends(walk, program, names)[0]
 
 
 def _ends(walk: Enclosing, program: Program, names: dict[str, Form]) -> tuple[Fraction | None, Fraction | None]:

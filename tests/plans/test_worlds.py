@@ -125,6 +125,7 @@ WRONG = {
     "level": ('action a:\n    edu = "PhD"\n    cost 1\n', '`edu` has no level "PhD"'),
     "compared": ('action a:\n    before edu == "Bsc"\n    age = age + 1\n    cost 1\n', 'Did you mean "BSc"?'),
     "negative": ("action a:\n    parameter v: int in [-2, 2]\n    age = age + v\n    cost v\n", "can be negative"),
+    "huge": ("action a:\n    age = age + 1\n    cost age * 1e300 * 1e300\n", "<world>:3:10: the cost of `a` can be"),
     "never": ("action a:\n    before age > 90\n    age = age + 1\n    cost 1\n", "<world>:2:12: no state meets"),
     "both": (
         "action a:\n    before age > 50 and age < 20\n    age = age + 1\n    cost 1\n",

@@ -21,7 +21,7 @@ from mace.explain import proved
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
-from mace.solve.ensembles import branching, prover, stalled, walk
+from mace.solve.ensembles import branching, greedy, prover, stalled, walk
 from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
@@ -267,6 +267,26 @@ def test_the_first_ascent_is_no_longer_than_there_is_time_for(
     assert isinstance(reply, Found) and reply.lower is not None
     assert seconds < 10 or reply.lower > 0
     accepted(question, reply)
+
+
+def test_near_the_shares_of_a_part_of_the_goal_that_part_alone_is_climbed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part has shares of its own: of ten classes every one was climbed to from the shares of every other."""
+    frame, target = load_wine(return_X_y=True, as_frame=True)
+    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(frame.to_numpy(), target)
+    question = Explainer(model, Space.from_frame(frame)).question(frame.iloc[0], None)[0]
+    grounded, parts, climb = ground(question), list[int](), greedy.climb
+
+    def noted(*given: Any) -> int:
+        parts.append(given[3])
+        return climb(*given)
+
+    monkeypatch.setattr(greedy, "climb", noted)
+    search = Plain(EnsembleOracle(question).witnesses, grounded, Terms(Bound(), None, Gap(), NEVER, 2**30))
+    for part in range(len(grounded.aim.begin) - 1):
+        parts.clear()
+        search.offer(grounded.ground.start.astype(np.int64), part)
+        assert set(parts) == {part}
+    assert search.point is not None and question.has_goal(search.point)
 
 
 def test_parts_of_a_goal_share_what_they_have_in_common() -> None:

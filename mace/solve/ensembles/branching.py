@@ -225,9 +225,9 @@ class Branching:
         node.children, node.parts = tuple(children), ()
 
     def _round(self, node: Node) -> None:
-        """Offer the points that the shares are nearest to."""
+        """Offer the points that the shares of each part of the goal are nearest to."""
         ground = self.grounded.ground
-        for relaxation, part in zip(self.relaxations, node.parts, strict=True):
+        for place, (relaxation, part) in enumerate(zip(self.relaxations, node.parts, strict=True)):
             if part.key >= self.host.limit:
                 continue
             for quantile in QUANTILES:
@@ -242,7 +242,7 @@ class Branching:
                         cells[j] = min(max(int(ground.start[j]), first), max(first, last))
                     else:
                         cells[j] = items[int(np.argmax(here))]
-                self.host.offer(cells)
+                self.host.offer(cells, place)
 
     # ------------------------------------------------------------------------------------------ what was proved
 

@@ -309,29 +309,25 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
 
 
 def from_near(
-    grounded: Grounded, forest: Forest, limit: int, most_changes: int, given: Array, deadline: Deadline
+    grounded: Grounded, forest: Forest, limit: int, most_changes: int, given: Array, part: int, deadline: Deadline
 ) -> Array | None:
-    """The cheapest point found by climbing from given cells and pulling back; None if that leads to none.
+    """The point found by climbing from given cells to a part of the goal and pulling back; None if that leads to none.
 
     forest: what points at a scaled distance below the limit may reach of it; what is found beyond may lack the goal.
     """
     ground, aim = grounded.ground, grounded.aim
     rows, total, leaves = room(grounded)
-    best: Array | None = None
-    for part in range(len(aim.begin) - 1):
-        point, ended = given.copy(), GOING
-        if accepted(ground, forest, aim, point, leaves):
-            ended = REACHED
-        for _ in range(0, 6 * len(point) + 6, ROUNDS):
-            if ended == GOING and not deadline.over:
-                ended = climb(ground, forest, aim, part, 1.0, most_changes, limit, rows, total, leaves, point, ROUNDS)
-        if ended != REACHED:
-            continue
-        while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
-            pass
-        if best is None or cost_of(ground, point) < cost_of(ground, best):
-            best = point
-    return best
+    point, ended = given.copy(), GOING
+    if accepted(ground, forest, aim, point, leaves):
+        ended = REACHED
+    for _ in range(0, 6 * len(point) + 6, ROUNDS):
+        if ended == GOING and not deadline.over:
+            ended = climb(ground, forest, aim, part, 1.0, most_changes, limit, rows, total, leaves, point, ROUNDS)
+    if ended != REACHED:
+        return None
+    while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
+        pass
+    return point
 
 
 def room(grounded: Grounded) -> Room:

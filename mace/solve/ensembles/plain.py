@@ -224,12 +224,12 @@ class Plain:
             raise ModelError("the model's sums are not those of its cells", hint='Use oracle="smt".')
         return self.witnesses.counts(point)
 
-    def offer(self, cells: Array) -> None:
-        """Look for a nearer point with the goal around these cells."""
+    def offer(self, cells: Array, part: int) -> None:
+        """Look for a nearer point with this part of the goal around these cells."""
         from mace.solve.ensembles.greedy import from_near
 
         most = -1 if self.question.most_changes is None else self.question.most_changes
-        found = from_near(self.grounded, self.forest, self.limit, most, cells, self.deadline)
+        found = from_near(self.grounded, self.forest, self.limit, most, cells, part, self.deadline)
         if found is not None:
             self.take(found)
 

@@ -47,8 +47,8 @@ class Host(Protocol):
         """Whether a lower bound meets the gap."""
         ...
 
-    def offer(self, cells: Array) -> None:
-        """Look for a point with the goal near these cells."""
+    def offer(self, cells: Array, part: int) -> None:
+        """Look for a point with this part of the goal near these cells."""
         ...
 
     def repair(self) -> None:

@@ -72,9 +72,9 @@ class Boxes:
         plain.walk.measure(plain.grounded.ground, plain.box)
         return int(plain.box.total.sum())
 
-    def offer(self, cells: Array) -> None:
-        """Look for a nearer point with the goal around these cells."""
-        self.plain.offer(cells)
+    def offer(self, cells: Array, part: int) -> None:
+        """Look for a nearer point with this part of the goal around these cells."""
+        self.plain.offer(cells, part)
 
     def repair(self) -> None:
         """Look for a nearer point with the goal around the best one known."""

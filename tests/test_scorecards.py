@@ -18,7 +18,7 @@ import pytest
 
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
-from mace.scorecards import Card, Counterfactual, read_card
+from mace.scorecards import Card, Counterfactual, card_of, read_card
 from mace.scorecards.choosing import Rules, _Search
 from mace.scorecards.pricing import priced
 from mace.scorecards.problem import Singles
@@ -311,6 +311,27 @@ def test_numbers_of_numpy_and_single_names_are_taken() -> None:
         same.append(found.generate(START, outcome_type="binary", **given))
         same[-1] = (found.status, found.core, found.objective)
     assert same[0] == same[1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("special", [[0], {"none": 0, "many": [25, 50]}])
+def test_values_of_bins_are_the_librarys_where_codes_lie_at_their_ends(special: Any) -> None:
+    optbinning = pytest.importorskip("optbinning")
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 100, 600), "one bin": rng.random(600)})
+    y = (X["a"] + 60 * X["one bin"] * (X["a"] > 0) + 40 * rng.normal(size=600) > 70).astype(int)
+    X.loc[:99, "one bin"] = 0.0
+    splits = {"a": {"user_splits": [25, 50], "user_splits_fixed": [True, True]}, "one bin": {"max_n_bins": 1}}
+    process = optbinning.BinningProcess(list(X), special_codes=special, binning_fit_params=splits)
+    card_ = optbinning.Scorecard(process, LogisticRegression()).fit(X, y, metric_special="empirical")
+    made = card_of(card_)
+    known = card_.binning_process_.transform(X, metric="woe", metric_special="empirical")
+    for variable in made.variables:
+        own = [variable.bins[variable.place(value)].value for value in X[variable.name].tolist()]
+        assert np.allclose(own, known[variable.name]), variable.name
+    assert [one.kind for one in made.variables[1].bins].count("interval") == 1
 
 
 def test_what_is_no_table_of_bins_is_refused() -> None:

@@ -181,20 +181,27 @@ def _bins(scorecard: Any, binned: Any, points: Sequence[float]) -> tuple[Bin, ..
     found.append(("Missing", "missing", 0.0, 0.0, (None,)))
     if len(points) != len(found):
         raise ModelError(f"`{binned.name}` has {len(found)} bins, and the scorecard's table {len(points)}")
-    return tuple(
-        Bin(text, kind, _value(scorecard, binned, kind, low, high, members), float(own), low, high, members)
+    codes = [code for _, kind, _, _, members in found if kind == "special" for code in members]
+    bins = [
+        Bin(text, kind, 0.0, float(own), low, high, members)
         for (text, kind, low, high, members), own in zip(found, points, strict=True)
-    )
+    ]
+    return tuple(one._replace(value=_value(scorecard, binned, one, codes)) for one in bins)
 
 
-def _value(scorecard: Any, binned: Any, kind: Kind, low: float, high: float, members: tuple[Any, ...]) -> float:
+def _value(scorecard: Any, binned: Any, one: Bin, codes: Sequence[Any]) -> float:
     """What the library makes of a row in a bin; 0 for a special bin without codes, which no row reaches."""
-    if kind == "special" and not members:
+    kind, low, high = one.kind, one.low, one.high
+    if kind == "special" and not one.members:
         return 0.0
-    if kind == "interval":
-        inside: Any = low if math.isfinite(low) else float(np.nextafter(high, -math.inf)) if high < math.inf else 0.0
+    if kind == "missing":
+        inside: Any = np.nan
+    elif kind == "interval":
+        inside = low if math.isfinite(low) else float(np.nextafter(high, -math.inf)) if high < math.inf else 0.0
     else:
-        inside = np.nan if kind == "missing" else members[0]
+        inside = one.members[0]
+    if kind in ("interval", "list") and inside in codes:
+        inside = one.beside(inside, codes)
     metric = "woe" if hasattr(scorecard.estimator_, "classes_") else "mean"
     held = np.array([inside], dtype=object if isinstance(inside, str) else None)
     if binned.dtype != "numerical" and kind == "missing":

@@ -334,6 +334,21 @@ def test_values_of_bins_are_the_librarys_where_codes_lie_at_their_ends(special: 
     assert [one.kind for one in made.variables[1].bins].count("interval") == 1
 
 
+def test_the_missing_bin_of_a_table_may_be_chosen_when_asked_for() -> None:
+    rows = [
+        {"high": 1, "value": -1.0}, {"low": 1, "value": 0.5}, {"kind": "missing", "value": 2.0},
+        {"kind": "special", "value": 9.0},
+    ]  # fmt: skip
+    made = read_card([{"variable": "a", "coefficient": 1.0, **one} for one in rows], -1.0)
+    X = pd.DataFrame({"a": [0.0, 2.0, None] * 4})
+    for asked, status in ((False, "INFEASIBLE"), (True, "OPTIMAL")):
+        found = Counterfactual(made, special_missing=asked).fit(X)
+        found.generate({"a": 0.0}, 1, "binary", 1, objectives={"proximity": 1}, max_changes=1)
+        assert found.status == status  # no row is in the special bin, which has no codes
+    assert found.objective == {"proximity": pytest.approx(1.0)} and found.rows()["a"].isna().all()
+    assert found.certificate.check().accepted
+
+
 def test_what_is_no_table_of_bins_is_refused() -> None:
     low = {"variable": "a", "coefficient": 1.0, "value": 0.0, "high": 1}
     high = {"variable": "a", "coefficient": 1.0, "value": 1.0, "low": 1}

@@ -26,7 +26,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import MaceError, ModelError
-from mace.scorecards.card import Card, card_of
+from mace.scorecards.card import Bin, Card, card_of
 from mace.scorecards.choosing import Chosen, Rules, any_set, best_set, next_level, warm
 from mace.scorecards.hierarchy import by_priority
 from mace.scorecards.problem import OBJECTIVES, Near, Problem
@@ -203,8 +203,7 @@ class Counterfactual:
             fixed = actionable is not None and variable.name not in actionable
             choices.append(() if fixed else tuple(
                 k for k, one in enumerate(variable.bins)
-                if one.value != variable.bins[now].value
-                and (one.kind in ("interval", "list") or self.special_missing and one.members)
+                if one.value != variable.bins[now].value and self._may_hold(one)
             ))  # fmt: skip
         low, high = _window(y, outcome_type, hard)
         target = (float(y), soft["diff_outcome"]) if "diff_outcome" in soft else None
@@ -216,11 +215,15 @@ class Counterfactual:
         weights = tuple(self._weight(j) for j in range(len(card.variables)))
         return Problem(card, start, tuple(choices), weights, self._near, most, low, high, target, accepts)
 
+    def _may_hold(self, one: Bin) -> bool:
+        """Whether a choice may be this bin: special and missing ones when asked for, and where some row is in them."""
+        return one.kind in ("interval", "list") or self.special_missing and (one.kind == "missing" or bool(one.members))
+
     def _weight(self, j: int) -> float:
         """What a change of one in the value of a variable's bin costs in proximity."""
         variable = self._known.variables[j]
         if self.proximity == "paper":
-            counted = [one.value for one in variable.bins if self.special_missing or one.kind in ("interval", "list")]
+            counted = [one.value for one in variable.bins if self._may_hold(one)] or [0.0]
         else:
             counted = [variable.coefficient * one.value for one in variable.bins]
         width = max(counted) - min(counted)

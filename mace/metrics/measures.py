@@ -12,6 +12,7 @@ Source: Shekhar et al. 2023 (arXiv 2311.12825), section 4; Mothilal, Sharma, Tan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.escape import short
 from mace.errors import MaceError
 from mace.metrics.distances import categorical, changed, continuous, deltas, mads, norm_of
 from mace.metrics.frames import Numbers, Pairs, numbers, paired
@@ -110,8 +112,8 @@ def coverage(
     """
     pairs = paired(rows, counterfactuals, space)
     counts = np.ones(len(pairs.place), dtype=bool) if valid is None else _flags(valid, counterfactuals)[pairs.place]
-    if asked < 1:
-        raise MaceError(f"asked must be a whole number >= 1, got {asked!r}")
+    if isinstance(asked, bool) or not isinstance(asked, (int, np.integer)) or asked < 1:
+        raise MaceError(f"asked must be a whole number >= 1, got {short(asked)}")
     given = [min(int(counts[group].sum()), asked) for group in pairs.groups()]
     return sum(given) / (asked * len(rows)) if len(rows) else float("nan")
 
@@ -181,8 +183,11 @@ class Time(NamedTuple):
 
 
 def time(seconds: Sequence[float]) -> Time:
-    """What an answer took, from the seconds of each row; NaN entries (rows that were not timed) are left out."""
-    known = np.array([float(second) for second in seconds], dtype=np.float64)
+    """What an answer took, from the seconds of each row; rows that were not timed (NaN, None) are left out."""
+    try:
+        known = np.array([math.nan if second is None else float(second) for second in seconds], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MaceError(f"seconds are numbers, one a row; got {short(seconds)}") from None
     known = known[~np.isnan(known)]
     if not len(known):
         return Time(float("nan"), float("nan"), float("nan"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,8 +116,16 @@ def test_closeness_is_a_change_in_standard_deviations_where_nothing_is_correlate
 
 
 def test_time_leaves_out_what_was_not_timed():
-    assert metrics.time([1.0, float("nan"), 3.0, 8.0]) == (4.0, 3.0, 8.0)
+    assert metrics.time([1.0, float("nan"), 3.0, None, 8.0]) == (4.0, 3.0, 8.0)
     assert all(math.isnan(value) for value in metrics.time([]))
+
+
+@pytest.mark.parametrize("asked", [0, 1.5, None, "3", True])
+def test_how_many_answers_were_asked_for_is_a_whole_number(asked: Any):
+    with pytest.raises(MaceError, match="asked must be a whole number >= 1"):
+        metrics.coverage(ROWS, FOUND, SPACE, asked=asked)
+    with pytest.raises(MaceError, match="seconds are numbers"):
+        metrics.time([1.0, "soon"])
 
 
 def test_validity_asks_the_model_and_a_row_outside_of_the_space_is_not_valid():

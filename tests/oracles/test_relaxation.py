@@ -26,8 +26,10 @@ from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.plain import Bound, Plain, Terms
+from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.relaxation import Relaxation
+from mace.solve.ensembles.trials import Trials
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from tests.bench import breast_cancer
 from tests.bench.ensembles import problem, question_of
@@ -287,6 +289,28 @@ def test_near_the_shares_of_a_part_of_the_goal_that_part_alone_is_climbed_to(mon
         search.offer(grounded.ground.start.astype(np.int64), part)
         assert set(parts) == {part}
     assert search.point is not None and question.has_goal(search.point)
+
+
+def test_a_box_that_can_neither_be_cut_nor_searched_in_the_memory_allowed_ends_the_search(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was tried again and again, without a time limit for ever."""
+    attempts: list[int | None] = []
+
+    def in_vain(self: stalled.Boxes, low: Any, high: Any, walks: int | None) -> Closing:
+        attempts.append(walks)
+        self.why = "memory limit"
+        return Closing(None, None)
+
+    choose = Trials.choose
+    monkeypatch.setattr(stalled.Boxes, "attempt", in_vain)
+    monkeypatch.setattr(Trials, "choose", lambda self, node: (choose(self, node)[0], None))
+    task = problem("forest-10x6", 1)
+    question = question_of(task, task.rows[0], "l1")
+    reply = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.why == "memory limit" and reply.lower
+    assert attempts[-1] is None and len(attempts) <= 2
+    accepted(question, reply)
 
 
 def test_parts_of_a_goal_share_what_they_have_in_common() -> None:

@@ -148,6 +148,8 @@ class Branching:
         """Whether every box was closed; else the deadline is over, or the gap was met."""
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while self.heap:
+            if self.nodes >= OFFERS:
+                self.host.repair()
             key, _, node = self.heap[0]
             if key >= self.host.limit:
                 return True
@@ -158,8 +160,6 @@ class Branching:
                 self.why = f"memory limit, reached at {self.nodes} nodes"
                 return False
             heapq.heappop(self.heap)
-            if self.nodes >= OFFERS:
-                self.host.repair()
             if self._closed(node, self._attempt(node)):
                 continue
             look, cut = self.trials.choose(node)
@@ -170,10 +170,11 @@ class Branching:
                 walks = None if cut is None else WALKS
                 if self._closed(node, self.host.attempt(node.low, node.high, walks)):
                     continue
-            if cut is not None:
-                self._divide(node, look, cut)
-            else:
+            if cut is None:  # time or memory ended that attempt, and nothing else is left to be done with the box
                 self._push(node)
+                self.why = self.host.why
+                return False
+            self._divide(node, look, cut)
         return True
 
     def _closed(self, node: Node, closing: Closing) -> bool:

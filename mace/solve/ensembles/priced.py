@@ -37,6 +37,7 @@ class Host(Protocol):
     deadline: Deadline
     room: int  # bytes
     jobs: int  # threads
+    why: str  # what ended the last attempt that closed nothing
 
     @property
     def limit(self) -> int:

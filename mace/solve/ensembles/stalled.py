@@ -41,7 +41,10 @@ def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
     plain.why = "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
     plain.relaxations = branching.nodes
     lower = None if finished else Fraction(branching.key, plain.grounded.scale)
-    return plain.said(branching.doubtful, lower, branching.proof())
+    doubtful = branching.doubtful  # which a point that was found later may be nearer than
+    if doubtful is not None and plain.bound.excludes(doubtful):
+        doubtful = None
+    return plain.said(doubtful, lower, branching.proof())
 
 
 class Boxes:
@@ -50,6 +53,7 @@ class Boxes:
     def __init__(self, plain: Plain) -> None:
         self.plain, self.deadline, self.room, self.jobs = plain, plain.deadline, plain.room, plain.jobs
         self.repairs: Repairs | None = None
+        self.why = ""
 
     @property
     def limit(self) -> int:
@@ -100,4 +104,5 @@ class Boxes:
         finished = part.search(walks)
         plain.point, plain.bound = part.point, part.bound
         plain.work += part.book.count
+        self.why = part.why
         return Closing(part.proof(), part.doubtful()) if finished else Closing(None, None)

@@ -8,6 +8,7 @@ import itertools
 import math
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
-from mace.scorecards import Card, Counterfactual, card_of, read_card
+from mace.scorecards import Card, Counterfactual, card_of, choosing, read_card
 from mace.scorecards.choosing import Rules, _Search
 from mace.scorecards.pricing import priced
 from mace.scorecards.problem import Singles
@@ -347,6 +348,30 @@ def test_the_missing_bin_of_a_table_may_be_chosen_when_asked_for() -> None:
         assert found.status == status  # no row is in the special bin, which has no codes
     assert found.objective == {"proximity": pytest.approx(1.0)} and found.rows()["a"].isna().all()
     assert found.certificate.check().accepted
+
+
+def test_a_search_that_begins_anew_ends_at_the_best_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "STEPS", 10)
+    for seed in range(4):
+        cards_agree(seed)
+
+
+def test_soft_constraints_keep_to_the_time_limit() -> None:
+    rng = np.random.default_rng(3)
+    made = card(rng, 12, 8)
+    found = Counterfactual(made).fit(table(made, rng, 2000))
+    row = {v.name: int(rng.integers(0, 8)) + 0.5 for v in made.variables}
+    y = int(made.score(made.places(row)) <= 0)
+    spent = []
+    for limit in (0.01, 0.5):  # the first reads what is compiled
+        began = time.process_time()
+        found.generate(
+            row, y, "binary", 5, objectives={"proximity": 1}, max_changes=4, hard_constraints=HARD[:1],
+            soft_constraints={HARD[1]: 0.3}, time_limit=limit,
+        )  # fmt: skip
+        spent.append(time.process_time() - began)
+    assert found.status in ("UNKNOWN", "FEASIBLE")
+    assert spent[-1] < 4  # one look at all rows of a large table took ten seconds between two looks at the clock
 
 
 def test_what_is_no_table_of_bins_is_refused() -> None:

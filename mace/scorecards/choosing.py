@@ -15,12 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline, now
 from mace.scorecards.pricing import priced
 from mace.scorecards.problem import Array, Problem, Singles, supports
 from mace.solve.compatible import best_from
+from mace.solve.compiled import interruptible
 
-STEPS = 20_000_000  # between two looks at the clock
+STEPS = 10_000_000  # rows looked at between the first two looks at the clock
+LATE = 1.1  # of the time left, what the next search may take
 FIRST_ROOM = 0.02  # of the bound by prices, within which a set is looked for first
 FEW = 256  # choices, the cheapest ones, that are looked at before all are
 
@@ -88,12 +90,17 @@ class _Search:
             self.deadline.look("choosing a set")
             budget, steps = STEPS, -1
             while steps < 0:
-                self.below, steps = best_from(
-                    start, bins, cost, first, self.room, self.count, rules.features, rules.values, rules.by_features,
-                    rules.by_values, self.reward, self.below, budget, found,
-                )  # fmt: skip
+                began = now()
+                with interruptible(self.deadline):
+                    self.below, steps = best_from(
+                        start, bins, cost, first, self.room, self.count, rules.features, rules.values,
+                        rules.by_features, rules.by_values, self.reward, self.below, budget, found,
+                    )  # fmt: skip
                 self.deadline.look("choosing a set")
-                budget *= 4
+                left = self.deadline.left()
+                pace = budget / max(now() - began, 1e-3)
+                # It begins anew: with four times as much, but with no more than there is time for.
+                budget = 4 * budget if left is None else min(4 * budget, max(STEPS, int(LATE * left * pace)))
             if found[0] == start:
                 best = [int(n) for n in found]
         return best

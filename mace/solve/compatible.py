@@ -71,8 +71,9 @@ def best_from(
     start: int, bins: Array, cost: Array, first: Array, room: float, count: int, features: bool, values: bool,
     by_features: float, by_values: float, most_reward: float, below: float, budget: int, found: Array,
 ) -> tuple[float, int]:  # fmt: skip
-    """The cost of the best set whose cheapest member is row `start`, if below `below` (else that), and steps left.
+    """The cost of the best set whose cheapest member is row `start`, if below `below` (else that), and what is left.
 
+    budget: of rows looked at; once it is used up what is left is negative, and nothing is said of the rows not reached.
     first: another cost, whose sum is at most `room`. found: is given the members, shape (count,).
     Long because a search that keeps its place in arrays cannot be cut into calls of itself.
     """
@@ -120,6 +121,7 @@ def best_from(
         fits = 0
         begin = n + 1 if level == 0 else place[level]
         end = size if level == 0 else length[level]
+        budget -= end - begin
         for k in range(begin, end):
             m = k if level == 0 else left[level, k]
             if goes(bins, n, m, features, values):

@@ -48,9 +48,12 @@ SOURCES = (
     "ensembles/pruning.py",
     "ensembles/search.py",
     "ensembles/walk.py",
+    "networks/aims.py",
     "networks/kernels.py",
     "networks/model.py",
     "networks/relax.py",
+    "networks/simplex.py",
+    "networks/trials.py",
 )
 FRESH = 0.5  # seconds for which a look at what is on disk counts
 KEPT = 4  # states of the sources in one folder

@@ -5,6 +5,7 @@ Beside the search stand the seconds of writing and of checking the certificates,
 python -m tests.bench.networks                      15 mixed features, l1, 10 rejected rows a model
 python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
 python -m tests.bench.networks --breast-cancer      two layers of 20, 32, 64; 30 features, l1 and linf, with aims
+python -m tests.bench.networks --standardised       the same models over standardised features: steeper, far harder
 python -m tests.bench.networks --digits             scikit-learn's digits: 61 integers, the nearest of the next class
 """
 
@@ -79,13 +80,17 @@ def mixed(rows: int = 2000, seed: int = 0) -> tuple[Space, pd.DataFrame, np.ndar
     return Space(features), pd.DataFrame(columns), y
 
 
-def scaled_cancer() -> tuple[Space, pd.DataFrame, np.ndarray]:
-    """scikit-learn's breast_cancer, each feature scaled to 0 .. 1; class 1 is benign."""
+def scaled_cancer(*, standardised: bool = False) -> tuple[Space, pd.DataFrame, np.ndarray]:
+    """scikit-learn's breast_cancer, each feature scaled to 0 .. 1, or to mean 0 and deviation 1; class 1 is benign."""
     from sklearn.datasets import load_breast_cancer
 
     frame, target = load_breast_cancer(return_X_y=True, as_frame=True)
-    frame = (frame - frame.min()) / (frame.max() - frame.min())
-    return Space([Feature(str(name), "real", 0, 1) for name in frame]), frame, target.to_numpy()
+    if standardised:
+        frame = (frame - frame.mean()) / frame.std(ddof=0)
+    else:
+        frame = (frame - frame.min()) / (frame.max() - frame.min())
+    ranges = zip(frame, frame.min(), frame.max(), strict=True)
+    return Space([Feature(str(name), "real", low, high) for name, low, high in ranges]), frame, target.to_numpy()
 
 
 def digits() -> tuple[Space, pd.DataFrame, np.ndarray]:
@@ -160,6 +165,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10)
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds a question")
     parser.add_argument("--breast-cancer", action="store_true")
+    parser.add_argument("--standardised", action="store_true")
     parser.add_argument("--digits", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
@@ -167,8 +173,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=["adult", "credit", "compas"])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    if given.breast_cancer:
-        space, frame, y = scaled_cancer()
+    if given.breast_cancer or given.standardised:
+        space, frame, y = scaled_cancer(standardised=given.standardised)
         for size in given.sizes:
             model = MLPClassifier((size, size), max_iter=1000, random_state=0).fit(frame.to_numpy(), y)
             for spec in given.norms or ["l1", "linf"]:

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from mace.base.deadline import NEVER
 from mace.problem.distance import norm
@@ -16,7 +15,7 @@ from mace.problem.question import Question
 from mace.solve.ensembles import ascent, balls, greedy, inherited, pruning, walk
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.relaxation import Relaxation
-from mace.solve.networks.kernels import EMPTY, INFINITY, OPTIMAL, dual_simplex, knapsack
+from mace.solve.networks.kernels import knapsack
 from mace.tables.table import Ensemble
 from tests.oracles.small_ensembles import points_of, random_question
 
@@ -199,23 +198,6 @@ def test_a_point_found_in_balls_has_the_goal_and_lies_no_farther_than_the_one_gi
         assert question.obeys(made.point(nearer))
         assert question.has_goal(made.point(nearer)) is not False
         assert question.distance_of(made.point(nearer)) <= question.distance_of(given)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_the_dual_simplex_ends_where_scipy_does(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    m, n = int(rng.integers(1, 6)), int(rng.integers(1, 6))
-    rows, right = rng.normal(size=(m, n)), rng.normal(size=m)
-    cost, top = rng.random(n), rng.random(n) * 3
-    expected = linprog(cost, rows, right, bounds=list(zip(np.zeros(n), top, strict=True)))
-    ended = dual_simplex(rows.copy(), right.copy(), cost.copy(), top, 0.0, INFINITY, 1000)
-    if expected.status == 2:
-        assert ended.status == EMPTY
-        assert ended.violation > 0.0
-        assert ended.way in (-1.0, 1.0)
-        return
-    assert ended.status == OPTIMAL
-    assert ended.objective == pytest.approx(expected.fun, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(40))

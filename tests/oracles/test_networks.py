@@ -19,7 +19,7 @@ from mace.base.exact import exact
 from mace.certify.writer import certificate
 from mace.problem.distance import Norm, norm
 from mace.problem.exclusions import AvoidPoint
-from mace.problem.proof import Proof
+from mace.problem.proof import Phase, Proof
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve.driver import bracket_optimum
@@ -27,13 +27,13 @@ from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.balls import in_balls
 from mace.solve.networks.exact import Exact, box_of
-from mace.solve.networks.kernels import CUTOFF
 from mace.solve.networks.model import Array, Part, numbers
 from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.relax import Relaxed
 from mace.solve.networks.search import Search
+from mace.solve.networks.simplex import CUTOFF
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Side
@@ -451,6 +451,27 @@ def test_a_linear_region_is_searched_again_once_the_ball_holds_what_is_nearest_t
     search.horizon = search.widest
     search.polish(best.point)
     assert search.best is not None and search.distance <= distance + CLOSE
+
+
+@pytest.mark.parametrize("spec", ["l0", "l1", "linf"])
+def test_a_side_that_is_tried_in_its_nodes_tableau_promises_no_more_than_its_own_relaxation(spec: str) -> None:
+    gained = 0
+    for seed in range(8):
+        search = Search(Witnesses(drawn((8, 8), seed, spec)), Gap(), Limits(), None, False)
+        search.begin()
+        node = search.first_node()
+        search.look(node)
+        low, high, _ = node.units
+        phases = [Phase(*map(int, place)) for place in np.argwhere((low < 0) & (high > 0))]
+        if node.closed or not phases:
+            continue
+        for phase, sides in zip(phases, search.trials(node, phases), strict=True):
+            for side, promised in enumerate(sides):
+                child = search.child(node, phase, side)
+                search.relaxed(child)  # with the bounds of its parent's units, as in the tableau
+                assert node.bound - 1e-6 <= promised <= max(child.bound, node.bound) + 1e-6
+                gained += promised > node.bound + 1e-6
+    assert gained > 10
 
 
 def begun(clock: Hand) -> Search:

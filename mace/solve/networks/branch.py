@@ -20,7 +20,7 @@ from mace.solve.networks.model import FLOATS
 from mace.solve.networks.nodes import Frame, Node
 from mace.space.axes import Axis, Box, GridAxis, Side, holds
 
-TRIED = 8  # splits that are tried before one is chosen
+TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 FLOAT_SPLITS = 500  # a search: which of very many pairs of floats is nearest may take for ever, for the last 1e-8
 

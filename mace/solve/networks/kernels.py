@@ -5,12 +5,12 @@ Out: multipliers, and what they prove in floating point; `networks_exact` repeat
 Promise: the bounds that `derive` finds hold, whatever rounding does. Nothing else here is trusted: a wrong number costs
 time, never soundness.
 Source: the linear relaxations of ReLUs are those of Ehlers 2017 (the triangle) and of Zhang et al. 2018 (CROWN, going
-backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN). The dual simplex is the textbook's.
+backwards); fixing phases with multipliers is Wang et al. 2021 (beta-CROWN).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from mace.solve.networks.model import LEVELS, STEPS, Array, Axes, Hull, Net, Uni
 T = TypeVar("T", bound=tuple[Any, ...])
 
 INFINITY = 1e300
-OPTIMAL, CUTOFF, EMPTY, STUCK, BEYOND = 0, 1, 2, 3, 4
 NOWHERE = (-1, -1)  # no hidden unit
 WIDER = 2.0**-37  # More than a checker's own 2^-40; `Net.rough` is this file's rounding.
 
@@ -335,89 +334,3 @@ def without_each(
         )
         here[place] = kept
     return found
-
-
-class Simplex(NamedTuple):
-    """Where the dual simplex ended.
-
-    status:      OPTIMAL, CUTOFF, EMPTY or STUCK.
-    objective:   the value reached.
-    basic, free: which variables are basic and which are not; the slack of row r is number n + r.
-    full:        whether a free variable stands at its upper end.
-    row, way:    of EMPTY: the row that proves it; -1 if its variable lies above its upper end, 1 if below 0.
-    violation:   by how much.
-    """
-
-    status: int
-    objective: float
-    basic: Array
-    free: Array
-    full: Array
-    row: int
-    way: float
-    violation: float
-
-
-@compiled
-def dual_simplex(T: Array, x: Array, d: Array, top: Array, start: float, cutoff: float, rounds: int) -> Simplex:
-    """Minimise d . x over T x <= b, 0 <= x <= top, from the all-slack basis, which d >= 0 makes dual feasible.
-
-    x holds b on entry and the basic values on return. Long because a pivot changes T, x and d together, in place: as
-    functions of their own the steps would each take seven arrays.
-    """
-    m, n = T.shape
-    basic = np.arange(n, n + m)
-    free = np.arange(n)
-    full = np.zeros(n, dtype=np.bool_)
-    objective = start
-    for _ in range(rounds):
-        if objective >= cutoff:
-            return Simplex(CUTOFF, objective, basic, free, full, -1, 0.0, 0.0)
-        r, worst, above = -1, 1e-11, False
-        for i in range(m):
-            if -x[i] > worst:
-                r, worst, above = i, -x[i], False
-            if basic[i] < n and x[i] - top[basic[i]] > worst:
-                r, worst, above = i, x[i] - top[basic[i]], True
-        if r < 0:
-            return Simplex(OPTIMAL, objective, basic, free, full, -1, 0.0, 0.0)
-        # Two passes (Harris): the smallest ratio up to a tolerance, then the largest pivot among those within it.
-        limit = INFINITY
-        for c in range(n):
-            a = -T[r, c] if above else T[r, c]
-            if (a > 1e-10) if full[c] else (a < -1e-10):
-                limit = min(limit, (abs(d[c]) + 1e-12) / abs(a))
-        entering, pivot = -1, 0.0
-        for c in range(n):
-            a = -T[r, c] if above else T[r, c]
-            if ((a > 1e-10) if full[c] else (a < -1e-10)) and abs(d[c]) / abs(a) <= limit and abs(a) > pivot:
-                entering, pivot = c, abs(a)
-        if entering < 0:
-            return Simplex(EMPTY, objective, basic, free, full, r, -1.0 if above else 1.0, worst)
-        c = entering
-        a = T[r, c]
-        target = top[basic[r]] if above else 0.0
-        step = (x[r] - target) / a
-        objective += d[c] * step
-        value = (top[free[c]] if full[c] else 0.0) + step
-        for i in range(m):
-            if i != r:
-                x[i] -= T[i, c] * step
-        x[r] = value
-        for e in range(n):
-            if e != c:
-                T[r, e] /= a
-        T[r, c] = 1.0 / a
-        for i in range(m):
-            if i != r and T[i, c] != 0.0:
-                g = T[i, c]
-                for e in range(n):
-                    T[i, e] -= g * T[r, e]
-                T[i, c] = -g / a
-        g = d[c]
-        for e in range(n):
-            d[e] -= g * T[r, e]
-        d[c] = -g / a
-        full[c] = above
-        basic[r], free[c] = free[c], basic[r]
-    return Simplex(STUCK, objective, basic, free, full, -1, 0.0, 0.0)

@@ -16,12 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.problem.distance import Norm
+from mace.problem.proof import Phase
 from mace.solve.lattice import denominator
-from mace.solve.networks.kernels import BEYOND, CUTOFF, INFINITY, OPTIMAL, STUCK, cut, derive, plain
+from mace.solve.networks.kernels import INFINITY, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.relax import Relaxed, relax
+from mace.solve.networks.simplex import BEYOND, CUTOFF, OPTIMAL, STUCK
 from mace.solve.networks.start import greedy
+from mace.solve.networks.trials import tried
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Point, Side
@@ -190,6 +193,14 @@ class Points(Frame):
         loss, scores, weight = map(np.nan_to_num, (found.loss, found.scores, found.weight))
         bound, point = 0.0 if not self.anywhere else -INFINITY, self.numbers.around(node.hull)
         return Relaxed(bound, STUCK, goal, slope, mu, share, 0.0, point, loss, scores, weight)
+
+    def trials(self, node: Node, phases: list[Phase]) -> Array:
+        """About which bounds a node has where each unit is off, and where it is on: shape (phases, 2)."""
+        weakest = min(node.duals, key=lambda k: node.duals[k].bound)
+        part, places = self.numbers.parts[weakest], np.array([(phase.layer, phase.unit) for phase in phases])
+        nodes = (plain(node.hull), plain(node.units))
+        found: Array = tried(not self.anywhere, self.target, self.most, part.C, part.than, *self.arrays, *nodes, places)
+        return found
 
     # ------------------------------------------------------------------------------------------ points
 

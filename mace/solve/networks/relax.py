@@ -15,11 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.solve.compiled import compiled
-from mace.solve.networks.kernels import BEYOND, EMPTY, INFINITY, NOWHERE, Simplex, dual_bound, dual_simplex
+from mace.solve.networks.kernels import INFINITY, NOWHERE, dual_bound
 from mace.solve.networks.model import LEVELS, Array, Axes, Hull, Net, Units
-
-CLEAR = 0.02  # of a unit's interval: so far beyond 0 its other end is known well enough
-AIMING = 400  # pivots for a bound of one end
+from mace.solve.networks.simplex import BEYOND, EMPTY, Basis, Simplex, dual_simplex, slack_basis
 
 
 class Relaxed(NamedTuple):
@@ -206,8 +204,7 @@ def program(
             hidden[layer, i] = n
             expression[i, n] = 1.0
             # A proof's multipliers know no end of an output beside its two lines, so that what it adds is not proved.
-            # Only a cost below 0, of a unit that is aimed at, is counted from such an end.
-            top[n] = above if limit >= 0.0 else INFINITY
+            top[n] = INFINITY
             lower[layer, i] = m  # z <= a
             T[m] = z[i]
             T[m, n] -= 1.0
@@ -258,12 +255,18 @@ def program(
 
 
 class Solved(NamedTuple):
-    """The end of the dual simplex on a program, see `kernels.Simplex`.
+    """The end of the dual simplex on a program, see `simplex.Simplex`.
 
-    y: a multiplier of each row.    ray: of EMPTY, the multipliers that show it.    x: the basic values.
+    top: (n + m,) the upper ends of variables and slacks.    d: (n,) what the free variables cost.
+    scale: (m,) what the rows were multiplied by, to be of size 1.
+    y:   a multiplier of each row.    ray: of EMPTY, the multipliers that show it.    x: the basic values.
     """
 
     ended: Simplex
+    basis: Basis
+    top: Array
+    d: Array
+    scale: Array
     y: Array
     ray: Array
     x: Array
@@ -281,19 +284,31 @@ def solved(T: Array, b: Array, d: Array, top: Array, start: float, cutoff: float
             scale[r] = 1.0 / biggest
             T[r] *= scale[r]
     x = b * scale
-    ended = dual_simplex(T, x, d, top, start, cutoff + 1e-12, rounds)
-    y, ray = np.zeros(m), np.zeros(m)
-    for c in range(n):
-        if ended.free[c] >= n:
-            y[ended.free[c] - n] = max(d[c], 0.0)
+    tops = np.full(n + m, INFINITY)
+    tops[:n] = top
+    basis = slack_basis(m, n)
+    basic, free, _ = basis
+    ended = dual_simplex(T, x, d, tops, basis, start, cutoff + 1e-12, rounds)
+    y, ray = multipliers(d, free, m), np.zeros(m)
     if ended.status == EMPTY:
         r, way = ended.row, ended.way
-        if ended.basic[r] >= n:
-            ray[ended.basic[r] - n] = 1.0
+        if basic[r] >= n:
+            ray[basic[r] - n] = 1.0
         for c in range(n):
-            if ended.free[c] >= n:
-                ray[ended.free[c] - n] = max(way * T[r, c], 0.0)
-    return Solved(ended, y * scale, ray * scale, x)
+            if free[c] >= n:
+                ray[free[c] - n] = max(way * T[r, c], 0.0)
+    return Solved(ended, basis, tops, d, scale, y * scale, ray * scale, x)
+
+
+@compiled
+def multipliers(d: Array, free: Array, m: int) -> Array:
+    """The rows' multipliers (m,), of free slacks, by what they cost."""
+    n = len(free)
+    y = np.zeros(m)
+    for c in range(n):
+        if free[c] >= n:
+            y[free[c] - n] = max(d[c], 0.0)
+    return y
 
 
 class Dual(NamedTuple):
@@ -352,7 +367,8 @@ def relax(
     top, axis, item, sign, base = found.top, found.axis, found.item, found.sign, found.base
     m, n = found.T.shape
     end = solved(found.T, found.b, found.cost, top, found.start, cutoff, rounds)
-    status, basic, free, full, x, y = end.ended.status, end.ended.basic, end.ended.free, end.ended.full, end.x, end.y
+    status, x, y = end.ended.status, end.x, end.y
+    basic, free, full = end.basis
     if status == EMPTY:
         y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray
     goal, y1, mu, share = dual_of(found, y, len(than), 1.0)
@@ -404,57 +420,3 @@ def relax(
     if not np.isfinite(total + point.sum() + loss.sum() + scores.sum() + weight.sum()):
         status = BEYOND
     return Relaxed(bound, status, goal, slope, mu, share, push, point, loss, scores, weight)
-
-
-class Aimed(NamedTuple):
-    """A bound of a hidden unit's input, or of minus it, and the multipliers that prove it, see `aimed`.
-
-    theta: of the distance's limit; the others as in `Relaxed`.
-    """
-
-    bound: float
-    theta: float
-    goal: Array
-    slope: Array
-    mu: Array
-    share: Array
-    changes: float
-
-
-@compiled
-def aimed(
-    end: int, layer: int, unit: int, limit: float, most: float, C: Array, than: Array, axes: Axes, net: Net, hull: Hull,
-    units: Units,
-) -> Aimed:  # fmt: skip
-    """Bound an end (0: lower, 1: upper) of a unit's interval over a node's relaxed points that are within the limit,
-    with `most` changes of features.
-
-    The simplex needs costs >= 0: variables with others are counted from their upper ends. It stops where the unit is
-    known to be on or off, by a clear margin.
-    """
-    H, N = units[0].shape
-    way = 1.0 - 2.0 * end
-    found = program(C, than, axes, net, hull, units, limit >= 0.0, limit, most)
-    T, b = found.T, found.b
-    n = T.shape[1]
-    d, start = way * found.zs[layer, unit, :n], way * found.zo[layer, unit]
-    for c in range(n):
-        if d[c] < 0.0:
-            start += d[c] * found.top[c]
-            b -= T[:, c] * found.top[c]
-            T[:, c] = -T[:, c]
-            d[c] = -d[c]
-    width = units[1][layer, unit] - units[0][layer, unit]
-    last = solved(T, b, d, found.top, start, CLEAR * width, AIMING)
-    y = last.y
-    if last.ended.status == EMPTY:
-        y = y + last.ray * (max(2.0 * width - last.ended.objective, 1.0) / last.ended.violation)
-    theta = y[found.ball]
-    goal, y1, mu, share = dual_of(found, y, len(than), theta)
-    push = y[found.few] if found.few >= 0 else 0.0
-    slope, weight = np.zeros((H, N)), np.zeros((H, N))
-    bound = dual_bound(
-        theta, (layer, unit), way, goal, y1, mu, share * axes[5], (push, most), C, than, axes, net, hull, units, slope,
-        weight,
-    )  # fmt: skip
-    return Aimed(bound - theta * limit, theta, goal, slope, mu, share, push)

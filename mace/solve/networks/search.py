@@ -11,8 +11,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from mace.base.exact import below, exact
-from mace.problem.proof import Proof
+from mace.problem.proof import Phase, Proof, Split
 from mace.solve.conditions import broken, inside
 from mace.solve.networks.balls import in_balls, sums_nothing
 from mace.solve.networks.branch import TRIED, Branching
@@ -25,6 +27,8 @@ from mace.solve.protocol import Gap, Limits
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, holds
 
+LIKELY = 2  # units, of those tried in the tableau of a node, whose sides are bounded on their own
+LEAST_GAIN = 1e-9  # what a side that gains nothing counts as
 IDLE = 2  # splits tried in a row that promise no more than the best one: then no more are tried
 RENEW = Fraction(999, 1000)
 FIRST_KEPT, KEEPING = 30, 3  # nodes: when a first proof is kept, and by which factor later than the last the next
@@ -290,7 +294,7 @@ class Search(Points):
 
     def expand(self, node: Node) -> None:
         """Split a node where its relaxation loses most: the likeliest splits are tried, the best one is kept."""
-        splits = self.branching.candidates(node)
+        splits = self.likeliest(self.branching.candidates(node), node)
         if not splits:
             self.settle(node)
             return
@@ -302,7 +306,7 @@ class Search(Points):
                 self.look(child)
                 child.bound = max(child.bound, node.bound)
                 gains.append(self.target - node.bound if child.closed else child.bound - node.bound)
-            gain = max(gains[0], 1e-9) * max(gains[1], 1e-9)
+            gain = max(gains[0], LEAST_GAIN) * max(gains[1], LEAST_GAIN)
             idle += 1
             if gain > most:
                 most, node.split, node.children, idle = gain, split, children, 0
@@ -312,6 +316,17 @@ class Search(Points):
             if not child.closed:
                 self.propose(child)
             self.push(child)
+
+    def likeliest(self, splits: list[Split | Phase], node: Node) -> list[Split | Phase]:
+        """Splits with the units that promise most, when each is tried, in the places of all units."""
+        phases = [split for split in splits if isinstance(split, Phase)]
+        if len(phases) <= LIKELY:
+            return splits
+        gains = np.maximum(self.trials(node, phases) - node.bound, LEAST_GAIN)
+        order = np.argsort(-gains.prod(axis=1), kind="stable")[:LIKELY]
+        best = iter([phases[k] for k in order])
+        kept = set(phases[:LIKELY])
+        return [next(best) if isinstance(s, Phase) else s for s in splits if not isinstance(s, Phase) or s in kept]
 
     def settle(self, node: Node) -> None:
         """Close a node that cannot be split: where it is a single point, the deployed model is asked about it."""

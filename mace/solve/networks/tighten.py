@@ -18,11 +18,11 @@ import numpy as np
 from mace.base.deadline import Deadline
 from mace.base.exact import above
 from mace.problem.proof import End, Leaf, Phase, Proof, Tighten
+from mace.solve.networks.aims import Aims, aims
 from mace.solve.networks.kernels import WIDER, dual_bound, plain
 from mace.solve.networks.model import Hull, Units
 from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
 from mace.solve.networks.nodes import Frame, Node
-from mace.solve.networks.relax import aimed
 
 BITS = (10, 20, 53)
 KEPT = 0.95  # of what an end gains: so much has to be left when its multipliers are rounded
@@ -33,23 +33,31 @@ CROSSED = 1e-6  # of 1 + its size: a lower end so far above the upper one is abo
 
 def tighten(frame: Frame, node: Node, limit: float, until: Deadline) -> bool:
     """Narrow the bounds of a node's hidden units once, in place; False if that leaves no point."""
+    net = frame.numbers.net
     for layer in range(len(node.units.L) - 1, -1, -1):
-        for unit in range(int(frame.numbers.net.size[layer])):
-            if until.over:
-                return True
-            if not _unit(frame, node, layer, unit, limit):
+        if until.over:
+            return True
+        found = _aims(frame, node, layer, limit)
+        for unit in range(int(net.size[layer])):
+            if not _unit(frame, node, layer, unit, found, limit):
                 return False
     return True
 
 
-def _unit(frame: Frame, node: Node, layer: int, unit: int, limit: float) -> bool:
+def _aims(frame: Frame, node: Node, layer: int, limit: float) -> list[Aims]:
+    """What linear programs say of the ends of a layer's intervals, for each part of the goal."""
+    arrays, nodes = (plain(frame.numbers.axes), plain(frame.numbers.net)), (plain(node.hull), plain(node.units))
+    return [aims(layer, limit, GAINS, frame.most, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
+
+
+def _unit(frame: Frame, node: Node, layer: int, unit: int, found: list[Aims], limit: float) -> bool:
     """Narrow both ends of one unit; False if nothing is left of its interval."""
     L, U, _ = node.units
     for end in (0, 1):
         low, high = float(L[layer, unit]), float(U[layer, unit])
         if not frame.numbers.net.relu[layer] or low >= 0 or high <= 0:
             return True
-        tight = _end(frame, node, (layer, unit, end), limit, GAINS * (high - low))
+        tight = _end(frame, node, (layer, unit, end), found, limit, GAINS * (high - low))
         if tight is not None and narrow(frame, node.hull, node.units, tight, limit):
             node.tight = [*(node.tight or []), tight]
             if crossed(node.units, tight):
@@ -57,23 +65,25 @@ def _unit(frame: Frame, node: Node, layer: int, unit: int, limit: float) -> bool
     return True
 
 
-def _end(frame: Frame, node: Node, place: tuple[int, int, int], limit: float, least: float) -> Tight | None:
+def _end(
+    frame: Frame, node: Node, place: tuple[int, int, int], found: list[Aims], limit: float, least: float
+) -> Tight | None:
     """The multipliers of one end, in few bits; None if it does not gain as much as `least`."""
     layer, unit, end = place
-    arrays, nodes = (plain(frame.numbers.axes), plain(frame.numbers.net)), (plain(node.hull), plain(node.units))
-    of_all = (end, layer, unit, limit, frame.most)
-    found = [aimed(*of_all, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
     old = float(node.units[0][layer, unit] if end == 0 else -node.units[1][layer, unit])
-    gained = min((one.bound for one in found), default=old) - old
-    if not gained >= least or not all(np.isfinite(array).all() for one in found for array in one):
+    gained = min((float(one.bound[end, unit]) for one in found), default=old) - old
+    if not gained >= least:
         return None
-    theta = max(one.theta for one in found)
+    here = [Aims(*(array[end, unit] for array in one)) for one in found]
+    if not all(np.isfinite(array).all() for one in here for array in one):
+        return None
+    theta = float(max(one.theta for one in here))
     off = node.units.U <= NEAR
     for bits in BITS:
         parts = tuple(
             Rough(rounded(one.goal, bits), np.where(off, 0.0, rounded(one.slope, bits)), rounded(one.mu, bits),
                     rounded(one.share, bits), float(rounded(np.array(one.changes), bits)))
-            for one in found
+            for one in here
         )  # fmt: skip
         tight = Tight(layer, unit, end, theta, parts)
         if proved(frame, node.hull, node.units, tight, limit) - old >= KEPT * gained:

@@ -1,0 +1,108 @@
+"""The relaxation of a node aimed at the ends of its hidden units' intervals, a layer at a time; compiled on first use.
+
+In:  a node, one part of the goal, a limit of the distance.
+Out: for each end of each unit of a layer a bound, in floating point, and the multipliers that prove it.
+How: one linear program holds all relaxed points; the ends differ in what they minimise, so that the primal simplex goes
+on from one to the next. It gives an end up as soon as a relaxed point shows that next to nothing is to be gained.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mace.solve.compiled import compiled
+from mace.solve.networks.kernels import INFINITY, dual_bound
+from mace.solve.networks.model import Array, Axes, Hull, Net, Units
+from mace.solve.networks.relax import dual_of, multipliers, program, solved
+from mace.solve.networks.simplex import CUTOFF, OPTIMAL, primal_simplex
+
+AIMING = 400  # pivots for one end
+NEAREST = 2000  # pivots for the first relaxed point
+
+
+class Aims(NamedTuple):
+    """Bounds of the units' inputs, and of minus them: what is about the lower ends (0) and the upper ends (1).
+
+    bound: (2, N), -INFINITY where nothing was gained.    theta: (2, N) multipliers of the distance's limit.
+    goal: (2, N, comparisons), slope, mu: (2, N, H, N), share: (2, N, J), changes: (2, N); as in `relax.Relaxed`.
+    """
+
+    bound: Array
+    theta: Array
+    goal: Array
+    slope: Array
+    mu: Array
+    share: Array
+    changes: Array
+
+
+@compiled
+def aims(
+    layer: int, limit: float, least: float, most: float, C: Array, than: Array, axes: Axes, net: Net, hull: Hull,
+    units: Units,
+) -> Aims:  # fmt: skip
+    """Bound the ends of a layer's intervals over a node's relaxed points within the limit, with `most` changes of
+    features; least: the share of its interval that an end has to gain.
+
+    Long because all ends share one tableau, and each needs what the program numbers.
+    """
+    L, U, _ = units
+    _, _, _, relu, size, _ = net
+    H, N = L.shape
+    J = len(axes[0])
+    made = Aims(
+        np.full((2, N), -INFINITY), np.zeros((2, N)), np.zeros((2, N, len(than))), np.zeros((2, N, H, N)),
+        np.zeros((2, N, H, N)), np.zeros((2, N, J)), np.zeros((2, N)),
+    )  # fmt: skip
+    found = program(C, than, axes, net, hull, units, limit >= 0.0, limit, most)
+    T = found.T
+    m, n = T.shape
+    d = found.cost.copy()
+    root = solved(T, found.b, d, found.top, found.start, INFINITY, NEAREST)
+    if root.ended.status != OPTIMAL:
+        return made
+    basic, free, full = root.basis
+    weight = np.zeros((H, N))
+    for unit in range(size[layer]):
+        if not relu[layer] or L[layer, unit] >= 0.0 or U[layer, unit] <= 0.0:
+            continue
+        for end in range(2):
+            way = 1.0 - 2.0 * end
+            old = L[layer, unit] if end == 0 else -U[layer, unit]
+            cost = np.zeros(n + m)
+            cost[:n] = way * found.zs[layer, unit, :n]
+            value = way * found.zo[layer, unit]
+            for c in range(n):
+                d[c] = cost[free[c]]
+                if full[c]:
+                    value += cost[free[c]] * root.top[free[c]]
+            for r in range(m):
+                price = cost[basic[r]]
+                if price != 0.0:
+                    value += price * root.x[r]
+                    line = T[r]
+                    for c in range(n):
+                        d[c] -= price * line[c]
+            enough = old + least * (U[layer, unit] - L[layer, unit])
+            last = primal_simplex(T, root.x, d, root.top, root.basis, value, enough, AIMING)
+            if last.status == CUTOFF:
+                continue
+            theta, push = 0.0, 0.0
+            y = multipliers(d, free, m) * root.scale
+            if found.ball >= 0:
+                theta = y[found.ball]
+            if found.few >= 0:
+                push = y[found.few]
+            goal, y1, mu, share = dual_of(found, y, len(than), theta)
+            slope = np.zeros((H, N))
+            bound = dual_bound(
+                theta, (layer, unit), way, goal, y1, mu, share * axes[5], (push, most), C, than, axes, net, hull, units,
+                slope, weight,
+            )  # fmt: skip
+            made.bound[end, unit] = bound - theta * limit
+            made.theta[end, unit], made.changes[end, unit] = theta, push
+            made.goal[end, unit], made.slope[end, unit], made.mu[end, unit] = goal, slope, mu
+            made.share[end, unit] = share
+    return made

@@ -41,9 +41,11 @@ class CompiledEncoded(CompiledPipeline):
     def _cell(self, column: Column, row: Mapping[str, Any]) -> float:
         feature = self.space.features[column.feature]
         value = row[feature.name]
-        if column.values is not None:
-            return column.values[feature.levels.index(None if value != value else value)]  # NaN is missing, as None is
-        return float("nan") if value is None else float(value)
+        if value != value:  # NaN is missing, as None is
+            value = None
+        if column.values is None or value is None and feature.encoding == "as-is":
+            return float("nan") if value is None else float(value)
+        return column.values[feature.levels.index(value)]
 
     @cached_property
     def deployed(self) -> Deployed:
@@ -53,7 +55,7 @@ class CompiledEncoded(CompiledPipeline):
 
 def compile_encoded(model: object, table: Table, space: Space) -> CompiledEncoded | None:
     """See the module's docstring; raises ModelError where table and model do not agree."""
-    lacking = [feature for feature in space.features if feature.numeric and feature.missing]
+    lacking = [feature for feature in space.features if feature.encoding == "as-is" and feature.missing]
     if not lacking or not isinstance(table, Ensemble):
         return None
     made = CompiledEncoded(model, space, table, space.columns, None, {})
@@ -69,9 +71,11 @@ def compile_encoded(model: object, table: Table, space: Space) -> CompiledEncode
     if not taken:
         return None
     columns = [
-        replace(c, missing=float("nan")) if c.values is None and space.features[c.feature].name in taken else c
+        c if space.features[c.feature].name not in taken
+        else replace(c, missing=float("nan")) if c.values is None
+        else replace(c, values=(*c.values, float("nan")))
         for c in space.columns
-    ]
+    ]  # fmt: skip
     table, found = without_nan(*with_missing_above(table, columns, space.features), space.features)
     made = replace(made, table=table, columns=found)
     check_against_library(made)

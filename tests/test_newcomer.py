@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
@@ -365,3 +366,69 @@ def test_what_stands_beside_a_figure_keeps_together_where_it_is_narrow():
     assert "9.5% [8.2%, 11.0%] (9 of 95)" in written(made, 80)
     narrow = [line.split("  ")[-1].strip() for line in written(made, 30).splitlines()]
     assert narrow[-3:] == ["9.5%", "[8.2%, 11.0%]", "(9 of 95)"]
+
+
+def _whole_rows(model, space, frame):
+    """What an answer says of each row beside what the model itself does, there and where the answer leads."""
+    names = space.names if isinstance(space, mace.Space) else list(frame)
+    for _, row in frame.iterrows():
+        answer = mace.explain(model, space, row)
+        now = frame.loc[[row.name]]
+        assert answer.decision == model.predict(now)[0], row.to_dict()
+        if answer.status == "infeasible":
+            continue
+        then = now.assign(**{name: [answer.counterfactuals[0].values[name]] for name in names}).astype(frame.dtypes)
+        assert model.predict(then)[0] != answer.decision, row.to_dict()
+
+
+@pytest.mark.parametrize("missing", ["keep", "fill", "any"])
+def test_zero_one_and_missing_are_to_a_model_of_the_frame_what_they_are_there(missing):
+    """What was missing was read as 2, where the trees had seen NaN, and answers were about other rows."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 200), "b": rng.choice([0.0, 1.0, np.nan], 200)})
+    told = (frame.a + 5 * frame.b.isna() - 3 * (frame.b == 1) > 5).astype(int)
+    for model in (HistGradientBoostingClassifier(max_iter=8), RandomForestClassifier(5, max_depth=4, random_state=0)):
+        model.fit(frame, told)
+        space = mace.Space.from_frame(frame, missing=missing)
+        _whole_rows(model, space, frame.head(12))
+        answer = mace.explain(model, space, frame[frame.b.isna()].iloc[0])
+        assert answer.certificate.check().accepted
+    matrix = space.encode(frame)
+    assert matrix.equals(frame.astype(float)) and space.decode(matrix).isna().equals(frame.isna())
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        pd.Categorical([10, 20, 30] * 40, ordered=True),
+        pd.Categorical([2, 0, 1] * 40, categories=[2, 0, 1], ordered=True),
+        pd.Series([1, 2, 1] * 40, dtype=object),
+    ],
+    ids=["ordered", "in another order", "two objects"],
+)
+def test_levels_that_are_numbers_are_to_a_model_of_the_frame_what_they_are_there(levels):
+    """Levels were read by their places: 10, 20, 30 as 0, 1, 2."""
+    frame = pd.DataFrame({"a": np.random.default_rng(0).integers(0, 9, 120), "b": levels})
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0)
+    forest.fit(frame, frame.a + 4 * (frame.b.astype(int) == int(levels[1])) > 5)
+    _whole_rows(forest, frame, frame.head(12))
+    _whole_rows(forest, mace.Space.from_frame(frame), frame.head(12))
+
+
+def test_levels_told_to_be_in_order_stay_the_numbers_that_they_are():
+    frame = pd.DataFrame({"a": np.random.default_rng(0).integers(0, 9, 120), "b": [10, 20, 30] * 40})
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0).fit(frame, frame.a + 4 * (frame.b == 20) > 5)
+    _whole_rows(forest, mace.Space.from_frame(frame, ordinal={"b": [10, 20, 30]}), frame.head(12))
+
+
+def test_a_model_of_texts_that_read_as_numbers_is_refused():
+    """scikit-learn makes numbers of such texts by itself: they were read by their places."""
+    frame = pd.DataFrame({"a": range(40), "b": pd.Series(["1", "2"] * 20, dtype=object)})
+    tree = DecisionTreeClassifier().fit(frame, frame.b == "2")
+    with pytest.raises(ModelError, match="trained on other columns"):
+        mace.explain(tree, frame, frame.iloc[0])
+
+
+def test_complex_numbers_are_no_feature():
+    with pytest.raises(SpaceError, match="complex numbers"):
+        mace.Space.from_frame(pd.DataFrame({"a": [1 + 2j, 3]}))

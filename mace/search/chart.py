@@ -176,7 +176,7 @@ class Chart:
         for k, column in enumerate(columns):
             numbers = rows[:, column.feature]
             if column.values is not None:
-                found[:, k] = np.asarray(column.values)[numbers.astype(np.intp)]
+                found[:, k] = np.asarray((*column.values, np.nan))[numbers.astype(np.intp)]  # the last may be missing
                 continue
             gone = np.isnan(numbers)
             if column.rounded_to == "float32":

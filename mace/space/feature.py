@@ -56,8 +56,8 @@ class Feature:
     levels:   the values of the other kinds; binary without levels means 0 and 1.
     step:     values of a real feature are the multiples of `step` (and the start's own value).
     change:   "any", "fixed", "increase" or "decrease" (for ordinals: in the order of the levels).
-    encoding: "as-is", "codes" (0, 1, ..), "one-hot" (a column a level) or "thermometer" (a column a level but the
-              first: 1 from that level up).
+    encoding: "as-is" (levels that are numbers; NaN where one is missing), "codes" (0, 1, ..), "one-hot" (a column a
+              level) or "thermometer" (a column a level but the first: 1 from that level up).
     columns:  names of the model's columns, if not the usual ones.
     unit:     shown beside values.
     grid:     the floats on which a real feature without `step` lives.
@@ -171,8 +171,8 @@ class Feature:
             raise self._wrong(f"the same level stands twice in {list(levels)}")
         if any(isinstance(level, float) and not np.isfinite(level) or level is None for level in levels):
             raise self._wrong("a level is missing (NaN or None)", "Declare the feature with missing=True.")
-        if self.missing and self.encoding in ("as-is", "thermometer"):
-            raise self._wrong(f"encoding `{self.encoding}` has no place for what is missing", "Use `one-hot`.")
+        if self.missing and self.encoding == "thermometer":
+            raise self._wrong("encoding `thermometer` has no place for what is missing", "Use `one-hot`.")
         object.__setattr__(self, "levels", (*levels, None) if self.missing else levels)
         if self.change in ("increase", "decrease") and self.kind == "categorical":
             raise self._wrong(f"change `{self.change}` needs an order", "Use kind `ordinal`, or a rule.")
@@ -194,7 +194,10 @@ class Feature:
 
     @cached_property
     def column_values(self) -> tuple[tuple[float, ...], ...]:
-        """For a feature with levels: per model column, the float64 that each level becomes."""
+        """For a feature with levels: per model column, the float64 that each level becomes.
+
+        As it is, what is missing has no number: the last level is left out, as where a model cannot take it.
+        """
         count = len(self.levels)
         match self.encoding:
             case "one-hot":
@@ -204,7 +207,7 @@ class Feature:
             case "codes":
                 return (tuple(float(level) for level in range(count)),)
             case _:
-                return (tuple(float(level) for level in self.levels),)
+                return (tuple(float(level) for level in self.levels if level is not None),)
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The exact range of a numeric feature."""

@@ -89,6 +89,8 @@ def infer(
             note += "; it has one value only, so it cannot change"
         if column in encoding:
             settings["encoding"] = encoding[column]
+        elif settings["kind"] in ("binary", "ordinal"):
+            settings["encoding"] = _encoding(settings.get("levels", (0, 1)), lacking=bool(settings.get("missing")))
         features.append(Feature(column, unit=unit.get(column, ""), **settings))
         notes.append(f"{column}: {note}")
     return features, notes
@@ -141,6 +143,8 @@ def _describe(
         kind = "binary" if len(levels) == 2 and not nominal else "categorical"
         shown = ", ".join(_level(level) for level in levels[:8])
         return {"kind": kind, "levels": levels}, f"{kind} with the levels {shown}" + (", .." if len(levels) > 8 else "")
+    if pd.api.types.is_complex_dtype(values.dtype):
+        raise SpaceError(f"column `{column}` holds complex numbers", hint="Drop it, or give its parts a column each.")
     numbers = values.to_numpy(dtype=np.float64)
     if not np.isfinite(numbers).all():
         row = values.index[np.flatnonzero(~np.isfinite(numbers))[0]]
@@ -159,6 +163,23 @@ def _describe(
         note = f"integer in {int(lower)}..{int(upper)} (observed)"
         return {"kind": "integer", "lower": int(lower), "upper": int(upper)}, note
     return {"kind": "real", "lower": lower, "upper": upper}, f"real, any float64 in {lower:g}..{upper:g} (observed)"
+
+
+def _encoding(levels: Sequence[Level], *, lacking: bool) -> Encoding | None:
+    """How levels in one column become the model's; None: by their places, as usual.
+
+    Levels that are numbers stay what they are: a model that was fitted on the frame itself, whose columns have the same
+    names, was given them. So was one of texts that read as numbers, which libraries make of them: these get a column
+    each, so that such a model is told that its columns are others.
+    """
+    try:
+        numbers = [float(level) for level in levels if level is not None]
+    except (TypeError, ValueError):
+        return None
+    if numbers == list(range(len(numbers))) and not lacking:
+        return None
+    plain = all(isinstance(level, (int, float)) for level in levels if level is not None)
+    return "as-is" if plain and len(set(numbers)) == len(numbers) else "one-hot"
 
 
 def _level(level: Level) -> str:

@@ -201,7 +201,7 @@ class Space:
                 out[feature.columns[0]] = numbers.copy()
             else:
                 for name, table in zip(feature.columns, feature.column_values, strict=True):
-                    out[name] = np.asarray(table)[numbers.astype(np.intp)]
+                    out[name] = np.asarray((*table, np.nan))[numbers.astype(np.intp)]
         return pd.DataFrame(out, index=frame.index)
 
     def numbers(self, frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -253,8 +253,12 @@ class Space:
                 out[feature.name] = column.astype(np.int64) if whole else column
                 continue
             patterns = {pattern: level for level, pattern in enumerate(zip(*feature.column_values, strict=True))}
-            labels = []
+            lacks = feature.missing and feature.encoding == "as-is"
+            labels: list[Level] = []
             for number, pattern in enumerate(map(tuple, block.tolist())):
+                if lacks and pattern[0] != pattern[0]:
+                    labels.append(None)
+                    continue
                 if pattern not in patterns:
                     raise RowError(f"row {number}: the columns of `{feature.name}` hold {pattern}, which no level has")
                 labels.append(feature.levels[patterns[pattern]])

@@ -82,6 +82,8 @@ def _read_one(model: Any, *inside: Any) -> Table:
     refuse_other_decision(model, found.kind)
     try:
         members = found.reader.members(model) if found.reader.members is not None and not inside else ()
+        if any(chain_of(member).steps is not None for member in members):
+            raise UnreadableError(f"{type(model).__name__}: a member is a pipeline, which is not supported there")
         if members:
             inside = (None, None, [read_coded(member) for member in members])
         return validate(found.reader.read(model, *inside))

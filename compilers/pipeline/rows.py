@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS = 400  # rows on which the real steps are compared with what is said about them
+NAN: object = float("nan")
+HOLD_OTHERS = ("steps", "transformer_list", "transformers_", "estimators_", "calibrated_classifiers_")
+HOLD_ONE = ("estimator_", "best_estimator_", "final_estimator_", "estimator")
 
 
 def frame_of(
@@ -63,6 +66,45 @@ def _series(feature: Feature, values: list[Any], marker: object, kind: str | Non
     if kinds <= {int, float} and marker != marker:
         return pd.Series([marker if value is None else float(value) for value in values], dtype=np.float64)
     return pd.Series([marker if value is None else value for value in values], dtype=object)
+
+
+def marker_of(step: Any, place: int) -> object:
+    """What stands for a missing value in a column of a step, as it was told or trained; NaN where it says nothing."""
+    marker = getattr(step, "missing_values", 0)
+    if marker is None or type(marker).__name__ == "NAType":
+        return marker
+    known = getattr(step, "categories_", None)
+    return None if known is not None and any(level is None for level in known[place]) else NAN
+
+
+def markers_of(model: Any) -> dict[str, object]:
+    """What stands for missing values in the raw columns of a model that is only asked, by its steps that know them."""
+    found: dict[str, object] = {}
+    todo: list[tuple[Any, Sequence[str]]] = [(model, ())]  # a part, and the raw columns that it is given without names
+    seen = set()
+    while todo:
+        part, given = todo.pop()
+        if part is None or isinstance(part, str) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        names = [str(name) for name in getattr(part, "feature_names_in_", given)]
+        inside = [one for attribute in HOLD_OTHERS for one in _listed(getattr(part, attribute, None))]
+        todo += [(getattr(part, attribute, None), ()) for attribute in HOLD_ONE]
+        piped = hasattr(part, "steps")
+        for one in inside:
+            todo.append((one, names if piped else ()))
+            names = names if piped and type(one).__name__ == "SimpleImputer" and not one.add_indicator else []
+        if not inside and hasattr(part, "transform"):
+            known = len(getattr(part, "categories_", names)) == len(names)
+            markers = {name: marker_of(part, place) for place, name in enumerate(names)} if known else {}
+            found |= {name: marker for name, marker in markers.items() if marker is not NAN}
+    return found
+
+
+def _listed(held: Any) -> list[Any]:
+    """The parts in a list of them, or of tuples such as (name, part, columns)."""
+    parts = np.ravel(held).tolist() if isinstance(held, np.ndarray) else held if isinstance(held, list) else []
+    return [part[1] if isinstance(part, tuple) and len(part) > 1 else part for part in parts]
 
 
 def probes(space: Space, critical: Mapping[int, Sequence[float]]) -> list[dict[str, Any]]:

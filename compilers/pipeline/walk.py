@@ -20,12 +20,12 @@ import numpy as np
 from mace.base.exact import nearest
 from mace.compilers.containers import Stage, column_of, matrix_of
 from mace.compilers.library import Intake, is_a
-from mace.compilers.pipeline.rows import frame_of, probes
+from mace.compilers.pipeline.rows import NAN, frame_of, marker_of, probes
 from mace.compilers.pipeline.steps import At, Traced, handler, is_pipeline
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
 from mace.errors import ModelError
-from mace.space.columns import Column, Floats
+from mace.space.columns import Column, Floats, Step
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -210,6 +210,9 @@ class Walk:
         self, name: str, step: Any, data: Any, columns: Sequence[Traced | None]
     ) -> list[tuple[bool, list[Traced]]]:
         """The columns that a step gives, or each of its parts, and whether they come from a sparse matrix."""
+        weights = getattr(step, "transformer_weights", None) or {}
+        if any(not weight > 0 for weight in weights.values()):
+            raise ModelError(f"the step `{name}` ({type(step).__name__}) has weights that are not above zero")
         if is_a(step, "sklearn.compose.ColumnTransformer"):
             chosen = [
                 (inner, part, _selected(step, data, places), places)
@@ -217,8 +220,6 @@ class Walk:
                 if len(places := step._transformer_to_input_indices.get(inner, []))
             ]
         elif is_a(step, "sklearn.pipeline.FeatureUnion"):
-            if getattr(step, "transformer_weights", None):
-                raise ModelError(f"the step `{name}` (FeatureUnion) has transformer_weights, which are not supported")
             chosen = [(inner, part, data, range(len(columns))) for inner, part in step.transformer_list]
         else:
             does, sparse = handler(step, name), hasattr(data, "tocsr")
@@ -231,18 +232,16 @@ class Walk:
                 continue
             mine = [self._needed(columns[place], place) for place in places]
             after, made = self._through(f"{name}__{inner}", part, given, mine)
-            out.append((hasattr(after, "tocsr"), [column for column in made if column is not None]))
+            by: list[Step] = [("mul", float(weights[inner]))] if inner in weights else []
+            out.append((hasattr(after, "tocsr"), [column.then(*by) for column in made if column is not None]))
         return out
 
     def _note_markers(self, step: Any, columns: Sequence[Traced]) -> None:
         """What stands for a missing value: NaN, unless the step was told or trained otherwise."""
         for place, column in enumerate(columns):
-            marker = getattr(step, "missing_values", 0)
-            known = getattr(step, "categories_", None)
-            if marker is None or type(marker).__name__ == "NAType":
+            marker = marker_of(step, place)
+            if marker is not NAN:
                 self.markers[column.name] = marker
-            elif known is not None and any(level is None for level in known[place]):
-                self.markers[column.name] = None
 
     def _transform(self, name: str, step: Any, data: Any) -> Any:
         try:

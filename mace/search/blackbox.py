@@ -19,7 +19,9 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.compilers.deployed import names_of
-from mace.compilers.pipeline.rows import frame_of
+from mace.compilers.pipeline.rows import frame_of, markers_of, probes
+from mace.compilers.pipeline.steps import is_pipeline
+from mace.compilers.pipeline.walk import quiet
 from mace.errors import MaceError, ModelError
 from mace.search.asked import ExhaustedError
 from mace.search.chart import Chart, Floats
@@ -116,7 +118,7 @@ def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
     count = getattr(model, "n_features_in_", None)
     if names is not None:
         if list(names) == columns:
-            return "encoded"
+            return "frame" if set(names) <= set(space.names) and _takes_raw(model, space) else "encoded"
         if set(names) <= set(space.names):
             return "frame"
         odd = next(name for name in names if name not in columns) if set(names) != set(columns) else names[0]
@@ -131,6 +133,22 @@ def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
     raise ModelError(f"the model takes {count} columns, the space encodes {len(columns)}")
 
 
+def _takes_raw(model: Any, space: Space) -> bool:
+    """Whether a model, whose columns have the names of both the space's own and the encoded ones, takes the former.
+
+    Where both hold different numbers, a pipeline was: it encodes by itself. Texts are shown to the model.
+    """
+    differ = [f for f in space.features if not f.numeric and f.column_values != (f.levels[: len(f.column_values[0])],)]
+    if not any(isinstance(level, str) for feature in differ for level in feature.levels):
+        return bool(differ) and is_pipeline(model)
+    try:
+        with quiet():
+            model.predict(frame_of(space, probes(space, {}), names_of(model), {}, {}))
+    except Exception:  # noqa: BLE001  a library may raise anything at all where it is given texts
+        return False
+    return True
+
+
 class Calls:
     """The calls of a black box about rows of a chart.
 
@@ -140,6 +158,8 @@ class Calls:
     def __init__(self, box: BlackBox, chart: Chart, deadline: Deadline = NEVER) -> None:
         self.box, self.chart, self.deadline = box, chart, deadline
         self.failed = 0
+        self._model = getattr(box.predict, "__self__", None)
+        self._markers = {} if self._model is None or box.given != "frame" else markers_of(self._model)
         self._remembered: tuple[Floats, NDArray[Any]] | None = None
 
     def answers(self, rows: Floats) -> NDArray[Any]:
@@ -242,8 +262,7 @@ class Calls:
         """Rows as the functions take them."""
         self._last, space = rows, self.chart.place.space
         if self.box.given == "frame":
-            names = names_of(getattr(self.box.predict, "__self__", None))
-            return frame_of(space, self.chart.values(rows), names, {}, {})
+            return frame_of(space, self.chart.values(rows), names_of(self._model), self._markers, {})
         matrix = self.chart.matrix(rows, space.columns)
         if self.box.given == "array":
             return matrix

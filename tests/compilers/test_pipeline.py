@@ -291,3 +291,23 @@ def test_a_step_that_mixes_columns_says_what_to_do_instead() -> None:
     model = make_pipeline(PolynomialFeatures(), LogisticRegression()).fit(frame, [0, 1, 1, 0])
     with pytest.raises(ModelError, match=r"(?s)two numbers, is not linear.*column of the frame"):
         compile_pipeline(model, Space([Feature("a", "integer", 0, 3), Feature("b", "binary")]))
+
+
+@pytest.mark.parametrize("model", ["tree", "logistic"])
+@pytest.mark.parametrize("sparse", [0, 1])
+def test_weights_of_the_parts_of_a_step_multiply_their_columns(model: str, sparse: int) -> None:
+    frame, decision = people(missing=False)
+    columns = ColumnTransformer(
+        [("numbers", StandardScaler(), ["age", "income"]), ("region", OneHotEncoder(), ["region"])],
+        remainder="drop",
+        sparse_threshold=sparse,
+        transformer_weights={"numbers": 0.3, "region": 2},
+    )
+    pipeline = make_pipeline(columns, MODELS[model]()).fit(frame, decision)
+    compiled = compile_pipeline(pipeline, space_of(missing=False))
+    rows = random_rows(compiled.space, 500)
+    decided, certain = table_decides(compiled, rows)
+    assert (decided == compiled.predict(compiled.frame(rows)))[certain].all() and certain.mean() > 0.99
+    columns.transformer_weights = {"numbers": -1.0}
+    with pytest.raises(ModelError, match="weights that are not above zero"):
+        compile_pipeline(pipeline.fit(frame, decision), space_of(missing=False))

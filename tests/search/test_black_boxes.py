@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, StackingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import mace
@@ -379,3 +384,54 @@ def test_goals_are_as_everywhere() -> None:
     labels = mace.BlackBox(lambda rows: np.where(rows.x0 > 500, "late", "soon"), classes=["late", "soon"])
     assert mace.explain(labels, FOUR, [1, 2, 3, 4], goal="not soon", max_calls=300).counterfactuals
     assert mace.explain(labels, FOUR, [1, 2, 3, 4], max_calls=300).goal in ("'late'", "anything but 'soon'")
+
+
+def _asks_for_rows_as_they_are(model: Any, frame: pd.DataFrame) -> None:
+    space = Space.from_frame(frame)
+    for place in range(20):
+        answer = mace.explain(model, space, frame.iloc[place])
+        assert answer.decision == model.predict(frame.iloc[[place]])[0], frame.iloc[place].to_dict()
+
+
+def _encoded(encoder: Any) -> Pipeline:
+    columns = ColumnTransformer([("a", StandardScaler(), ["a"]), ("b", encoder, ["b"])])
+    return make_pipeline(columns, SVC(C=10))
+
+
+@pytest.mark.parametrize(
+    "encoder", [OneHotEncoder(handle_unknown="ignore"), OrdinalEncoder()], ids=lambda encoder: type(encoder).__name__
+)
+def test_a_pipeline_that_is_only_asked_is_given_texts_where_its_columns_have_the_names_of_the_encoded_ones(
+    encoder: Any,
+) -> None:
+    """Two texts are encoded in one column of the same name: the pipeline was given 0 and 1, and failed."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 120), "b": rng.choice(["x", "y"], 120)})
+    _asks_for_rows_as_they_are(_encoded(encoder).fit(frame, frame.a + 4 * (frame.b == "x").astype(int) > 5), frame)
+
+
+def test_a_pipeline_of_encoded_columns_is_only_asked_about_these() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 120), "b": rng.choice(["x", "y"], 120)})
+    space = Space.from_frame(frame)
+    model = make_pipeline(StandardScaler(), SVC(C=10)).fit(space.encode(frame), frame.a % 3 == 0)
+    answer = mace.explain(model, space, frame.iloc[0])
+    assert answer.decision == model.predict(space.encode(frame.iloc[[0]]))[0]
+
+
+def test_a_pipeline_that_is_only_asked_is_given_none_where_its_encoder_was() -> None:
+    """It was given NaN, which an encoder that knows None ignores: the answer was about another row."""
+    rng = np.random.default_rng(0)
+    texts = pd.Series(rng.choice(["x", "y", "z", None], 200), dtype=object)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 200), "b": texts})
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    for step in (encoder, make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)):
+        _asks_for_rows_as_they_are(_encoded(step).fit(frame, frame.a + 4 * texts.isna().astype(int) > 5), frame)
+
+
+def test_calibrated_pipelines_are_only_asked() -> None:
+    """They were refused, with the advice to give the space that was given."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 120), "b": rng.choice(["x", "y"], 120)})
+    model = CalibratedClassifierCV(_encoded(OneHotEncoder()), cv=2)
+    _asks_for_rows_as_they_are(model.fit(frame, frame.a + 4 * (frame.b == "x").astype(int) > 5), frame)

@@ -136,9 +136,10 @@ def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
 def _takes_raw(model: Any, space: Space) -> bool:
     """Whether a model, whose columns have the names of both the space's own and the encoded ones, takes the former.
 
-    Where both hold different numbers, a pipeline was: it encodes by itself. Texts are shown to the model.
+    Where both hold different numbers, or lack some, a pipeline does: it encodes by itself. Texts are shown to it.
     """
-    differ = [f for f in space.features if not f.numeric and f.column_values != (f.levels[: len(f.column_values[0])],)]
+    levels = [feature for feature in space.features if not feature.numeric]
+    differ = [f for f in levels if f.missing or f.column_values != (f.levels,)]
     if not any(isinstance(level, str) for feature in differ for level in feature.levels):
         return bool(differ) and is_pipeline(model)
     try:

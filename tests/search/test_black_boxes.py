@@ -427,6 +427,9 @@ def test_a_pipeline_that_is_only_asked_is_given_none_where_its_encoder_was() -> 
     encoder = OneHotEncoder(handle_unknown="ignore")
     for step in (encoder, make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)):
         _asks_for_rows_as_they_are(_encoded(step).fit(frame, frame.a + 4 * texts.isna().astype(int) > 5), frame)
+    truths = frame.assign(b=pd.Series(rng.choice([True, False, None], 200), dtype=object))
+    model = _encoded(OneHotEncoder(handle_unknown="ignore"))
+    _asks_for_rows_as_they_are(model.fit(truths, truths.a + 4 * truths.b.isna().astype(int) > 5), truths)
 
 
 def test_calibrated_pipelines_are_only_asked() -> None:

@@ -33,9 +33,23 @@ def read_encoded(model: object, table: Table, space: Space) -> CompiledPipeline 
     return compile_encoded(model, table, space)
 
 
+def _names_a_model_file(text: str | Path) -> bool:
+    """Whether it is a name that `load_model` opens; no program is one word with such an ending."""
+    from mace.compilers.registry import FILE_TYPES
+
+    endings = {ending for kind in FILE_TYPES for ending in kind.endings} | {".skops"}
+    name = str(text).strip()
+    return "\n" not in name and name.endswith((*endings, ".joblib", ".pkl", ".pickle"))
+
+
 def read_model(model: object, space: Space) -> Table:
     """The table of a model; a text or a Path is read as a core-language program over the space's features."""
     if isinstance(model, (str, Path)):
+        if _names_a_model_file(model):
+            raise ModelError(
+                f"{model}: this is the name of a model's file, not a model",
+                hint=f"Give mace.compilers.load_model({str(model)!r}); by its name only a .mace program is read.",
+            )
         return model_program(model, space)
     from mace.compilers import deployed, read
     from mace.compilers.categories import on_thresholds

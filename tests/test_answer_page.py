@@ -62,3 +62,10 @@ def test_a_page_that_cannot_be_written_leaves_nothing(answer: mace.Answer, tmp_p
     with pytest.raises(FileError):
         answer.to_html(tmp_path / "nowhere" / "answer.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_changes_of_one_way_are_told_apart(tmp_path: Path) -> None:
+    tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [0, 9], [9, 0], [9, 9]], [0, 0, 0, 1])
+    near = mace.explain(tree, SPACE, [1, 1], goal=1)
+    assert len(near.sentences()) == 2
+    assert "; b from 1 to" in near.to_html(tmp_path / "answer.html").read_text()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.files import write_whole
 from mace.base.meant import meant
-from mace.errors import MaceError
+from mace.errors import FileError, MaceError
 from mace.present.drawing import need_matplotlib
 from mace.present.html import template as made
 from mace.report.pdf import as_pdf
@@ -53,6 +53,8 @@ def report(
             and MaceError if Jinja2 or matplotlib is not installed.
     """
     path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm", ".pdf") and (path.is_file() or not path.exists()):
+        raise FileError(f"{path}: a report is .html or .pdf", hint="Give the file one of these endings.")
     text = to_html(audit, person, title=title, date=date, space=space, certificates=certificates, template=template)
     return write_whole(path, as_pdf(text) if path.suffix.lower() == ".pdf" else text.encode())
 

@@ -25,6 +25,7 @@ FLAT = (".jsonl", ".csv", ".parquet")
 CHECKPOINTS = (".sqlite", ".sqlite3", ".db")
 KINDS = (".json", *FLAT, *CHECKPOINTS)
 NOT_RECORDED = "(not recorded)"
+_GIVE = "Give what `mace audit` wrote: the file of its --checkpoint, or of its --out."
 _ABOUT: dict[str, tuple[type, ...]] = {
     "limit": (int, type(None)),
     "frame_rows": (int,),
@@ -53,7 +54,7 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
         few = f"It holds {_few(held)}: name one of these." if held else "Name what --checkpoint or --out of it wrote."
         raise FileError(f"{path}: this is a folder; an audit is one file", hint=few)
     if not path.is_file():
-        raise FileError(f"{path}: there is no such file")
+        raise FileError(f"{path}: there is no such file", hint=_GIVE)
     try:
         if path.suffix == ".json":
             audit = _whole(path)
@@ -76,7 +77,7 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
         RecursionError,
         OverflowError,
     ) as error:
-        raise FileError(f"{path}: cannot be read as an audit ({type(error).__name__}: {error})") from None
+        raise FileError(f"{path}: cannot be read as an audit ({type(error).__name__}: {error})", hint=_GIVE) from None
     return _grouped(audit, groups)
 
 

@@ -159,3 +159,11 @@ def test_the_command_never_replaces_the_audit(tmp_path: Path):
     assert isinstance(ran.exception, FileError)
     assert "would replace the audit" in str(ran.exception)
     assert path.read_bytes() == before
+
+
+def test_a_report_is_a_page_or_a_pdf_and_a_wrong_audit_says_what_to_give(tmp_path: Path):
+    with pytest.raises(FileError, match=r"letter.txt: a report is .html or .pdf\nGive the file one of these"):
+        mace.report(made.audit(), tmp_path / "letter.txt")
+    assert not (tmp_path / "letter.txt").exists()
+    with pytest.raises(FileError, match=r"there is no such file\nGive what `mace audit` wrote"):
+        read_audit(tmp_path / "none.sqlite")

@@ -218,6 +218,10 @@ def test_without_a_network_the_message_says_where_to_put_the_file(monkeypatch: p
     with pytest.raises(FileError, match="not downloaded from OpenML") as caught:
         mace.datasets.load("adult")
     assert "Put adult.csv.gz into a folder" in str(caught.value)
+    assert "the variable MACE_DATA names no folder" in str(caught.value)
+    monkeypatch.setenv("MACE_DATA", "/nowhere")
+    with pytest.raises(FileError, match="MACE_DATA names /nowhere, which is no folder, and not downloaded"):
+        mace.datasets.load("adult")
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:

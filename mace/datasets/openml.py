@@ -7,10 +7,13 @@ Source: Karimi et al. 2020, appendix B.2, for rows and features; Ustun, Spangher
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.datasets.wide import VARIABLE
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -127,6 +130,16 @@ ADULT_EDUCATION = {
 }
 
 
+def _where_not(name: str) -> str:
+    """Where the table was looked for before the network was."""
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return f"the variable {VARIABLE} names no folder"
+    if not Path(folder).is_dir():
+        return f"the variable {VARIABLE} names {folder}, which is no folder"
+    return f"there is no {name}.csv.gz in {folder}, which the variable {VARIABLE} names"
+
+
 def download(name: str) -> pd.DataFrame:
     """The table `name` from OpenML; raises FileError without a network, or when the table has another shape."""
     from sklearn.datasets import fetch_openml
@@ -138,7 +151,7 @@ def download(name: str) -> pd.DataFrame:
             frame = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1).frame
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{name}: not found in a folder, and not downloaded from OpenML (data set {number}): {error}",
+            f"{name}: {_where_not(name)}, and not downloaded from OpenML (data set {number}): {error}",
             hint=f"Put {name}.csv.gz into a folder and name it: load({name!r}, path=...) or the variable MACE_DATA.",
         ) from None
     try:

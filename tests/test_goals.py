@@ -169,6 +169,12 @@ def test_a_goal_that_names_no_class_lists_the_classes():
         wanted(None, ())
 
 
+def test_a_hint_begins_with_a_word():
+    with pytest.raises(GoalError) as caught:
+        wanted("p(1) >= 2", (0, 1), called={"0": "refused", "1": "approved"})
+    assert caught.value.hint == "People call them refused, approved."
+
+
 # ---------------------------------------------------------------------------------------------- thresholds of scores
 
 

@@ -104,7 +104,7 @@ def _parse_called(text: str, classes: Sequence[Label], called: Mapping[str, str]
         if not known:
             raise
         raise GoalError(
-            error.message, hint=meant(text, known, f"{error.hint} People call them {', '.join(known)}.")
+            error.message, hint=meant(text, known, f"{error.hint} People call them {', '.join(known)}.".strip())
         ) from None
 
 

@@ -47,7 +47,14 @@ class Population:
     protected: Annotated[
         str | None, typer.Option("--protected", help="Features on which no decision should rest: Sex,Age.")
     ] = None
-    cores: Annotated[int, typer.Option("--cores", help="Ask of so many rows without recourse what blocks them.")] = 25
+    cores: Annotated[
+        int,
+        typer.Option(
+            "--cores",
+            help="For how many rows without recourse to say which rules and restrictions block them (unsatisfiable "
+            "cores; of processors: --n-jobs).",
+        ),
+    ] = 25
 
     def settings(self, given: Given) -> dict[str, Any]:
         """As `mace.audit` takes them."""

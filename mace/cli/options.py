@@ -301,9 +301,11 @@ class Proposing:
         ),
     ] = None
     max_calls: Annotated[
-        int | None, typer.Option("--max-calls", help="How many rows the model may be asked about by it.")
+        int | None, typer.Option("--max-calls", help="How many rows a search may ask the model about.")
     ] = None
-    random_state: Annotated[int, typer.Option("--random-state", help="What repeats a proposer's search.")] = 0
+    random_state: Annotated[
+        int, typer.Option("--random-state", help="The seed of a proposer's search: the same one repeats it.")
+    ] = 0
 
     @property
     def settings(self) -> dict[str, Any]:

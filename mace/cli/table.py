@@ -34,6 +34,8 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
     except pd.errors.ParserWarning:
         said = "its rows have more values than its first line has names"
         raise FileError(f"{path}: {said}", hint=_EXPECTED) from None
+    except FileNotFoundError:
+        raise FileError(f"{path}: there is no such file", hint=hint) from None
     except OSError as error:
         raise FileError(f"{path}: cannot be read as CSV ({reason(error)})", hint=hint) from None
     except (ValueError, pd.errors.ParserError) as error:

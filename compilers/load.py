@@ -45,7 +45,9 @@ def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | 
     """
     path = Path(path)
     if not path.is_file():
-        raise FileError(f"no model file {path}" if not path.exists() else f"{path} is not a file")
+        if path.exists():
+            raise FileError(f"{path} is not a file", hint="Name the file that the model was saved to.")
+        raise FileError(f"no model file {path}", hint="Check its name, and the folder that it is relative to.")
     of_file = file_type(path)
     if dump is not None and (of_file is None or path.suffix not in of_file.lacking):
         raise ModelError(f"{path} is no .json of XGBoost's `dump_model`", hint="Leave out what is said of a dump.")

@@ -332,7 +332,7 @@ def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_ta
 
 
 def test_a_table_that_is_not_there_and_a_limit_that_is_none_say_what_to_type_instead(tmp_path):
-    with pytest.raises(MaceError, match=r"No such file.*\n.*Data sets by name: loans"):
+    with pytest.raises(MaceError, match=r"there is no such file\nData sets by name: loans"):
         Given(model=Path("m.joblib"), data=str(tmp_path / "nofile.csv")).read_table()
     with pytest.raises(MaceError, match="--timeout must be a number of seconds > 0, or 0 for no limit; got -5"):
         assert Limits(timeout=-5.0).settings
@@ -348,6 +348,13 @@ def test_without_solvers_only_what_needs_one_says_what_to_install(tree, table, m
         assert "mace-smt[solvers]" in caught.value.hint
     monkeypatch.setattr("mace.solve.smt.process.installed", lambda name: name == "cvc5")
     assert mace.explain(tree, table, table.iloc[0], oracle="smt").oracle == "smt"
+
+
+@pytest.mark.parametrize("name", ["forest.joblib", "booster.json", "lgb.txt", Path("net.onnx"), Path("model.pkl")])
+def test_the_name_of_a_models_file_is_no_program(table, name):
+    with pytest.raises(ModelError, match="this is the name of a model's file") as caught:
+        mace.explain(name, table, table.iloc[0])
+    assert f"mace.compilers.load_model({str(name)!r})" in caught.value.hint
 
 
 def test_long_lines_are_broken_between_words_and_go_on_to_the_right(monkeypatch):

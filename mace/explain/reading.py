@@ -48,7 +48,8 @@ def read_model(model: object, space: Space) -> Table:
         if _names_a_model_file(model):
             raise ModelError(
                 f"{model}: this is the name of a model's file, not a model",
-                hint=f"Give mace.compilers.load_model({str(model)!r}); by its name only a .mace program is read.",
+                hint="Give what is in it: `from mace.compilers import load_model`, then "
+                f"load_model({str(model)!r}). By its name only a .mace program is read.",
             )
         return model_program(model, space)
     from mace.compilers import deployed, read

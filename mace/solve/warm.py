@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from mace.base.deadline import NEVER, now
 from mace.problem.distance import norm
 from mace.problem.exclusions import AvoidPoint
+from mace.problem.proof import Phase
 from mace.problem.question import Goal, Question
 from mace.solve.compiled import at_once, interpreted, read_at_once
 from mace.solve.protocol import Found, Gap, Limits, Replay
@@ -27,6 +28,10 @@ from mace.solve.witnesses import Witnesses
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Layer, Link, Network, Table, Tree, decision_for
+
+if TYPE_CHECKING:
+    from mace.solve.networks.nodes import Node
+    from mace.solve.networks.search import Search
 
 LARGE = 1000  # leaves
 WIDE = 100  # hidden units
@@ -108,18 +113,27 @@ def relaxation() -> None:
 def layers() -> None:
     """What every search of a network or linear model needs."""
     solved(about_layers())
+    search, node = looked()
+    search.relaxed(node)
+    search.trials(node, [Phase(0, 0)])  # of so few units as there are here, none is tried before its sides are bounded
 
 
 @cache
 def tightening() -> None:
     """What a search of a network that stalls needs beside."""
+    search, node = looked()
+    search.tighten(node)
+
+
+def looked() -> tuple[Search, Node]:
+    """A search of a network, and its root."""
     from mace.solve.networks.search import Search
 
     search = Search(Witnesses(about_layers()), Gap(), Limits(), None, strict=False)
     search.begin()
     node = search.first_node()
     search.look(node)
-    search.tighten(node)
+    return search, node
 
 
 def solved(question: Question) -> Found:

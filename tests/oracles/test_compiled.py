@@ -32,7 +32,7 @@ NOTHING_NEW = """
 from mace.solve.compiled import at_once
 at_once()
 from mace.solve.ensembles import balls, greedy, search, walk
-from mace.solve.networks import kernels, relax
+from mace.solve.networks import aims, kernels, relax, simplex, trials
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Limits
@@ -43,7 +43,7 @@ from tests.oracles.small_ensembles import random_question as random_ensemble
 from tests.reference import random_question
 
 def signatures():
-    modules = (balls, greedy, search, walk, kernels, relax)
+    modules = (balls, greedy, search, walk, aims, kernels, relax, simplex, trials)
     functions = {id(f): (n, len(f.signatures)) for m in modules for n, f in vars(m).items() if hasattr(f, "signatures")}
     return sorted(functions.values())
 
@@ -53,7 +53,7 @@ for kind in ({type(question.model): question.model for question in questions}).v
 tightening()
 networks_search.STALLED = 1  # what narrows hidden units is asked for as soon as may be
 before = signatures()
-assert before and relax.aimed.signatures
+assert before and aims.aims.signatures and trials.tried.signatures
 for question in questions:
     oracle = EnsembleOracle(question) if isinstance(question.model, Ensemble) else NetworkOracle(question)
     oracle.ask(None, Limits.of(20.0))

@@ -1,7 +1,7 @@
-"""The relaxation of a node aimed at the ends of its hidden units' intervals, a layer at a time; compiled on first use.
+"""The relaxation of a node aimed at the ends of its hidden units' intervals, many at a time; compiled on first use.
 
 In:  a node, one part of the goal, a limit of the distance.
-Out: for each end of each unit of a layer a bound, in floating point, and the multipliers that prove it.
+Out: for each end of some units of a layer a bound, in floating point, and the multipliers that prove it.
 How: one linear program holds all relaxed points; the ends differ in what they minimise, so that the primal simplex goes
 on from one to the next. It gives an end up as soon as a relaxed point shows that next to nothing is to be gained.
 """
@@ -40,16 +40,16 @@ class Aims(NamedTuple):
 
 @compiled
 def aims(
-    layer: int, limit: float, least: float, most: float, C: Array, than: Array, axes: Axes, net: Net, hull: Hull,
-    units: Units,
+    layer: int, first: int, last: int, limit: float, least: float, most: float, C: Array, than: Array,
+    axes: Axes, net: Net, hull: Hull, units: Units,
 ) -> Aims:  # fmt: skip
-    """Bound the ends of a layer's intervals over a node's relaxed points within the limit, with `most` changes of
-    features; least: the share of its interval that an end has to gain.
+    """Bound the ends of the intervals of a layer's units `first` to `last` (left out) over a node's relaxed points
+    within the limit, with `most` changes of features; least: the share of its interval that an end has to gain.
 
     Long because all ends share one tableau, and each needs what the program numbers.
     """
     L, U, _ = units
-    _, _, _, relu, size, _ = net
+    relu = net[3]
     H, N = L.shape
     J = len(axes[0])
     made = Aims(
@@ -65,7 +65,7 @@ def aims(
         return made
     basic, free, full = root.basis
     weight = np.zeros((H, N))
-    for unit in range(size[layer]):
+    for unit in range(first, last):
         if not relu[layer] or L[layer, unit] >= 0.0 or U[layer, unit] <= 0.0:
             continue
         for end in range(2):
@@ -86,8 +86,8 @@ def aims(
                     for c in range(n):
                         d[c] -= price * line[c]
             enough = old + least * (U[layer, unit] - L[layer, unit])
-            last = primal_simplex(T, root.x, d, root.top, root.basis, value, enough, AIMING)
-            if last.status == CUTOFF:
+            ended = primal_simplex(T, root.x, d, root.top, root.basis, value, enough, AIMING)
+            if ended.status == CUTOFF:
                 continue
             theta, push = 0.0, 0.0
             y = multipliers(d, free, m) * root.scale

@@ -24,6 +24,7 @@ from mace.solve.networks.model import Hull, Units
 from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
 from mace.solve.networks.nodes import Frame, Node
 
+AT_ONCE = 32  # units, between which the clock is looked at: of a wide layer each takes a hundredth of a second
 BITS = (10, 20, 53)
 KEPT = 0.95  # of what an end gains: so much has to be left when its multipliers are rounded
 GAINS = 0.01  # of a unit's interval: an end that gains less is left as it was
@@ -35,19 +36,21 @@ def tighten(frame: Frame, node: Node, limit: float, until: Deadline) -> bool:
     """Narrow the bounds of a node's hidden units once, in place; False if that leaves no point."""
     net = frame.numbers.net
     for layer in range(len(node.units.L) - 1, -1, -1):
-        if until.over:
-            return True
-        found = _aims(frame, node, layer, limit)
-        for unit in range(int(net.size[layer])):
-            if not _unit(frame, node, layer, unit, found, limit):
+        for first in range(0, int(net.size[layer]), AT_ONCE):
+            if until.over:
+                return True
+            units = range(first, min(first + AT_ONCE, int(net.size[layer])))
+            found = _aims(frame, node, layer, units, limit)
+            if not all(_unit(frame, node, layer, unit, found, limit) for unit in units):
                 return False
     return True
 
 
-def _aims(frame: Frame, node: Node, layer: int, limit: float) -> list[Aims]:
-    """What linear programs say of the ends of a layer's intervals, for each part of the goal."""
+def _aims(frame: Frame, node: Node, layer: int, units: range, limit: float) -> list[Aims]:
+    """What linear programs say of the ends of some units' intervals, for each part of the goal."""
     arrays, nodes = (plain(frame.numbers.axes), plain(frame.numbers.net)), (plain(node.hull), plain(node.units))
-    return [aims(layer, limit, GAINS, frame.most, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
+    given = (layer, units.start, units.stop, limit, GAINS, frame.most)
+    return [aims(*given, part.C, part.than, *arrays, *nodes) for part in frame.numbers.parts]
 
 
 def _unit(frame: Frame, node: Node, layer: int, unit: int, found: list[Aims], limit: float) -> bool:

@@ -2,14 +2,15 @@
 
 In:  a rule as people wrote it, an earlier objective's budget, or a condition on forms.
 Out: the expression that a checker evaluates; raises CertificateError for a rule that is no single expression.
-Promise: the expression means on every point what the rule means: `tests/certify/test_rules_written.py`.
+Promise: the expression means on every point what the rule means, and is false on every box on which the rule's own
+enclosure is: `tests/certify/test_rules_written.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from mace.base.exact import exact
 from mace.base.kept import Recent
@@ -26,8 +27,18 @@ from mace.space.axes import Axis
 _TESTS = {Op.LT: "<", Op.LE: "<=", Op.EQ: "==", Op.NE: "!="}
 _TURNED = {Op.GT: "<", Op.GE: "<="}
 _SIMPLE = {Op.ADD: "+", Op.NEGATE: "neg", Op.ABS: "abs", Op.MIN: "min", Op.MAX: "max"}
-_LOGIC = {Op.AND: "and", Op.OR: "or", Op.NOT: "not"}
+_LOGIC = {Op.AND: "and", Op.OR: "or"}
 _TRUTHS = frozenset({"true", "false", "and", "or", "not", "<", "<=", "==", "!="})
+
+
+class Written(NamedTuple):
+    """A part of a rule in two forms, which differ where a box leaves a test of `if` open but not what follows from it.
+
+    A checker finds the first form false wherever the part is, and the second one true wherever the part is.
+    """
+
+    false: list[Any]
+    true: list[Any]
 
 
 def holdable(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> bool:
@@ -64,7 +75,13 @@ def _expression_of(rule: Rule) -> list[Any]:
         consts[const.name] = evaluate(const.value, consts)
     bools = {declared.name for declared in program.inputs if isinstance(declared.sort, Bool)}
 
-    def combine(node: Expr, parts: Sequence[list[Any]]) -> list[Any]:
+    def combine(node: Expr, parts: Sequence[Written]) -> Written:
+        if isinstance(node, Apply):
+            return _applied(node.op, parts, rule)
+        whole = single(node)
+        return Written(whole, whole)
+
+    def single(node: Expr) -> list[Any]:
         match node:
             case Name(name=name) if name in consts:
                 return _constant(consts[name])
@@ -77,12 +94,13 @@ def _expression_of(rule: Rule) -> list[Any]:
                 return _constant(truth)
             case Text():
                 raise CertificateError(f"the rule `{rule.source}` has a text without a level beside it")
-            case Apply(op=op):
-                return _applied(op, list(parts), rule)
+            case Apply():
+                raise AssertionError("its parts come first")
             case _:
                 assert_never(node)
 
-    return fold(program.body[0].value, combine, levels_of(program.inputs))
+    # What closes a box is that a rule is false in it.
+    return fold(program.body[0].value, combine, levels_of(program.inputs)).false
 
 
 def _constant(value: Value) -> list[Any]:
@@ -91,25 +109,43 @@ def _constant(value: Value) -> list[Any]:
     return ["c", text(Fraction(value))]
 
 
-def _applied(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
+def _applied(op: Op, parts: Sequence[Written], rule: Rule) -> Written:
+    if op is Op.NOT:
+        return Written(["not", parts[0].true], ["not", parts[0].false])
+    if op in (Op.AND, Op.OR):
+        name = _LOGIC[op]
+        return Written([name, *(part.false for part in parts)], [name, *(part.true for part in parts)])
+    if op is Op.IMPLIES:
+        before, after = parts
+        return Written(["or", ["not", before.true], after.false], ["or", ["not", before.false], after.true])
+    if op in (Op.EQ, Op.NE) and parts[0].false[0] in _TRUTHS:
+        one, two = parts
+        same = Written(
+            ["or", ["and", one.false, two.false], ["not", ["or", one.true, two.true]]],
+            ["or", ["and", one.true, two.true], ["not", ["or", one.false, two.false]]],
+        )
+        return same if op is Op.EQ else Written(["not", same.true], ["not", same.false])
+    if op is Op.IF:
+        test, then, other = parts
+        if then.false[0] not in _TRUTHS:
+            raise CertificateError(f"the rule `{rule.source}` chooses between numbers with `if`")
+        return Written(
+            ["or", ["and", test.false, then.false], ["and", ["not", test.true], other.false]],
+            ["and", ["or", ["not", test.false], then.true], ["or", test.true, other.true]],
+        )
+    whole = _computed(op, [part.false for part in parts], rule)
+    return Written(whole, whole)
+
+
+def _computed(op: Op, parts: list[Any], rule: Rule) -> list[Any]:
+    """An operator on numbers, which have one form."""
     if op in (Op.TIMES, Op.DIVIDE):
         return _product(op, parts, rule)
     if op is Op.NEGATE and parts[0][0] == "c":
         return _constant(-exact(parts[0][1]))
-    if op in (Op.EQ, Op.NE) and parts[0][0] in _TRUTHS:
-        one, two = parts
-        same = ["or", ["and", one, two], ["not", ["or", one, two]]]
-        return same if op is Op.EQ else ["not", same]
     if op in _TURNED:
         return [_TURNED[op], parts[1], parts[0]]
-    if op is Op.IMPLIES:
-        return ["or", ["not", parts[0]], parts[1]]
-    if op is Op.IF:
-        test, then, other = parts
-        if then[0] not in _TRUTHS:
-            raise CertificateError(f"the rule `{rule.source}` chooses between numbers with `if`")
-        return ["or", ["and", test, then], ["and", ["not", test], other]]
-    return [{**_TESTS, **_SIMPLE, **_LOGIC}[op], *parts]
+    return [{**_TESTS, **_SIMPLE}[op], *parts]
 
 
 def _product(op: Op, parts: list[Any], rule: Rule) -> list[Any]:

@@ -10,8 +10,12 @@ import pytest
 
 from mace import Feature, Space
 from mace.certify.rules import expression_of, holdable
+from mace.certify.writer import _feature
 from mace.errors import CertificateError
 from mace.problem.programs import rule_of
+from mace.proofs.kernel import world as kernel
+from mace.proofs.kernel.axes import read_axis
+from mace.space.axes import Axis, Side
 
 SPACE = Space(
     [
@@ -105,6 +109,38 @@ def test_a_rule_is_written_as_it_is_meant(text: str) -> None:
     for point in POINTS:
         values = [Fraction(axis.value(place)) for axis, place in zip(AXES, point, strict=True)]
         assert meaning(written, values) is rule.holds(AXES, point), (point, written)
+
+
+NESTED = [
+    "not (a > 0 if b > 1 else a > -1)",
+    "(b > 9 if a > 0 else b > 5)",
+    "not ((d == 1 if a > 0 else a <= 3) and a <= 3)",
+    "(a <= 3 if b > 1 else b <= 2) != (a >= -2 if d == 1 else true)",
+    "(a > 3 if b > 1 else b > 2) == (a >= -2 if d == 1 else true)",
+    "(b <= 2 if a > 0 else a <= 0 or a > 0) implies (a > 5 if d == 1 else a > 4)",
+    "not (b <= 2 if (a <= 3 if d == 1 else a < 4) else a > 9)",
+]
+
+
+@pytest.mark.parametrize("text", [*HELD, *NESTED])
+def test_a_checker_closes_each_box_that_the_interpreter_closes(text: str) -> None:
+    # A prover cut boxes until `if` was undecided but its rule false all the same, and its certificate was refused.
+    rule = rule_of(text, SPACE)
+    judged = kernel.Rule(expression_of(rule), bytes(len(AXES)), "rules")
+    axes = [read_axis(_feature(axis, Fraction(1)), "features")[0] for axis in AXES]
+    closed = 0
+    for box in itertools.product([(-2, 3), (-2, 0), (1, 3), (2, 2)], [(0, 4), (0, 2), (3, 4)], [7, 1, 6], [3, 1, 2]):
+        if not rule.can_hold(dict(zip(SPACE.names, map(known, AXES, box), strict=True))):
+            closed += 1
+            assert not judged.possible(axes, box)[1], box
+    assert closed or text not in NESTED
+
+
+def known(axis: Axis, side: Side) -> Any:
+    """The values of a side, as a rule is asked about them."""
+    if isinstance(side, tuple):
+        return axis.value(side[0]), axis.value(side[1])
+    return {level for level in range(3) if side >> level & 1}
 
 
 @pytest.mark.parametrize("text", REFUSED)

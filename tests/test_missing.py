@@ -290,6 +290,20 @@ def test_a_rule_that_reads_a_value_holds_nowhere_without_it() -> None:
     assert "`b` may not become missing here: the rule `a <= b` reads it" in given
 
 
+def test_what_a_rule_reads_of_the_start_alone_may_be_lost() -> None:
+    # Its loss was ruled out, "the model needs its value", and the answer was farther, or there was none.
+    X, y = table(3)
+    model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5).fit(X, y)
+    reads = "start_a + start_b + start_c >= 0"
+    plain, ruled = (Explainer(model, space_of("any", "0.1"), rules=rules) for rules in ([], [reads]))
+    lost = 0
+    for start in ({"a": a, "b": b, "c": c} for a in (0, 2, 4) for b in (0, 2, 4) for c in (0, 1)):
+        expected, answer = plain.explain(start), ruled.explain(start)
+        assert (answer.status, answer.exact_distance) == (expected.status, expected.exact_distance)
+        lost += any(None in found.values.values() for found in answer.counterfactuals)
+    assert lost
+
+
 def test_a_distance_that_reads_a_value_is_defined_nowhere_without_it() -> None:
     X, y = table(3)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)

@@ -36,12 +36,15 @@ def settled(
             continue
         for program, what in _programs(rules, distance, table):
             reads = {declared.name for declared in program.inputs}
-            if not reads & {feature.name, "start_" + feature.name}:
-                continue
+            before = {"start_" + feature.name} & reads - set(space.names)
             is_rule = what.startswith("the rule")
-            if _lacks(feature, axis) and not (is_rule and axis.may_lack and "start_" + feature.name not in reads):
+            if not before and feature.name not in reads:
+                continue
+            if _lacks(feature, axis) and not (is_rule and axis.may_lack and not before):
                 raise RowError(f"{what} reads `{feature.name}`, which is missing in this row")
-            found[j] = axis.present
+            # A rule that reads the start's value says nothing of later ones; a distance may be asked from other points.
+            if feature.name in reads or not is_rule:
+                found[j] = axis.present
     return tuple(found)
 
 

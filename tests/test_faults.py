@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
@@ -247,6 +248,10 @@ def test_a_property_that_cannot_be_read_is_said_to_be_none_in_a_few_words(text, 
 CHANGED = [
     {"row": "x"}, {"status": "fine"}, {"status": []}, {"changes": {"a": 1}}, {"core": [1]}, {"proof": "sure"},
     {"start": None}, {"distance": "far"}, {"more": 1}, {"label": None}, {"failure": "odd"},
+    {"status": "optimal"}, {"status": "optimal", "distance": 0.5}, {"status": "infeasible", "distance": 0.5},
+    {"status": "bounded", "distance": 0.5, "lower_bound": 0.75}, {"status": "infeasible", "failure": "timeout"},
+    {"status": "infeasible", "proof": "accepted"}, {"status": "bounded", "distance": float("nan")},
+    {"status": "bounded", "distance": -0.5}, {"status": "infeasible", "changes": {"a": [1, 2]}},
 ]  # fmt: skip
 NO_RECORDS = ["{}", "[]", "3", "null", '"x"', "{", '{"row": 0}', "[" * 99999, '{"row": ' + LONG + "}", "\x00"]
 
@@ -263,7 +268,10 @@ def test_a_damaged_record_in_a_checkpoint_is_said_to_be_one(line, tmp_path):
     path = tmp_path / "a.sqlite"
     Store(path, {"model": "x"}).close()
     with sqlite3.connect(path) as base:
-        base.execute("INSERT INTO records VALUES ('k', 'main', 'optimal', ?)", (line,))
+        base.execute(
+            "INSERT INTO records VALUES ('k', 'main', 'optimal', ?, ?)",
+            (line, hashlib.sha256(line.encode()).hexdigest()),
+        )
     base.close()
     with pytest.raises(FileError, match="a record in the checkpoint is damaged"):
         Store(path, {"model": "x"})

@@ -87,8 +87,8 @@ class Writer:
             answer.question, answer.claim, answer.witness, answer.proof, {"sha256": self._digest}, NEVER, self._known
         )
 
-    def save(self, short: Certificate, path: Path) -> int:
-        """Write a certificate, gzipped, and before it the model if it is not there; returns the certificate's size."""
+    def save(self, short: Certificate, path: Path) -> bytes:
+        """Write a certificate, gzipped, and before it the model if it is not there; returns the certificate's bytes."""
         model = path.parent / (self._digest + MODEL)
         if model not in self._there or not model.exists():
             if not model.exists() or model.read_bytes() != self._packed:
@@ -96,7 +96,7 @@ class Writer:
             self._there.add(model)
         raw = zipped(self._written(short))
         write_whole(path, raw)
-        return len(raw)
+        return raw
 
     def _written(self, short: Certificate) -> bytes:
         """The text of a certificate; what is checked is what was saved."""
@@ -172,13 +172,13 @@ class Kept:
         self.folder = folder
         self._models: dict[str, bool] = {}  # names of files, and whether each holds its model
 
-    def whole(self, name: str) -> bool:
-        """Whether a certificate and the file of its model are there to their last bytes."""
+    def whole(self, name: str, sha256: str) -> bool:
+        """Whether a certificate and the file of its model are there as written, to their last bytes."""
         try:
             raw = (self.folder / name).read_bytes()
-            if not gzip.decompress(raw):
-                return False
-        except _DAMAGED:
+        except OSError:
+            return False
+        if hashlib.sha256(raw).hexdigest() != sha256:
             return False
         model = model_of(raw)
         return model is None or self._holds(model)

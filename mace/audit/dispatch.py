@@ -123,7 +123,7 @@ class Dispatch:
             return True
         if self._kept is not None and known.part == MAIN:
             unwritten = known.proof == "kept"  # where certificates are asked for, each proof has one
-            if unwritten or known.certificate and not self._kept.whole(known.certificate):
+            if unwritten or known.certificate and not self._kept.whole(known.certificate, known.certificate_sha256):
                 return True
         return self.request.resume and (known.status == "unknown" or known.proof == "refused" or bool(known.failure))
 

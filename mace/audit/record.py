@@ -39,7 +39,7 @@ PROOFS: dict[str, str] = {
 # What an audit of many rows asks beside the main question, each under a name of its own.
 MAIN = "main"
 LONGEST = 4000  # digits of a rational that is read back: Python reads 4300
-FORMAT = 3  # of the records; a checkpoint of another format is refused
+FORMAT = 4  # of the records; a checkpoint of another format is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Record:
     status:     "optimal", "bounded", "infeasible" or "unknown"; `failure` is "" unless the query itself failed.
     distance, lower_bound: floats rounded outwards; the exact rationals stand beside them as text.
     changes:    feature -> [before, after] of the nearest counterfactual found.
-    proof:      see PROOFS; `certificate` is the file's name, `certificate_bytes` its size.
+    proof:      see PROOFS; `certificate` is the file's name; its size and its SHA-256 stand beside.
     answered:   when the answer came, in UTC (ISO 8601, whole seconds), by the clock of whoever ran the audit.
     core:       for an infeasible row: rules and restrictions that together block every way out, minimal if
                 `core_minimal`; `opens` are those whose removal alone would open one.
@@ -78,6 +78,7 @@ class Record:
     proof_why: str = ""
     certificate: str = ""
     certificate_bytes: int = 0
+    certificate_sha256: str = ""
     core: list[str] = field(default_factory=list)
     opens: list[str] = field(default_factory=list)
     core_minimal: bool = False
@@ -134,7 +135,10 @@ def from_json(line: str) -> Record:
 
 
 def checked(record: Record) -> Record:
-    """The record itself; raises ValueError unless every field has its type, so that nothing later stumbles on it."""
+    """The record itself; raises ValueError unless every field has its type, so that nothing later stumbles on it.
+
+    A record that contradicts itself is refused, too: no verdict is read from one.
+    """
     for name, kind in _KINDS.items():
         if kind is not None and not isinstance(getattr(record, name), kind):
             raise ValueError(f"row {short(record.row)}: `{name}` is {short(getattr(record, name))}")
@@ -147,7 +151,29 @@ def checked(record: Record) -> Record:
         value, written = getattr(record, name), getattr(record, f"exact_{name}")
         if value is not None and written is not None and not _same(value, written):
             raise ValueError(f"row {record.row}: `{name}` is {value}, and exactly {short(written)}")
+    if wrong := _contradiction(record):
+        raise ValueError(f"row {record.row}: {wrong}")
     return record
+
+
+def _contradiction(record: Record) -> str:
+    """What no answer can say; empty if there is nothing of it."""
+    low, high = record.lower_bound, record.distance
+    for name in ("distance", "lower_bound", "seconds"):
+        value = getattr(record, name)
+        if value is not None and not value >= 0:  # nor is it NaN
+            return f"`{name}` is {value}"
+    if low is not None and high is not None and low > high:
+        return f"`lower_bound` is {low}, and `distance` {high}"
+    if record.failure and record.status != "unknown":
+        return f"it failed ({record.failure}), and is {record.status}"
+    if record.status == "optimal" and (low is None or high is None):
+        return "it is optimal, and has no distance or no bound"
+    if record.status == "infeasible" and (high is not None or record.changes):
+        return "it is infeasible, and has a counterfactual"
+    if record.proof == "accepted" and not record.certificate:
+        return "its certificate was accepted, and has no name"
+    return ""
 
 
 def _same(value: float, written: str) -> bool:

@@ -2,14 +2,17 @@
 
 In:  the digests of the question (model, space, rules, goal, distance, limits), then records.
 Out: the records of earlier runs of the same question.
-Promise: a file of another version or another question is refused and left as it is. Each record is in the file before
-the next is waited for, in WAL mode with one writer; a killed process loses the queries in flight and nothing else.
+Promise: a file of another version or another question is refused and left as it is, and so is one with a record that is
+not as it was written: each has its digest beside it (against damage, and edits by hand; who forges a record may forge
+its digest). Each record is in the file before the next is waited for, in WAL mode with one writer; a killed process
+loses the queries in flight and nothing else.
 The table `log` has a line for every query asked and every one answered, so that anyone can count.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +31,8 @@ if TYPE_CHECKING:
 APPLICATION = 0x6D616365  # "mace", in the header of the file
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE records (key TEXT PRIMARY KEY, part TEXT NOT NULL, outcome TEXT NOT NULL, json TEXT NOT NULL)
-    WITHOUT ROWID;
+CREATE TABLE records (key TEXT PRIMARY KEY, part TEXT NOT NULL, outcome TEXT NOT NULL, json TEXT NOT NULL,
+    sha256 TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE log (id INTEGER PRIMARY KEY, key TEXT NOT NULL, event TEXT NOT NULL);
 """
 # Beside them, what the last run asks, from its begin; once it has finished, with the rows of all findings.
@@ -61,16 +64,16 @@ class Store:
             self._base.execute("PRAGMA synchronous=NORMAL")
             if new:
                 self._create(parts)
-            for key, line in self._base.execute("SELECT key, json FROM records"):
-                self.records[key] = record = from_json(line)
-                if record.key != key:
-                    raise ValueError(f"row {record.row}: it is the answer to another question")
+            self.records |= {record.key: record for record in records_of(self._base)}
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise FileError(f"{self.path}: the checkpoint cannot be used ({reason(error)})") from None
         except (ValueError, TypeError) as error:
             self.close()
-            raise FileError(f"{self.path}: a record in the checkpoint is damaged ({error})") from None
+            raise FileError(
+                f"{self.path}: a record in the checkpoint is damaged ({error})",
+                hint="Put the file back as it was, or give one that does not exist yet.",
+            ) from None
         except BaseException:
             self.close()
             raise
@@ -110,8 +113,8 @@ class Store:
         if self._base is not None:
             with self._transaction() as base:
                 base.execute(
-                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)",
-                    (record.key, record.part, record.outcome, to_json(record)),
+                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)",
+                    (record.key, record.part, record.outcome, line := to_json(record), _digest(line)),
                 )
                 base.execute("INSERT INTO log (key, event) VALUES (?, ?)", (record.key, record.outcome))
 
@@ -221,6 +224,21 @@ def reader(path: Path) -> sqlite3.Connection:
     # While a log of changes lies beside the file, it must be read too, for which SQLite makes an index there.
     how = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
+
+
+def records_of(base: sqlite3.Connection) -> Iterator[Record]:
+    """The records of a checkpoint, by their keys; raises ValueError for one that is not as it was written."""
+    for key, line, sha256 in base.execute("SELECT key, json, sha256 FROM records ORDER BY key"):
+        record = from_json(line)
+        if record.key != key:
+            raise ValueError(f"row {record.row}: it is the answer to another question")
+        if sha256 != _digest(line):
+            raise ValueError(f"row {record.row}: it is not as it was written")
+        yield record
+
+
+def _digest(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()
 
 
 def read_log(path: str | Path) -> list[tuple[str, str]]:

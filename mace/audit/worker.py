@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mace.audit.cores import core_of
 from mace.audit.record import MAIN, Proof, Record
@@ -199,7 +200,7 @@ class Worker:
             deadline = deadline.later(writer.ready())  # a goal may change the table: this is done once for all rows
             short = writer.of(answer)
             name = f"{record.key[:20]}.json.gz"
-            size = writer.save(short, self.task.certificates / name)
+            raw = writer.save(short, self.task.certificates / name)
         except CertificateError as error:
             return replace(record, proof_why=error.message)
         except FileError as error:
@@ -207,7 +208,7 @@ class Worker:
         proof, words = "unchecked", ""
         if self.task.check:
             proof, words = writer.check(short, deadline)
-        made = replace(record, certificate=name, certificate_bytes=size, proof=cast(Proof, proof), proof_why=words)
+        made = replace(record, **_file(name, raw), proof=cast(Proof, proof), proof_why=words)
         return _doubted(made) if proof == "refused" else made
 
     def _record_solvers(self, answer: Answer, record: Record, folder: Path, deadline: Deadline) -> Record:
@@ -233,8 +234,7 @@ class Worker:
             return replace(record, proof_why=error.message)
         except FileError as error:
             return _unwritten(record, error)
-        size = path.stat().st_size
-        return replace(record, certificate=path.name, certificate_bytes=size, proof="solvers", proof_why=said)
+        return replace(record, **_file(path.name, path.read_bytes()), proof="solvers", proof_why=said)
 
     def _variant(self, query: Query) -> Explainer:
         """The explainer with the query's own restrictions; the model and the background are read only once."""
@@ -252,6 +252,12 @@ class Worker:
             variant.space = self.task.space.change(**how)
             self._variants[name] = variant
         return self._variants[name]
+
+
+def _file(name: str, raw: bytes) -> dict[str, Any]:
+    """What a record says of the file of its certificate."""
+    sha256 = hashlib.sha256(raw).hexdigest()
+    return {"certificate": name, "certificate_bytes": len(raw), "certificate_sha256": sha256}
 
 
 def _unwritten(record: Record, error: FileError) -> Record:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mace.audit.export import read as read_records
-from mace.audit.record import FORMAT, MAIN, Record, checked, from_json
+from mace.audit.record import FORMAT, MAIN, Record, checked
 from mace.audit.result import Audit
-from mace.audit.store import APPLICATION, reader
+from mace.audit.store import APPLICATION, reader, records_of
 from mace.errors import FileError, RowError
 
 FLAT = (".jsonl", ".csv", ".parquet")
@@ -106,7 +106,7 @@ def _checkpoint(path: Path) -> Audit:
         if version != FORMAT:
             raise FileError(f"{path}: a checkpoint of format {version}; this version of mace reads format {FORMAT}")
         digests = dict(base.execute("SELECT name, value FROM meta ORDER BY name").fetchall())
-        found = [from_json(text) for (text,) in base.execute("SELECT json FROM records ORDER BY key")]
+        found = list(records_of(base))
         finished = base.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'run'").fetchone()
         run = base.execute("SELECT json FROM run").fetchone() if finished else None
     if run is not None:

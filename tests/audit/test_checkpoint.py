@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ from mace.audit.store import Store, read_log
 from mace.cli import app
 from mace.errors import FileError, MaceError
 from mace.proofs.reader import MODEL
+from mace.report.read import read_audit
 from tests.audit import faults, run_slowly
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
@@ -184,7 +186,8 @@ def test_resume_asks_again_what_failed_and_nothing_else(tmp_path: Path):
         key = first.records[1].key
         (json,) = base.execute("SELECT json FROM records WHERE key = ?", (key,)).fetchone()
         json = json.replace('"status": "optimal", "failure": ""', '"status": "unknown", "failure": "crashed"')
-        base.execute("UPDATE records SET json = ?, outcome = 'crashed' WHERE key = ?", (json, key))
+        sha256 = hashlib.sha256(json.encode()).hexdigest()
+        base.execute("UPDATE records SET json = ?, outcome = 'crashed', sha256 = ? WHERE key = ?", (json, sha256, key))
     base.close()
     kept = small(path)
     assert kept.asked == 0
@@ -245,11 +248,16 @@ def test_records_that_changed_in_the_file_are_damaged(tmp_path: Path):
             ({one: json.dumps(json.loads(said) | {"exact_distance": "1/0"})}, "`distance` is"),
             ({one: json.dumps(json.loads(said) | {"distance": 17.0})}, "`distance` is 17.0"),
             ({one: json.dumps(json.loads(said) | {"lower_bound": 1e-9})}, "`lower_bound` is"),
+            ({one: json.dumps(json.loads(said) | {"changes": {}})}, "not as it was written"),
+            ({one: json.dumps(json.loads(also) | {"key": one})}, "not as it was written"),
+            ({one: said[:200]}, "."),
         ):
             for key, text in changes.items():
                 base.execute("UPDATE records SET json=? WHERE key=?", (text, key))
             with pytest.raises(FileError, match=f"damaged.*{wrong}"):
                 small(path)
+            with pytest.raises(FileError, match=f"cannot be read as an audit.*{wrong}"):
+                read_audit(path)
             base.executemany("UPDATE records SET json=? WHERE key=?", [(text, key) for key, text in kept])
     assert small(path).asked == 0
 
@@ -294,6 +302,17 @@ def test_a_certificate_that_found_no_room_is_written_by_the_next_run(tmp_path: P
     (folder / stolen).rmdir()
     later = small(path, certificates=folder)
     assert later.asked == 1 and all(record.proof == "accepted" for record in later.records)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == kept
+
+
+def test_a_certificate_that_is_not_the_row_s_own_is_written_anew(tmp_path: Path):
+    folder, path = tmp_path / "proofs", tmp_path / "a.sqlite"
+    first = small(path, certificates=folder)
+    kept = {file.name: file.read_bytes() for file in folder.iterdir()}
+    one, other = (record.certificate for record in first.records[:2])
+    (folder / one).write_bytes(kept[other])  # which the checker would accept, of another row
+    again = small(path, certificates=folder)
+    assert again.asked == 1 and faults.verdicts(again) == faults.verdicts(first)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == kept
 
 

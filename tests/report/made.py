@@ -27,6 +27,7 @@ def found(row: int, distance: Fraction, lower: Fraction | None = None, **more: A
         "changes": {"Income": [1200.5, 1800.0]},
         "oracle": "ensembles",
         "proof": "accepted" if settled else "none",
+        "certificate": f"{row:020x}.json.gz" if settled else "",
     }
     return Record(row, f"r{row}", "main", f"{row:064x}", **(values | more))
 

@@ -31,6 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PATIENCE = 3.0  # CPU seconds, about a tenth of what compiling takes
 READING = 0.5  # CPU seconds, about what importing numba and reading the functions of a search takes
 UNASKED = 15  # calls of a function within an interpreted one, of each that asks whether it is worth compiling by now
+SHORT = 0.02  # CPU seconds: calls that together take longer ask one by one, for asking is nothing beside them
 
 
 def compiled(function: F) -> F:
@@ -124,7 +125,10 @@ class Function:
         self.py_func = function
         self._counting = counting
         self._made: Any = None
-        self._unasked = 0  # calls to come that need not ask: asking takes longer than a small function itself
+        # Calls to come that need not ask, which takes longer than a small function; how many there were at first,
+        # and when that was.
+        self._unasked = self._batch = 0
+        self._asked = 0.0
 
     def __call__(self, *given: Any) -> Any:
         made = self._made
@@ -133,10 +137,16 @@ class Function:
                 self._unasked -= 1
                 return self.py_func(*given)
             if self._waits():
-                self._unasked = UNASKED
+                self._unasked = self._batch = self._next_batch()
                 return _interpreting.call(self.py_func, given)
             made = self.made
         return made(*given)
+
+    def _next_batch(self) -> int:
+        """How many calls need not ask: more and more of them, as long as they are short."""
+        now, before = time.thread_time(), self._asked
+        self._asked = now
+        return min(2 * self._batch + 1, UNASKED) if 0.0 <= now - before < SHORT else 0
 
     def _waits(self) -> bool:
         """Whether it is still interpreted: its code is not worth reading, or is not there and compiled elsewhere."""

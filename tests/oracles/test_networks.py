@@ -22,7 +22,9 @@ from mace.problem.exclusions import AvoidPoint
 from mace.problem.proof import Phase, Proof
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
+from mace.solve import compiled
 from mace.solve.driver import bracket_optimum
+from mace.solve.networks import points
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.balls import in_balls
@@ -33,7 +35,7 @@ from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.relax import Relaxed
 from mace.solve.networks.search import Search
-from mace.solve.networks.simplex import CUTOFF
+from mace.solve.networks.simplex import CUTOFF, STUCK
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Side
@@ -329,6 +331,40 @@ def test_where_the_largest_change_alone_counts_all_features_move_together(goals:
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
 
 
+def many_features(count: int) -> Question:
+    """A linear model over so many real features, of which all move together to what is nearest under linf."""
+    rng = np.random.default_rng(0)
+    space = Space([Feature(f"x{k}", "real", -4.0, 4.0) for k in range(count)])
+    layer = Layer(rng.normal(size=(count, 1)), np.array([-6.0]), "identity")
+    model = Network((layer,), count, "positive", (0, 1))
+    axes = space.axes(dict(zip(space.names, rng.normal(size=count) / 100, strict=True)))
+    return Question(space, axes, model, Goal("1", frozenset([1]), decision_for(model, {1})), norm("linf", count))
+
+
+def test_what_is_nearest_under_linf_takes_a_pivot_a_feature() -> None:
+    """After 500 pivots none was known, and the answer was a hundred times as far as the bound."""
+    reply = NetworkOracle(many_features(600)).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.lower is not None
+    assert nearly(many_features(600).distance_of(reply.point), reply.lower)
+
+
+def nearly(one: Fraction, other: Fraction) -> bool:
+    return abs(one - other) <= other / 10**6
+
+
+def test_an_interpreted_relaxation_ends_with_the_time_limit_and_shows_what_it_does_without_pivots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compiled, "_interpreting", compiled._Interpreting())
+    monkeypatch.setattr(compiled._interpreting, "patience", 1e9)
+    monkeypatch.setattr(compiled._interpreting, "reading", 1e9)
+    monkeypatch.setattr(points, "relax", compiled.compiled(points.relax.py_func))  # type: ignore[attr-defined]
+    search = Search(Witnesses(many_features(4)), Gap(), Limits(), None, False)
+    node, part = search.first_node(), search.numbers.parts[0]
+    whole, cut_off = search.solve(node, part), search.solve(node, part, deadline=Deadline.after(0.0))
+    assert cut_off.status == STUCK and cut_off.bound <= 0.0 < whole.bound
+
+
 @pytest.mark.parametrize(("spec", "nodes"), [("l1", 1), ("linf", 1), ("l0", 1)])
 def test_a_bound_between_two_distances_that_points_can_have_is_the_upper_one(spec: str, nodes: int) -> None:
     """No relaxation over twelve integers comes to a distance itself, and all branching would be for the last unit."""
@@ -418,9 +454,9 @@ def test_the_first_ball_is_looked_for_no_longer_than_there_is_time_for(
     """Of a large network one relaxation may take a second, as each does here."""
     clock, solve = Hand(), Search.solve
 
-    def slow(self: Search, *given: Any) -> Relaxed:
+    def slow(self: Search, *given: Any, **more: Any) -> Relaxed:
         clock.now += 1
-        return solve(self, *given)
+        return solve(self, *given, **more)
 
     for seed in range(12):
         question = random_question(seed, "network", extras=False)
@@ -531,8 +567,8 @@ def test_a_relaxation_that_is_cut_off_proves_what_it_was_cut_off_for(monkeypatch
     search = Search(Witnesses(drawn((6, 5), 1, "l1")), Gap(), Limits(), None, False)
     solve, cut_off = search.solve, list[tuple[float, float]]()
 
-    def noted(node: Node, part: Part, than: Array | None = None, rounds: int = 2000) -> Relaxed:
-        found = solve(node, part, than, rounds)
+    def noted(node: Node, part: Part, than: Array | None = None, **more: Any) -> Relaxed:
+        found = solve(node, part, than, **more)
         if than is None and found.status == CUTOFF:
             cut_off.append((found.bound, search.target))
         return found

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase
+from mace.solve.compiled import interruptible
 from mace.solve.lattice import denominator
 from mace.solve.networks.kernels import INFINITY, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
@@ -32,6 +34,7 @@ from mace.space.axes import GridAxis, Point, Side
 SMALLEST_GAP = Fraction(1, 10**9)
 SMALL = Fraction(1, 2**40)
 ROUNDS = 2000
+POLISHING = 500  # pivots in a linear region, where few are needed
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
 
 
@@ -181,11 +184,21 @@ class Points(Frame):
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
         return bool(derive(q, *self.arrays, plain(node.hull), plain(units), *self.ends))
 
-    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Relaxed:
-        """The relaxation of a node for one part of the goal; `than` in place of the part's own."""
+    def solve(
+        self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS, deadline: Deadline = NEVER
+    ) -> Relaxed:
+        """The relaxation of a node for one part of the goal; `than` in place of the part's own.
+
+        deadline: after it, interpreted pivots end, and the relaxation shows what it does without any.
+        """
         than = part.than if than is None else than
         nodes = (plain(node.hull), plain(node.units))
-        found: Relaxed = relax(not self.anywhere, self.target, rounds, self.most, part.C, than, *self.arrays, *nodes)
+        given = (self.most, part.C, than, *self.arrays, *nodes)
+        try:
+            with interruptible(deadline):
+                found: Relaxed = relax(not self.anywhere, self.target, rounds, *given)
+        except TimeOverError:
+            found = relax(not self.anywhere, self.target, 0, *given)
         if found.status != BEYOND or all(np.isfinite(value).all() for value in found):
             return found
         # Numbers too far apart for doubles: any multipliers are sound, and these prove nothing.
@@ -304,7 +317,8 @@ class Points(Frame):
             if self.reach < INFINITY and not self.cut_to(node, self.reach):
                 return
             self.fix_phases(node, region.active)
-            solved = [self.solve(node, *part, rounds=500) for part in zip(n.parts, self.certain, strict=True)]
+            rounds = max(POLISHING, 3 * len(n.axes.first))  # under linf each feature may need a pivot of its own
+            solved = [self.solve(node, *part, rounds=rounds) for part in zip(n.parts, self.certain, strict=True)]
             found = min((one for one in solved if one.status == OPTIMAL), key=lambda one: one.bound, default=None)
             if found is None:
                 cut_off = [one.bound for one in solved if one.status == CUTOFF]

@@ -235,7 +235,7 @@ class Search(Points):
         node.bound = INFINITY
         node.duals = {}
         for k, part in enumerate(self.numbers.parts):
-            found = self.solve(node, part)
+            found = self.solve(node, part, deadline=self.deadline)
             node.duals[k] = found
             if found.bound < node.bound:
                 node.bound = found.bound

@@ -17,6 +17,7 @@ from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.networks.kernels import knapsack
 from mace.tables.table import Ensemble
+from tests.clocks import Hand
 from tests.oracles.small_ensembles import points_of, random_question
 
 NO_LIMIT = 2**62
@@ -198,6 +199,33 @@ def test_a_point_found_in_balls_has_the_goal_and_lies_no_farther_than_the_one_gi
         assert question.obeys(made.point(nearer))
         assert question.has_goal(made.point(nearer)) is not False
         assert question.distance_of(made.point(nearer)) <= question.distance_of(given)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_climb_that_often_looks_at_the_clock_finds_the_point_of_one_that_seldom_does(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, made = grounded(seed)
+    none = np.zeros(0, np.int64)
+    at_once = greedy.greedy(made, -1, none, NEVER)
+    monkeypatch.setattr(greedy, "MANY", 0)
+    monkeypatch.setattr(greedy, "LOOK", -1.0)  # so that a part has one step
+    one_by_one = greedy.greedy(made, -1, none, NEVER)
+    assert (at_once is None) == (one_by_one is None)
+    assert at_once is None or at_once.tolist() == one_by_one.tolist()
+
+
+def test_steps_that_take_long_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second each, of 500 trees over 500 features: eight of them outlasted any short limit."""
+    _, made = grounded(0)
+    clock = Hand()
+    monkeypatch.setattr(greedy, "MANY", 0)
+    monkeypatch.setattr(greedy, "now", clock)
+    taken = []
+    for begin, end in greedy.strides(20, 8, made.ground, made.forest, NEVER):
+        taken.append(end - begin)
+        clock.now += 0.3 if begin >= 7 else 0.0
+    assert taken == [1, 2, 4, 8, 4, 1] and sum(taken) == 20
 
 
 @pytest.mark.parametrize("seed", range(40))

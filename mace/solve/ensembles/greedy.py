@@ -9,12 +9,13 @@ feature only, gives the whole function.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, now
 from mace.solve.compiled import interruptible, lean
 from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
@@ -23,6 +24,8 @@ from mace.solve.ensembles.walk import ball, has_goal, leaf_of
 STUCK, GOING, REACHED = 0, 1, 2
 NO_LIMIT = 2**62
 ROUNDS = 8  # steps of a climb between two looks at the clock
+MANY = 20_000  # features times trees: of so many one step may take a second
+LOOK = 0.05  # seconds between two looks at the clock then
 POWERS = (0.6, 1.0, 0.2)  # of the cost against the gain: points of the first are hardly ever farther than the others'
 
 
@@ -193,11 +196,11 @@ def missing(aim: Aim, part: int, total: Array, cell: int) -> float:
 @lean
 def pull_back(
     ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, limit: int, rows: Array, total: Array,
-    leaves: Array,
+    leaves: Array, begin: int, end: int,
 ) -> bool:  # fmt: skip
-    """Move one feature after the other, once, to its cheapest cell that keeps the goal; whether any moved."""
+    """Move one of some features after the other, once, to its cheapest cell that keeps the goal; whether any moved."""
     moved = False
-    for axis in range(len(point)):
+    for axis in range(begin, end):
         before = point[axis]
         if before == ground.start[axis]:
             continue
@@ -280,12 +283,10 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
 
     def reach(part: int, power: float) -> Array | None:
         point = ground.start.copy()
-        most = 6 * len(point) + 6
-        for first in range(0, most, ROUNDS):
-            if deadline.over:
-                return None
-            left = min(ROUNDS, most - first)
-            ended = climb(ground, forest, aim, part, power, most_changes, limit, rows, total, leaves, point, left)
+        for begin, end in strides(6 * len(point) + 6, ROUNDS, ground, forest, deadline):
+            ended = climb(
+                ground, forest, aim, part, power, most_changes, limit, rows, total, leaves, point, end - begin
+            )
             if ended != GOING:
                 return point if ended == REACHED else None
         return None
@@ -298,8 +299,7 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
                 if point is None:
                     continue
                 reached = point.copy()
-                while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
-                    pass
+                pull_in(ground, forest, aim, part, point, limit, (rows, total, leaves), deadline)
                 if best is None or cost_of(ground, point) < cost_of(ground, best):
                     # What is farther is of no interest, and in what is left of the forest all goes faster.
                     limit = int(cost_of(ground, point)) + grounded.width + 1
@@ -320,14 +320,38 @@ def from_near(
     point, ended = given.copy(), GOING
     if accepted(ground, forest, aim, point, leaves):
         ended = REACHED
-    for _ in range(0, 6 * len(point) + 6, ROUNDS):
-        if ended == GOING and not deadline.over:
-            ended = climb(ground, forest, aim, part, 1.0, most_changes, limit, rows, total, leaves, point, ROUNDS)
+    parts = strides(6 * len(point) + 6, ROUNDS, ground, forest, deadline)
+    while ended == GOING and (bounds := next(parts, None)) is not None:
+        left = bounds[1] - bounds[0]
+        ended = climb(ground, forest, aim, part, 1.0, most_changes, limit, rows, total, leaves, point, left)
     if ended != REACHED:
         return None
-    while not deadline.over and pull_back(ground, forest, aim, part, point, limit, rows, total, leaves):
-        pass
+    pull_in(ground, forest, aim, part, point, limit, (rows, total, leaves), deadline)
     return point
+
+
+def pull_in(
+    ground: Ground, forest: Forest, aim: Aim, part: int, point: Array, limit: int, room: tuple[Array, Array, Array],
+    deadline: Deadline,
+) -> None:  # fmt: skip
+    """Pull a point back, in place, until no feature moves or the deadline is over."""
+    moved = True
+    while moved:
+        moved = False  # nor is anything once the deadline is over
+        for begin, end in strides(len(point), len(point), ground, forest, deadline):
+            moved |= pull_back(ground, forest, aim, part, point, limit, *room, begin, end)
+
+
+def strides(count: int, longest: int, ground: Ground, forest: Forest, deadline: Deadline) -> Iterator[tuple[int, int]]:
+    """Begins and ends of parts of so many steps, until the deadline is over; short ones where steps are long."""
+    many = len(ground.start) * len(forest.roots) > MANY
+    begin, length = 0, 1 if many else longest
+    while begin < count and not deadline.over:
+        began, end = now(), min(begin + length, count)
+        yield begin, end
+        begin = end
+        if many:
+            length = min(2 * length, longest) if now() - began < LOOK else max(length // 2, 1)
 
 
 def room(grounded: Grounded) -> Room:

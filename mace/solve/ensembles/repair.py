@@ -18,7 +18,18 @@ import numpy as np
 from mace.base.deadline import Deadline
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import GOING, REACHED, ROUNDS, accepted, allowed, climb, cost_of, pull_back, room
+from mace.solve.ensembles.greedy import (
+    GOING,
+    REACHED,
+    ROUNDS,
+    accepted,
+    allowed,
+    climb,
+    cost_of,
+    pull_in,
+    room,
+    strides,
+)
 
 UNDONE = (0.2, 0.4, 0.7)  # how many of the changes are undone
 STUCK_TO = 0.5  # how many of the features whose change was undone must stay at the start
@@ -59,13 +70,13 @@ class Repairs:
         rows, total, leaves = self._room
         power = POWERS[self.rng.integers(len(POWERS))]
         ended = REACHED if accepted(held, forest, aim, point, leaves) else GOING
-        for _ in range(0, 6 * len(point) + 6, ROUNDS):
-            if ended == GOING and not deadline.over:
-                ended = climb(held, forest, aim, part, power, self.most, NO_LIMIT, rows, total, leaves, point, ROUNDS)
+        parts = strides(6 * len(point) + 6, ROUNDS, held, forest, deadline)
+        while ended == GOING and (bounds := next(parts, None)) is not None:
+            left = bounds[1] - bounds[0]
+            ended = climb(held, forest, aim, part, power, self.most, NO_LIMIT, rows, total, leaves, point, left)
         if ended != REACHED:
             return None
-        while not deadline.over and pull_back(ground, forest, aim, part, point, NO_LIMIT, rows, total, leaves):
-            pass
+        pull_in(ground, forest, aim, part, point, NO_LIMIT, (rows, total, leaves), deadline)
         cost = cost_of(ground, point)
         self._walk(point, cost)
         return point if cost < self.cost else None

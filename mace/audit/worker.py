@@ -170,6 +170,10 @@ class Worker:
     @staticmethod
     def _recorded(answer: Answer, blank: Record) -> Record:
         """What an answer says, its certificate aside."""
+        if answer.status != "infeasible" and inf in (answer.distance, answer.lower_bound):
+            raise MaceError(
+                "its distance is beyond the largest float, which no record holds", hint="Use smaller weights."
+            )
         nearest = answer.counterfactuals[0] if answer.counterfactuals else None
         return replace(
             blank,

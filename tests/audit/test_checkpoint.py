@@ -305,6 +305,13 @@ def test_a_certificate_that_found_no_room_is_written_by_the_next_run(tmp_path: P
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == kept
 
 
+def test_a_distance_that_no_record_holds_is_the_failure_of_its_row_and_not_of_the_audit(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    done = small(path, weights=dict.fromkeys(faults.space().names, 10**400))
+    assert done.records and all(record.failure == "error" and "largest float" in record.why for record in done.records)
+    assert read_audit(done.save(tmp_path / "a.json")).records == done.records == read_audit(path).records
+
+
 def test_a_certificate_that_is_not_the_row_s_own_is_written_anew(tmp_path: Path):
     folder, path = tmp_path / "proofs", tmp_path / "a.sqlite"
     first = small(path, certificates=folder)

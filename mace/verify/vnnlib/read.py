@@ -136,7 +136,7 @@ def _case(text: Text, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
     """The box and the inequalities of a conjunction; None if no input obeys it."""
     lower: list[Fraction | None] = [None] * inputs
     upper: list[Fraction | None] = [None] * inputs
-    outputs = []
+    outputs, strict = list[Atom](), list[tuple[int, Atom]]()
     for atom in atoms:
         letters = {variable.letter for variable in atom.coefficients}
         if not letters:
@@ -147,6 +147,8 @@ def _case(text: Text, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
         elif letters == {"X"} and len(atom.coefficients) == 1:
             ((variable, factor),) = atom.coefficients.items()
             end = atom.least / factor
+            if atom.strict:
+                strict.append((variable.number, atom))
             if factor > 0:
                 lower[variable.number] = _largest(lower[variable.number], end)
             else:
@@ -163,6 +165,9 @@ def _case(text: Text, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
     box = Ends(*(tuple(end for end in ends if end is not None) for ends in (lower, upper)))
     if any(low > high for low, high in zip(*box, strict=True)):
         return None
+    for number, atom in strict:  # the box is closed: of one value a strict inequality may leave nothing
+        if box.lower[number] == box.upper[number] and not atom.holds({Variable("X", number): box.lower[number]}):
+            return None
     return Case(box, tuple(outputs), atoms)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from mace.errors import FileError, MaceError, ModelError, ProgramError
 from mace.verify import verify_vnnlib
 from mace.verify.vnnlib.formula import Variable
 from mace.verify.vnnlib.read import parse_property, read_property
-from mace.verify.vnnlib.run import rounded, written
+from mace.verify.vnnlib.run import _by_box, rounded, written
 
 DECLARED = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n"
 BOX = "(assert (>= X_0 -1)) (assert (<= X_0 1)) (assert (>= X_1 -1)) (assert (<= X_1 1))\n"
@@ -146,6 +148,7 @@ def test_an_exact_number_is_rounded_once() -> None:
     assert rounded(tie + Fraction(1, 2**80), "float32") == 1 + 2.0**-23
     assert rounded(tie - Fraction(1, 2**80), "float32") == 1.0
     assert rounded(Fraction(1, 3), "float64") == 1 / 3
+    assert rounded(Fraction(1, 3), "float32") == np.float32(1 / 3)
     assert written(Fraction(1, 10)) == "0.1"
     assert Fraction(written(Fraction("0.1234567890123456789"))) == Fraction("0.1234567890123456789")
 
@@ -269,7 +272,8 @@ def test_a_box_of_one_point_that_no_float_is() -> None:
 
 def test_cases_that_no_input_obeys_are_unsat() -> None:
     model = network(np.random.default_rng(0), [2, 3, 2])
-    for text in ("(assert (>= 1 2))", "(assert (<= X_0 -2))", "(assert (or))"):
+    strict = "(assert (<= X_0 0))(assert (> X_0 0))"
+    for text in ("(assert (>= 1 2))", "(assert (<= X_0 -2))", "(assert (or))", strict):
         assert verify_vnnlib(model, parse_property(DECLARED + BOX + text)).status == "unsat"
     assert verify_vnnlib(model, parse_property(DECLARED + BOX)).status == "sat"
 
@@ -280,6 +284,27 @@ def test_a_time_limit_is_an_answer() -> None:
     model = network(rng, sizes)
     asked = property_of(np.full(5, -1.0), np.full(5, 1.0), "(>= Y_0 2000)", sizes)
     assert verify_vnnlib(model, asked, timeout=1e-9).status == "timeout"
+
+
+def test_a_wide_network_does_not_overrun_a_time_limit() -> None:
+    """Trying points, and bounding the units of one box, may each take minutes."""
+    rng = np.random.default_rng(1)
+    sizes = [200, 800, 800, 800, 10]
+    model = network(rng, sizes)
+    asked = property_of(np.full(200, -1.0), np.full(200, 1.0), "(>= Y_0 1e6)", sizes)
+    verify_vnnlib(model, asked, timeout=0.01)  # onnxruntime is imported now
+    began = time.process_time()
+    assert verify_vnnlib(model, asked, timeout=0.2).status == "timeout"
+    assert time.process_time() - began < 3
+
+
+def test_thousands_of_cases_fit_into_memory() -> None:
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    cases = " ".join(f"(and (>= Y_0 {k}) (<= Y_1 -{k}))" for k in range(10**6, 10**6 + 3000))
+    asked = parse_property(f"{DECLARED}{BOX}(assert (or {cases}))")
+    assert [len(some) for _, some in _by_box(asked.cases)] == [362] * 8 + [104]
+    some = replace(asked, cases=asked.cases[:400])
+    assert verify_vnnlib(model, some, timeout=None).status == "unsat"
 
 
 def test_what_does_not_fit_is_an_error() -> None:

@@ -16,10 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.deadline import NEVER, Deadline
 from mace.solve.splitting.chain import Chain, Interval, Stage
 from mace.tables.table import Floats
 
 ROWS = 2048  # of coefficients that are carried back at a time: they stay in the processor's cache
+LEAST_ROWS = 64
+AT_ONCE = 2**32  # products, about a second, between which the clock is looked at
 UNIT = 2.0**-53
 LOST = 1e-280  # more than all products that are too small for a double come to, with sums below `chain.LARGEST`
 
@@ -56,8 +59,16 @@ class Bounded(NamedTuple):
     sound: NDArray[np.bool_]
 
 
-def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None) -> Bounded:
-    """Bound the hidden units of boxes, shape (boxes, columns); `known` holds bounds for each stage but the last."""
+def rows_at_once(chain: Chain) -> int:
+    """How many rows of coefficients are carried back between two looks at the clock."""
+    return max(LEAST_ROWS, min(ROWS, AT_ONCE // chain.weights))
+
+
+def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadline: Deadline = NEVER) -> Bounded:
+    """Bound the hidden units of boxes, shape (boxes, columns); `known` holds bounds for each stage but the last.
+
+    Raises TimeOverError: a wide network's units may take minutes.
+    """
     count = len(boxes.lower)
     lines: list[Lines] = []
     units: list[Interval] = []
@@ -75,7 +86,7 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None) -> Boun
         if known is not None:
             lower, upper = np.maximum(lower, known[place].lower), np.minimum(upper, known[place].upper)
         if place == 0 or stage.relu:
-            lower, upper = _tightened(chain, boxes, [*lines, Lines(shift, shift, shift, shift)], lower, upper)
+            lower, upper = _tightened(chain, boxes, [*lines, Lines(shift, shift, shift, shift)], lower, upper, deadline)
         units.append(Interval(lower, upper))
         lines.append(_lines(stage, lower, upper, shift))
         largest = np.maximum(upper, 0.0) if stage.relu else np.maximum(np.abs(lower), np.abs(upper))
@@ -83,16 +94,17 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None) -> Boun
 
 
 def _tightened(
-    chain: Chain, boxes: Interval, lines: list[Lines], lower: Floats, upper: Floats
+    chain: Chain, boxes: Interval, lines: list[Lines], lower: Floats, upper: Floats, deadline: Deadline
 ) -> tuple[Floats, Floats]:
     """Bounds of the units of the last of the given stages, where both phases are possible."""
     box, unit = np.nonzero((lower < 0) & (upper > 0))
     if not len(box):
         return lower, upper
     lower, upper = lower.copy(), upper.copy()
-    width = lower.shape[1]
-    for start in range(0, len(box), ROWS // 2):
-        b, i = box[start : start + ROWS // 2], unit[start : start + ROWS // 2]
+    width, half = lower.shape[1], rows_at_once(chain) // 2
+    for start in range(0, len(box), half):
+        deadline.look("units were bounded")
+        b, i = box[start : start + half], unit[start : start + half]
         ends = np.zeros((2 * len(b), width))
         ends[np.arange(len(b)), i] = 1.0
         ends[len(b) + np.arange(len(b)), i] = -1.0
@@ -177,4 +189,4 @@ def greatest(forms: Forms, boxes: Interval, box: NDArray[np.int64]) -> Floats:
     return found
 
 
-__all__ = ["Bounded", "Forms", "back", "bounded", "greatest", "steepest"]
+__all__ = ["Bounded", "Forms", "back", "bounded", "greatest", "rows_at_once", "steepest"]

@@ -56,6 +56,11 @@ class Chain:
     dtype: str
 
     @property
+    def weights(self) -> int:
+        """How many weights the stages have together: about what one row costs on its way through them."""
+        return sum(stage.weights.size for stage in self.stages)
+
+    @property
     def largest(self) -> float:
         """Beyond this a sum of the deployed model might overflow."""
         return LARGEST[self.dtype]
@@ -111,7 +116,8 @@ def _stage(layer: Layer, dtype: str) -> Stage:
     # A product with a weight of 0 is 0, and adding 0 changes nothing: only the others round.
     terms = np.count_nonzero(layer.weights, axis=0)
     fan_in, outputs = layer.weights.shape
-    deployed = np.array([above(gamma(int(count) + 1, unit)) for count in terms])
+    counts, which = np.unique(terms, return_inverse=True)
+    deployed = np.array([above(gamma(int(count) + 1, unit)) for count in counts])[which]
     # Eight passes of doubles over sums of this length, in whatever order, for coefficients, constants and bounds.
     own = above(8 * gamma(max(fan_in, outputs) + 16, UNIT_ROUNDOFF))
     tiny = above((2 * fan_in + 2) * SMALLEST[dtype])

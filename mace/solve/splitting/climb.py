@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.deadline import Deadline
 from mace.solve.splitting.chain import Chain, Interval
 from mace.tables.table import Floats
 
@@ -35,13 +36,16 @@ def scores(chain: Chain, points: Floats, wanted: Wanted) -> Floats:
 def _short(outputs: Floats, wanted: Wanted) -> tuple[Floats, NDArray[np.int64]]:
     """Scores, and the row that limits each: the worst row of the best part."""
     over = outputs @ wanted.forms.T - wanted.least
-    rows = np.where(wanted.parts[None, :, :], over[:, None, :], np.inf)
-    parts = rows.min(axis=2, initial=np.inf)
+    # A part's rows, and after them one that is always reached, so that no part has none.
+    sure = np.ones((len(wanted.parts), 1), dtype=np.bool_)
+    part, row = np.nonzero(np.hstack([wanted.parts, sure]))
+    each = np.hstack([over, np.full((len(over), 1), np.inf)])[:, row]
+    parts = np.minimum.reduceat(each, np.flatnonzero(np.diff(part, prepend=-1)), axis=1)
     best = parts.argmax(axis=1)
-    at = np.arange(len(outputs))
+    reached = parts[np.arange(len(outputs)), best]
     if not wanted.forms.size:
-        return parts[at, best], np.zeros(len(outputs), np.int64)
-    return parts[at, best], rows[at, best].argmin(axis=1)
+        return reached, np.zeros(len(outputs), np.int64)
+    return reached, np.where(wanted.parts[best], over, np.inf).argmin(axis=1)
 
 
 def best_points(reached: Floats, most: int) -> NDArray[np.int64]:
@@ -49,10 +53,10 @@ def best_points(reached: Floats, most: int) -> NDArray[np.int64]:
     return np.argsort(-reached, kind="stable")[:most]
 
 
-def climbed(chain: Chain, points: Floats, box: Interval, wanted: Wanted, steps: int) -> Floats:
+def climbed(chain: Chain, points: Floats, box: Interval, wanted: Wanted, steps: int, deadline: Deadline) -> Floats:
     """Points after some steps along the signs of the gradient of their scores, inside the box; none gets worse.
 
-    box: ends of shape (columns,) for all points, or (points, columns).
+    box: ends of shape (columns,) for all points, or (points, columns). At the deadline it is fewer steps.
     """
     width = box.upper - box.lower
     best, size = points, 0.25
@@ -60,6 +64,8 @@ def climbed(chain: Chain, points: Floats, box: Interval, wanted: Wanted, steps: 
         return points
     reached, row = _short(chain.outputs(best), wanted)
     for _ in range(steps):
+        if deadline.over:
+            break
         moved = best + np.sign(_gradient(chain, best, wanted.forms[row])) * width * size
         moved = np.clip(moved, box.lower, box.upper)
         score, limiting = _short(chain.outputs(moved), wanted)

@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline
-from mace.solve.splitting.bounds import UNIT, Bounded, back, bounded, steepest
+from mace.base.deadline import Deadline, TimeOverError
+from mace.solve.splitting.bounds import AT_ONCE, UNIT, Bounded, back, bounded, rows_at_once, steepest
 from mace.solve.splitting.chain import Chain, Interval
 from mace.solve.splitting.climb import Wanted, best_points, climbed, scores
 from mace.tables.table import Floats
@@ -28,7 +28,8 @@ NARROWEST = 2.0**-27  # of an input's size: nothing lies between two neighbourin
 CUTS = 3  # of a box, by the same linear bounds
 LAST = 100  # batches after some box was given up: only a point can still settle the question
 CONFIRMED = 4  # points of a batch that the deployed model is asked about
-STARTS = 256  # random points that are climbed from at first
+STARTS, LEAST_STARTS = 256, 16  # random points that are climbed from at first; so few before a very large network
+CELLS = 2**24  # numbers of an array with a row of columns for each box and inequality
 Confirm = Callable[[Floats], bool]
 
 
@@ -68,54 +69,65 @@ def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadli
     entered = chain.enter(box)
     root = Block(Interval(entered.lower[None, :], entered.upper[None, :]), np.ones((1, len(wanted.parts)), np.bool_))
     small = max(float(np.abs(ends).max(initial=0.0)) for ends in (*box, *entered)) < chain.largest
-    if small and _sampled(chain, entered, wanted, confirm):
-        return Settled("found", 0, np.zeros(0))
-    if not wanted.forms.size:
-        return Settled("open", 0, np.zeros(0))
     stack, boxes, left, first, last = [root], 0, not small, np.zeros(0), LAST
-    # Invariant: outside of the boxes on the stack no part is possible, unless some box was given up.
-    while stack and small and last:
-        if deadline.over:
-            return Settled("time", boxes, first)
-        block = _popped(stack)
-        step = _step(chain, block, wanted)
-        first = step.slack[0] if not boxes else first
-        boxes += len(block)
-        left = left or step.left
-        last -= left
-        if len(step.rest):
-            if _confirmed(chain, step, wanted, confirm):
-                return Settled("found", boxes, first)
-            stack.append(_split(step))
+    most = _batch(chain, wanted)
+    try:
+        if small and _sampled(chain, entered, wanted, confirm, deadline):
+            return Settled("found", 0, first)
+        if not wanted.forms.size:
+            return Settled("open", 0, first)
+        # Invariant: outside of the boxes on the stack no part is possible, unless some box was given up.
+        while stack and small and last:
+            deadline.look("boxes were bounded")
+            block = _popped(stack, most)
+            step = _step(chain, block, wanted, deadline)
+            first = step.slack[0] if not boxes else first
+            boxes += len(block)
+            left = left or step.left
+            last -= left
+            if len(step.rest):
+                if _confirmed(chain, step, wanted, confirm, deadline):
+                    return Settled("found", boxes, first)
+                stack.append(_split(step))
+    except TimeOverError:
+        return Settled("time", boxes, first)
     return Settled("open" if left else "none", boxes, first)
+
+
+def _batch(chain: Chain, wanted: Wanted) -> int:
+    """How many boxes are bounded at once: fewer where many inequalities or a wide network make each of them long."""
+    rows, columns = max(len(wanted.forms), 1), len(chain.stages[0].weights)
+    return max(1, min(BATCH, rows_at_once(chain) * 8 // rows, CELLS // (rows * columns)))
 
 
 def _of(interval: Interval, which: NDArray[np.int64] | slice) -> Interval:
     return Interval(interval.lower[which], interval.upper[which])
 
 
-def _sampled(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm) -> bool:
+def _sampled(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadline: Deadline) -> bool:
     """Whether climbing from random points leads to one that the deployed model confirms."""
     rng = np.random.default_rng(0)
-    shares = rng.random((STARTS, len(box.lower)))
-    shares[: STARTS // 2] = np.round(shares[: STARTS // 2])
+    starts = max(LEAST_STARTS, min(STARTS, AT_ONCE // (4 * chain.weights)))
+    shares = rng.random((starts, len(box.lower)))
+    shares[: starts // 2] = np.round(shares[: starts // 2])
     shares[0] = 0.5
     points = box.lower + shares * (box.upper - box.lower)
     for _ in range(3):
-        points = climbed(chain, points, box, wanted, 20)
+        deadline.look("points were tried")
+        points = climbed(chain, points, box, wanted, 20, deadline)
         for place in best_points(scores(chain, points, wanted), CONFIRMED):
             if confirm(points[place]):
                 return True
     return False
 
 
-def _popped(stack: list[Block]) -> Block:
-    """A batch from the top of the stack, of several blocks where one is small."""
+def _popped(stack: list[Block], most: int) -> Block:
+    """A batch of at most so many boxes from the top of the stack, of several blocks where one is small."""
     taken: list[Block] = []
     count = 0
-    while stack and count < BATCH and (not taken or (stack[-1].known is None) == (taken[0].known is None)):
+    while stack and count < most and (not taken or (stack[-1].known is None) == (taken[0].known is None)):
         block = stack.pop()
-        room = BATCH - count
+        room = most - count
         if len(block) > room:
             stack.append(block.take(slice(0, len(block) - room)))
             block = block.take(slice(len(block) - room, len(block)))
@@ -199,9 +211,9 @@ def _given(chain: Chain, found: Bounded, asked: NDArray[np.bool_], wanted: Wante
     return _Given(_Rows(slope, over, size), rounding, steep)
 
 
-def _step(chain: Chain, block: Block, wanted: Wanted) -> _Step:
+def _step(chain: Chain, block: Block, wanted: Wanted, deadline: Deadline) -> _Step:
     """Bound a batch of boxes, drop what is settled, and cut the rest."""
-    found = bounded(chain, block.box, block.known)
+    found = bounded(chain, block.box, block.known, deadline)
     given = _given(chain, found, block.live @ wanted.parts, wanted)
     rows, parts = given.rows, wanted.parts
     box, live = block.box, block.live
@@ -258,7 +270,7 @@ def _cut(box: Interval, live: NDArray[np.bool_], parts: NDArray[np.bool_], slope
     return Interval(np.maximum(lower, low), np.minimum(upper, high))
 
 
-def _confirmed(chain: Chain, step: _Step, wanted: Wanted, confirm: Confirm) -> bool:
+def _confirmed(chain: Chain, step: _Step, wanted: Wanted, confirm: Confirm, deadline: Deadline) -> bool:
     """Whether the deployed model confirms one of the points that the bounds of a batch lead to."""
     lower, upper = step.rest.box
     middle = (lower + upper) / 2
@@ -266,7 +278,7 @@ def _confirmed(chain: Chain, step: _Step, wanted: Wanted, confirm: Confirm) -> b
     points = np.concatenate([middle, corner])
     chosen = best_points(scores(chain, points, wanted), CONFIRMED)
     both = np.concatenate([np.arange(len(middle)), np.arange(len(middle))])[chosen]
-    points = climbed(chain, points[chosen], _of(step.rest.box, both), wanted, 5)
+    points = climbed(chain, points[chosen], _of(step.rest.box, both), wanted, 5, deadline)
     reached = scores(chain, points, wanted)
     return any(confirm(points[place]) for place in np.flatnonzero(reached > -wanted.near))
 

@@ -14,12 +14,13 @@ What lies between the two, within rounding of the property's boundary, is "unkno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from mace.verify.vnnlib.read import Case, Ends, Specification, read_property
 
 Status: TypeAlias = Literal["sat", "unsat", "unknown", "timeout"]
 Runtime: TypeAlias = Callable[[Floats], Floats]
+TOGETHER = 2**18  # cases times inequalities that are asked about at once: arrays hold as much for each box
+BEYOND_32, HALF_32 = 2**29 - 1, 2**28  # the bits of a double that a float32 has not; half of the last one that it has
 EMULATED = "onnxruntime is not installed: the outputs are mace's own evaluation"
 
 
@@ -92,7 +95,7 @@ def answer_of(network: object, specification: Specification | str | Path, timeou
         )
     chain = chain_of(table)
     boxes, root, unsettled = 0, list[float](), ""
-    for box, cases in _by_box(asked.cases).items():
+    for box, cases in _by_box(asked.cases):
         asking = _Asking(chain, table.dtype, box, cases, run)
         settled = asking.search(deadline)
         boxes += settled.boxes
@@ -108,12 +111,20 @@ def answer_of(network: object, specification: Specification | str | Path, timeou
     return Answer("unsat", "no case is possible", boxes=boxes, root=tuple(root))
 
 
-def _by_box(cases: tuple[Case, ...]) -> dict[Ends, list[Case]]:
-    """The cases that share a box: its bounds are found once for all of them."""
+def _by_box(cases: tuple[Case, ...]) -> Iterator[tuple[Ends, list[Case]]]:
+    """The cases that share a box, up to `TOGETHER`: its bounds are found once for all of them."""
     found: dict[Ends, list[Case]] = {}
     for case in cases:
         found.setdefault(case.box, []).append(case)
-    return found
+    for box, sharing in found.items():
+        some, rows = list[Case](), 0
+        for case in sharing:
+            if some and (len(some) + 1) * (rows + len(case.outputs)) > TOGETHER:
+                yield box, some
+                some, rows = [], 0
+            some.append(case)
+            rows += len(case.outputs)
+        yield box, some
 
 
 def _network(given: object) -> tuple[Network, Runtime, str]:
@@ -156,6 +167,19 @@ def _emulated(table: Network, row: Floats) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
+class _Given(NamedTuple):
+    """The ends of a box, shape (columns,). least, most: the doubles next to them, inside.
+
+    low, high: the numbers of the network's precision that are nearest; nearest: the double nearest to the lower end.
+    """
+
+    least: Floats
+    most: Floats
+    low: Floats
+    high: Floats
+    nearest: Floats
+
+
 class _Asking:
     """The search in one box; `found` are inputs and outputs that obey a case."""
 
@@ -189,18 +213,42 @@ class _Asking:
     def _confirm(self, entered: Floats) -> bool:
         """Whether the runtime's outputs for the inputs near to a point obey a case, exactly."""
         given = self.chain.leave(entered)
+        outputs = self.run(self._row(given))
+        if not np.isfinite(outputs).all():
+            return False
+        values = {Variable("Y", k): exact(value) for k, value in enumerate(outputs)}
+        # Most points fail here, before every input of a large network is written as an exact number.
+        near = [case for case in self.cases if all(atom.holds(values) for atom in case.outputs)]
+        if not near:
+            return False
         inputs = tuple(
             _inside(float(value), low, high, self.dtype) for value, low, high in zip(given, *self.box, strict=True)
         )
-        row = np.array([rounded(value, self.dtype) for value in inputs])
-        outputs = self.run(row)
-        if not np.isfinite(outputs).all():
-            return False
-        values = {Variable("X", k): value for k, value in enumerate(inputs)}
-        values |= {Variable("Y", k): exact(value) for k, value in enumerate(outputs)}
-        if any(all(atom.holds(values) for atom in case.atoms) for case in self.cases):
+        values |= {Variable("X", k): value for k, value in enumerate(inputs)}
+        if any(all(atom.holds(values) for atom in case.atoms) for case in near):
             self.found = inputs, tuple(exact(value) for value in outputs)
         return self.found is not None
+
+    def _row(self, given: Floats) -> Floats:
+        """`rounded` of `_inside` of every value."""
+        ends = self.ends
+        with np.errstate(over="ignore", invalid="ignore"):
+            row = np.where(np.isfinite(given), given, ends.nearest).astype(self.dtype).astype(np.float64)
+        # An end between two numbers of the precision: what is below it as a double is below it.
+        row = np.where(row < ends.least, ends.low, row)
+        return np.where(row > ends.most, ends.high, row)
+
+    @cached_property
+    def ends(self) -> _Given:
+        """The ends of the box as the runtime may be given them."""
+        lower, upper = self.box
+        return _Given(
+            np.array([above(end) for end in lower]),
+            np.array([below(end) for end in upper]),
+            np.array([rounded(end, self.dtype) for end in lower]),
+            np.array([rounded(end, self.dtype) for end in upper]),
+            np.array([nearest(end) for end in lower]),
+        )
 
 
 def _inside(value: float, low: Fraction, high: Fraction, dtype: str) -> Fraction:
@@ -214,8 +262,11 @@ def rounded(value: Fraction, dtype: str) -> float:
     double = nearest(value)
     if dtype == "float64":
         return double
-    near = np.float32(double)
-    # Rounded twice: a neighbour may be nearer to the exact number, or as near and even.
+    with np.errstate(over="ignore"):
+        near = np.float32(double)
+    if 2.0**-126 <= abs(double) < 2.0**127 and int(np.float64(double).view(np.uint64)) & BEYOND_32 != HALF_32:
+        return float(near)
+    # Halfway between two, and rounded twice: a neighbour may be nearer to the exact number, or as near and even.
     options = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
     even = [bool(int(one.view(np.uint32)) & 1) for one in options]
     finite = [

@@ -27,11 +27,12 @@ from mace.solve.driver import bracket_optimum
 from mace.solve.networks import points
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
+from mace.solve.networks import start
 from mace.solve.networks.balls import in_balls
 from mace.solve.networks.exact import Exact, box_of
 from mace.solve.networks.model import Array, Part, numbers
 from mace.solve.networks.nodes import Frame, Node
-from mace.solve.networks.points import Points
+from mace.solve.networks.points import ROUNDS, Points
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.relax import Relaxed
 from mace.solve.networks.search import Search
@@ -632,6 +633,37 @@ def test_a_point_that_the_deployed_model_refuses_is_excluded() -> None:
     assert second.point != first.point
     assert second.lower is not None and second.proof is not None
     assert check(certificate(oracle.question, second.lower, second.point, second.proof).data).accepted
+
+
+def test_a_first_point_is_looked_for_no_longer_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a wide network with many features it may take a second to try a part of all moves, as it does here."""
+    clock, margins = Hand(), start.margins
+
+    def slow(frame: Any, x: Any) -> Any:
+        clock.now += 1
+        return margins(frame, x)
+
+    monkeypatch.setattr(start, "margins", slow)
+    monkeypatch.setattr(start, "AT_ONCE", 1)
+    reply = NetworkOracle(drawn((6, 5), 1, "l1")).ask(None, Limits(Deadline.after(10, clock)))
+    assert isinstance(reply, (Found, Unknown))
+    assert 105 <= clock.now <= 112
+
+
+def test_of_a_wide_network_no_more_pivots_are_made_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, question = Hand(), drawn((6, 5), 1, "l1")
+    search = Search(Witnesses(question), Gap(), Limits(Deadline.after(10, clock)), None, False)
+    node = search.first_node()
+    assert search.affordable(node) == ROUNDS
+    monkeypatch.setattr(search, "_ample", math.inf)
+    assert search.affordable(node) == ROUNDS  # one of a small network takes microseconds
+    monkeypatch.setattr(search, "cells", lambda _: 10**9)
+    assert search.affordable(node) == 5
+    clock.now += 5
+    assert search.affordable(node) == 5  # the search is over, and the proof is written
+    clock.now += 5
+    assert search.affordable(node) == 0
+    assert search.solve(node, search.numbers.parts[0]).bound < search.target
 
 
 def test_importing_the_oracle_loads_no_compiler_and_no_solver() -> None:

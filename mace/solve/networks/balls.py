@@ -42,7 +42,7 @@ def in_balls(points: Points, deadline: Deadline) -> None:
             below = radius
             continue
         ends = b"".join(side.tobytes() for side in node.hull)
-        x = climbed(points, node.hull) if ends not in tried else None
+        x = climbed(points, node.hull, deadline) if ends not in tried else None
         tried.add(ends)
         if x is not None and points.offer(points.rounded(x, outward=False)):
             above = float(points.distance)
@@ -97,14 +97,16 @@ class Options:
         return y
 
 
-def climbed(points: Points, hull: Hull) -> Array | None:
-    """Items (I,) of a point in a box that seems to have the goal; None if no single change leads on to it."""
+def climbed(points: Points, hull: Hull, deadline: Deadline) -> Array | None:
+    """Items (I,) of a point in a box that seems to have the goal; None if no single change leads on to it in time."""
     options, net = Options(points, hull), points.numbers.net
     x = options.home
     margin = float(margins(points, x[None, :])[0])
     for _ in range(STEPS * len(hull.lo)):
         if margin >= SURE:
             return x
+        if deadline.over:
+            return None
         gains = after_inputs(points, options.inputs(x, x @ net.W0 + net.B[0])) - margin
         order = np.argsort(-gains, kind="stable")
         order = order[gains[order] > LEAST * -min(margin, -LEAST)]

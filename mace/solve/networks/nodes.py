@@ -24,6 +24,7 @@ from mace.solve.witnesses import Witnesses
 from mace.space.axes import Axis, Box, GridAxis, Point, Side
 
 FEW = 2**30  # steps: of a place among so many, doubles keep more than `ON`
+CELL = 1e-9  # seconds, and rather more than less, that a pivot takes for each number of its tableau
 ON = 1e-6  # of a step: a relaxed value that is nearer to a multiple is that multiple
 
 
@@ -88,6 +89,15 @@ class Frame:
     def question(self) -> Question:
         """The question, with what the deployed model has refused by now among its exclusions."""
         return self.witnesses.question
+
+    def cells(self, node: Node | None = None) -> int:
+        """About how many numbers the tableau of a node's program has; without a node, at most."""
+        features, net = len(self.question.axes), self.numbers.net
+        if node is None:
+            hidden = int(net.size[net.relu].sum())
+        else:
+            hidden = int(np.count_nonzero((node.units.L < 0.0) & (node.units.U > 0.0) & net.relu[:, None]))
+        return (2 * features + hidden) * (features + 2 * hidden)
 
     def first_node(self) -> Node:
         """The box of all allowed points; a copy that its taker may change."""

@@ -22,7 +22,7 @@ from mace.solve.compiled import interruptible
 from mace.solve.lattice import denominator
 from mace.solve.networks.kernels import INFINITY, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
-from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.nodes import CELL, Frame, Node
 from mace.solve.networks.relax import Relaxed, relax
 from mace.solve.networks.simplex import BEYOND, CUTOFF, OPTIMAL, STUCK
 from mace.solve.networks.start import greedy
@@ -66,11 +66,15 @@ class Points(Frame):
         assert isinstance(question.distance, Norm)
         super().__init__(witnesses)
         self.radius, self.strict, self.gap = radius, strict, gap
+        # What the clock says; `searching` ends first, and may be moved on.
+        self.deadline: Deadline = NEVER
+        self.searching: Deadline = NEVER
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
         ends = (2, *self.numbers.net.B[1:].shape)
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
         # Whether each feature is a float that nothing but the size of its change is charged for.
         self.free = not ((self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any() or self.sparse)
+        self._ample = CELL * ROUNDS * self.cells()  # seconds, for any program
         self.moving = bool((self.numbers.axes.kind == FLOATS).any())  # whether any feature moves in a linear region
         self.best: Point | None = None
         # No distance is larger than this.
@@ -192,6 +196,7 @@ class Points(Frame):
         deadline: after it, interpreted pivots end, and the relaxation shows what it does without any.
         """
         than = part.than if than is None else than
+        rounds = min(rounds, self.affordable(node))
         nodes = (plain(node.hull), plain(node.units))
         given = (self.most, part.C, than, *self.arrays, *nodes)
         try:
@@ -206,6 +211,13 @@ class Points(Frame):
         loss, scores, weight = map(np.nan_to_num, (found.loss, found.scores, found.weight))
         bound, point = 0.0 if not self.anywhere else -INFINITY, self.numbers.around(node.hull)
         return Relaxed(bound, STUCK, goal, slope, mu, share, 0.0, point, loss, scores, weight)
+
+    def affordable(self, node: Node) -> int:
+        """For about how many pivots of a node's program there is time: of a wide network each takes milliseconds."""
+        left = self.searching.left() or self.deadline.left()
+        if left is None or left > self._ample:
+            return ROUNDS
+        return int(min(left / (CELL * self.cells(node)), ROUNDS))
 
     def trials(self, node: Node, phases: list[Phase]) -> Array:
         """About which bounds a node has where each unit is off, and where it is on: shape (phases, 2)."""
@@ -242,9 +254,9 @@ class Points(Frame):
 
     def begin(self) -> None:
         """Offer a point that has the goal, and what is left of it when its changes are undone one by one."""
-        x = greedy(self)
+        x = greedy(self, self.searching)
         if x is None and self.sparse:
-            x = greedy(self, by_cost=False)
+            x = greedy(self, self.searching, by_cost=False)
         if x is None:
             return
         for outward in (True, False):
@@ -262,6 +274,8 @@ class Points(Frame):
             point: Point = self.best
             deltas = self.question.deltas(point)
             for j in sorted(self.question.changed(point), key=lambda j: -deltas[j]):
+                if self.searching.over:
+                    return
                 shorter = (*point[:j], self.question.axes[j].start, *point[j + 1 :])
                 self.polish(shorter)
                 if self.offer(shorter) or self.best != point:
@@ -307,6 +321,8 @@ class Points(Frame):
         """
         n = self.numbers
         for _ in range(5 * self.moving):
+            if self.deadline.over:
+                return
             region = self.region(point)
             if self.polished.get(region, 0.0) >= self.target:  # what is nearest there was offered, or is farther
                 return

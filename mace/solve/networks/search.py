@@ -29,6 +29,7 @@ from mace.space.axes import Box, holds
 
 LIKELY = 2  # units, of those tried in the tableau of a node, whose sides are bounded on their own
 LEAST_GAIN = 1e-9  # what a side that gains nothing counts as
+TRYING = 1500  # pivots, about, for trying all units of a node
 IDLE = 2  # splits tried in a row that promise no more than the best one: then no more are tried
 RENEW = Fraction(999, 1000)
 FIRST_KEPT, KEEPING = 30, 3  # nodes: when a first proof is kept, and by which factor later than the last the next
@@ -310,7 +311,7 @@ class Search(Points):
             idle += 1
             if gain > most:
                 most, node.split, node.children, idle = gain, split, children, 0
-            if idle == IDLE or all(child.closed for child in children):
+            if idle == IDLE or all(child.closed for child in children) or self.deadline.over:
                 break
         for child in node.children:
             if not child.closed:
@@ -320,7 +321,7 @@ class Search(Points):
     def likeliest(self, splits: list[Split | Phase], node: Node) -> list[Split | Phase]:
         """Splits with the units that promise most, when each is tried, in the places of all units."""
         phases = [split for split in splits if isinstance(split, Phase)]
-        if len(phases) <= LIKELY:
+        if len(phases) <= LIKELY or self.affordable(node) < TRYING:
             return splits
         gains = np.maximum(self.trials(node, phases) - node.bound, LEAST_GAIN)
         order = np.argsort(-gains.prod(axis=1), kind="stable")[:LIKELY]

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.deadline import Deadline
 from mace.solve.networks.model import LEVELS, Array
 from mace.solve.networks.nodes import Frame
 from mace.space.axes import GridAxis
 
 SHARES = (0.1, 0.3, 0.6, 1.0)
+AT_ONCE = 1024  # moves, between which the clock is looked at
 
 
 def margins(frame: Frame, x: Array) -> Array:
@@ -68,8 +70,8 @@ def moves(frame: Frame) -> Moves:
     return Moves(axis[order].astype(np.int64), item[order].astype(np.int64), value[order], cost[order])
 
 
-def greedy(frame: Frame, *, by_cost: bool = True) -> Array | None:
-    """Items (I,) of a point that seems to have the goal; None if none was reached.
+def greedy(frame: Frame, until: Deadline, *, by_cost: bool = True) -> Array | None:
+    """Items (I,) of a point that seems to have the goal; None if none was reached before a deadline.
 
     by_cost: what gains most for what it costs comes first; else what gains most.
     """
@@ -80,16 +82,20 @@ def greedy(frame: Frame, *, by_cost: bool = True) -> Array | None:
             x[n.first[j] + axis.start] = 1.0
     spent = np.zeros(len(question.axes))
     axes, items, values, costs = moves(frame)
-    rows, of_axis = np.arange(len(axes)), np.repeat(np.arange(len(n.first)), n.count)
+    of_axis = np.repeat(np.arange(len(n.first)), n.count)
     margin = float(margins(frame, x[None, :])[0])
     moved: set[int] = set()  # axes; once they are as many as may be, no others are tried
     for _ in range(2 * len(question.axes) + 5):
         if margin >= 0.0 or not len(axes):
             break
-        trial = np.where(axes[:, None] == of_axis, 0.0, x)
-        trial[rows, items] = values
-        extra = costs - spent[axes]
-        reached = margins(frame, trial)
+        extra, reached = costs - spent[axes], np.empty(len(axes))
+        for first in range(0, len(axes), AT_ONCE):
+            if until.over:
+                return None
+            some = slice(first, first + AT_ONCE)
+            trial = np.where(axes[some, None] == of_axis, 0.0, x)
+            trial[np.arange(len(trial)), items[some]] = values[some]
+            reached[some] = margins(frame, trial)
         if frame.sparse and len(moved) >= frame.most:
             reached[~np.isin(axes, [*moved])] = -np.inf
         if (reached >= 0.0).any():
@@ -99,7 +105,8 @@ def greedy(frame: Frame, *, by_cost: bool = True) -> Array | None:
             row = int(np.argmax(np.where(reached > margin + 1e-12, gains, -np.inf)))
             if reached[row] <= margin + 1e-12:
                 return None
-        x, margin = trial[row], float(reached[row])
+        x = np.where(axes[row] == of_axis, 0.0, x)
+        x[items[row]], margin = values[row], float(reached[row])
         spent[axes[row]] = costs[row]
         moved.add(int(axes[row]))
     return x if margin >= 0.0 else None

@@ -22,9 +22,10 @@ from mace.solve.networks.aims import Aims, aims
 from mace.solve.networks.kernels import WIDER, dual_bound, plain
 from mace.solve.networks.model import Hull, Units
 from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
-from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.nodes import CELL, Frame, Node
 
-AT_ONCE = 32  # units, between which the clock is looked at: of a wide layer each takes a hundredth of a second
+AT_ONCE = 32  # units, between which the clock is looked at; fewer of a wide layer, where each takes a tenth of a second
+PIVOTS = 200  # for both ends of a unit, about
 BITS = (10, 20, 53)
 KEPT = 0.95  # of what an end gains: so much has to be left when its multipliers are rounded
 GAINS = 0.01  # of a unit's interval: an end that gains less is left as it was
@@ -35,11 +36,12 @@ CROSSED = 1e-6  # of 1 + its size: a lower end so far above the upper one is abo
 def tighten(frame: Frame, node: Node, limit: float, until: Deadline) -> bool:
     """Narrow the bounds of a node's hidden units once, in place; False if that leaves no point."""
     net = frame.numbers.net
+    at_once = max(1, min(AT_ONCE, int(1.0 / (CELL * PIVOTS * frame.cells(node)))))  # about a second
     for layer in range(len(node.units.L) - 1, -1, -1):
-        for first in range(0, int(net.size[layer]), AT_ONCE):
+        for first in range(0, int(net.size[layer]), at_once):
             if until.over:
                 return True
-            units = range(first, min(first + AT_ONCE, int(net.size[layer])))
+            units = range(first, min(first + at_once, int(net.size[layer])))
             found = _aims(frame, node, layer, units, limit)
             if not all(_unit(frame, node, layer, unit, found, limit) for unit in units):
                 return False

@@ -25,7 +25,7 @@ from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Pro
 from mace.problem.question import Question
 from mace.solve.networks.kernels import NOWHERE, derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
-from mace.solve.networks.multipliers import Rough, Tight
+from mace.solve.networks.multipliers import Rough, Tight, at_zero
 from mace.solve.networks.nodes import Frame
 from mace.solve.networks.nodes import Node as State
 from mace.solve.networks.tighten import narrow
@@ -250,19 +250,26 @@ class Elaboration:
         return kept, known
 
     def proved(self, state: State, units: Units, asked: list[Asked], weight: Array | None = None) -> Array:
-        """What each part's multipliers prove with these bounds, less the claim.
+        """What each part's multipliers prove with these bounds, and with those at 0 that may be 0, less the claim.
 
         weight: takes the coefficients (H, N) of hidden units, of the last part.
         """
-        none, into = np.full(self.shape[1:], -1.0), np.empty(self.shape[1:]) if weight is None else weight
-        found = [
+        into, zeroed = np.empty(self.shape[1:]) if weight is None else weight, at_zero(self.numbers.net, units)
+        same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
+        found = [self.least(state, known, asked, into) for known in ([units] if same else [zeroed, units])]
+        worst: Array = np.min(found, axis=0) - float(self.claim or 0)
+        return worst
+
+    def least(self, state: State, units: Units, asked: list[Asked], weight: Array) -> list[float]:
+        """What each part's multipliers prove with these bounds; weight: as in `proved`."""
+        none = np.full(self.shape[1:], -1.0)
+        return [
             dual_bound(
                 self.theta, NOWHERE, 0.0, part.goal, none, part.mu, part.share, part.changes, part.C, part.than,
-                *self.arrays, plain(state.hull), as_read(units, part), part.slope, into,
+                *self.arrays, plain(state.hull), as_read(units, part), part.slope, weight,
             )
             for part in asked
         ]  # fmt: skip
-        return np.array(found) - float(self.claim or 0)
 
     def alone(self, state: State, units: Units, ends: Array, asked: list[Asked]) -> Array:
         """The same without each of some ends, shape (parts, ends)."""

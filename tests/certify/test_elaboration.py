@@ -129,3 +129,22 @@ def test_a_proof_about_a_network_is_elaborated_once_for_the_check_before_the_ans
         verdicts = [answer.certificate.check() for _ in range(2)]
         assert all(verdict.accepted for verdict in verdicts)
         assert len(calls) == count
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_ends_are_left_out_only_where_a_leaf_closes_with_bounds_at_zero_too() -> None:
+    """Of weights that are whole numbers many an end is 0, and rounding says on which side of it."""
+    model = MLPClassifier(hidden_layer_sizes=(1, 9), max_iter=1).fit(np.eye(5), [0, 1, 0, 1, 0])
+    second = [[w] for w in (-2, 3, -3, 2, -1, -3, -3, 2, 2)]
+    weights = [[[0], [-1], [0], [-3], [1]], [[3, 0, 1, 3, -2, -1, -2, 3, 2]], second]
+    model.coefs_ = [np.array(layer, float) for layer in weights]
+    model.intercepts_ = [np.array(layer, float) for layer in ([1], [-4, 1, 1, 2, -4, 2, 1, 0, 2], [2])]
+    features = [
+        Feature("a", "categorical", levels=["p", "q"]), Feature("b", "integer", -3, 3, change="decrease"),
+        Feature("c", "integer", -4, 3), Feature("d", "integer", 2, 10),
+    ]  # fmt: skip
+    third = Fraction(1, 3)
+    explainer = Explainer(model, Space(features), distance={"l0": third, "l1": third, "linf": third})
+    answer = explainer.explain({"a": "q", "b": 1, "c": -3, "d": 8}, goal=0)
+    assert answer.status == "infeasible"
+    assert answer.certificate.check().accepted

@@ -319,6 +319,19 @@ def test_a_goal_may_be_named_as_people_call_it():
         wanted("aproved", (0, 1), 0, called)
 
 
+def test_a_class_has_one_name_wherever_a_goal_is_shown(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={0: "refused", 1: "approved"})
+    row = table.iloc[0]
+    for asked, shown in (("p(1) >= 0.6", "p(approved) >= 0.6"), ("1 by 0.1", "approved by 0.1"), (1, "approved")):
+        answer = mace.explain(tree, space, row, goal=asked)
+        front = mace.front(tree, space, row, goal=asked)
+        for said in (str(answer), str(front)):
+            assert f"wanted: {shown}" in said.splitlines()[0]
+        assert parse(answer.goal, (0, 1)) == wanted(asked, (0, 1))
+    box = mace.BlackBox(lambda rows: tree.predict(rows), classes=[0, 1])
+    assert mace.explain(box, space, row, goal=1, max_calls=100, timeout=10).wanted == "approved"
+
+
 def test_a_table_of_ones_own_needs_no_columns_dropped_that_the_model_does_not_take(tree, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     joblib.dump(tree, "m.joblib")

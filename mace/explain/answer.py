@@ -21,7 +21,6 @@ from mace.base.views import Plot, view
 from mace.errors import MaceError
 from mace.explain.level import Level
 from mace.explain.proved import Proved
-from mace.problem.goals import Classes
 from mace.solve.driver import Asked, Status
 from mace.space.space import Space
 
@@ -117,6 +116,7 @@ class Answer(Proved):
     timeout: the seconds allowed for an answer; looking for a shorter proof takes no more than what is left of them.
     calls:    how many rows a model was asked about that is not read; None for one that is.
     together: what was found where the counterfactuals are one set; distance and bounds are then of the sum.
+    named:    the goal with the names that people have for classes; the question may be about a nearer one.
     """
 
     status: Status
@@ -145,6 +145,7 @@ class Answer(Proved):
     judged: Callable[[], Outcomes | None] | None = field(default=None, repr=False, compare=False)
     menus: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     calls: int | None = None
+    named: str = field(default="", repr=False, compare=False)
 
     @property
     def claim(self) -> Fraction | None:
@@ -199,10 +200,7 @@ class Answer(Proved):
     @property
     def wanted(self) -> str:
         """What was wanted, with the names that people have for classes."""
-        wanted = None if self.question is None else self.question.goal.wanted
-        if not isinstance(wanted, Classes):
-            return self.goal
-        return " or ".join(sorted(self.space.called(label) for label in wanted.labels))
+        return self.named or self.goal
 
     def sentences(self, which: int = 0) -> list[str]:
         """One sentence for each change of counterfactual number `which`: `Income from 25,300 to 30,000 EUR a year`."""

@@ -55,6 +55,7 @@ def answer_of(
         witness=first.point,
         levels=list(found[0].levels),
         unit=unit,
+        named=question.goal.named(question.space.called),
         judged=lambda: judge.outcomes(question, points),
     )
 

@@ -95,6 +95,7 @@ class Front:
     status: "optimal" (proved: these are all), "bounded" (`why` says what is open), "infeasible", or "unknown".
     points: by the first objective, the least first.
     empty:  the cells that hold nothing.
+    wanted: the goal, with the names that people have for classes.
     """
 
     status: Status
@@ -107,6 +108,7 @@ class Front:
     seconds: float
     space: Space
     notes: list[str] = field(default_factory=list)
+    wanted: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -225,6 +227,7 @@ def front_of(
         now() - began,
         about.space,
         notes,
+        about.goal.named(about.space.called),
     )
 
 

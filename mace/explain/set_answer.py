@@ -79,6 +79,7 @@ def set_answer(
         notes=notes,
         question=question,
         together=done,
+        named=question.goal.named(question.space.called),
     )
 
 

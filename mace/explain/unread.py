@@ -207,7 +207,8 @@ class _Search:
             if point is None or point == place.start:
                 break
             place = place.away(exclusion(place, point, diversity))
-        return self._made(found, count, text, decision, asked.calls + self.spent)
+        named = aim.wanted.named(self.place.space.called) if isinstance(aim, GoalAim) else text
+        return replace(self._made(found, count, text, decision, asked.calls + self.spent), named=named)
 
     def _aim(self, goal: GoalSpec, decision: Any, confidence: float | None) -> tuple[Aim, str]:
         """What is wanted, and its text."""

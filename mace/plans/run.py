@@ -28,8 +28,6 @@ from mace.plans.plan_front import PlanFront, Point
 from mace.plans.result import Plan, PlanStep
 from mace.plans.task import EVERYTHING, GOWER, Allowed, Replayed, Task, movable, task_of
 from mace.problem.budget import Budget
-from mace.problem.goals import Classes
-from mace.problem.question import Question
 from mace.solve.driver import Status
 from mace.solve.protocol import Gap
 from mace.space.space import Space
@@ -234,21 +232,13 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
         notes=notes,
         searched=found.nodes,
         prover=lambda deadline: plan_certificate(task, found.lower, found.plan, deadline),
-        wanted=_wanted(question),
+        wanted=question.goal.named(question.space.called),
         counts=dict(aimed.counts),
         exact_gower=task.gower(found.plan.end) if found.plan else None,
         exact_gower_bound=aimed.far,
         exact_gower_limit=limit,
         gower_prover=None if nearer is None else lambda deadline: plan_certificate(nearer, None, None, deadline),
     )
-
-
-def _wanted(question: Question) -> str:
-    """The goal, with the names that people have for classes."""
-    wanted = question.goal.wanted
-    if not isinstance(wanted, Classes):
-        return question.goal.text
-    return " or ".join(sorted(question.space.called(label) for label in wanted.labels))
 
 
 def _asked(allowed: Allowed) -> str:

@@ -44,7 +44,7 @@ def _head(front: Front) -> list[str]:
 
 
 def _wanted(front: Front) -> str:
-    return f"wanted: {one_line(front.space.called(front.goal))}"
+    return f"wanted: {one_line(front.wanted)}"
 
 
 def _said(front: Front) -> str:

@@ -33,6 +33,7 @@ from mace.explain.safe import Around, Safe
 from mace.present.html import template
 from mace.present.menu_views import ending, moves, range_words
 from mace.present.words import chance
+from mace.problem.goal_text import wanted
 from mace.space.feature import Change, Feature
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Live:
     @property
     def wanted(self) -> str:
         """What is wanted, as people call it."""
-        return self.explainer.space.called(self.goal)
+        space = self.explainer.space
+        return wanted(self.goal, self.explainer.table.classes, called=space.decisions).named(space.called)
 
     def first(self) -> int:
         """The first row that lacks what is wanted, of those at the top of the table; 0 if all have it."""

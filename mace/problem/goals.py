@@ -1,14 +1,15 @@
 """What the model shall say instead: classes, a probability, a number, a margin; one small type with a text form.
 
 In:  what is wanted, made by hand or read from a text (`mace.problem.goal_text`).
-Out: `str`, a text that is read back as the same; `met`, whether it is true of what the deployed model returned.
+Out: `str`, a text that is read back as the same; `named`, the same with the names that people have for classes; `met`,
+     whether it is true of what the deployed model returned.
 A margin is over the runner-up: of its probability, or `in score` of the scores that the model compares; it counts up
 to a difference of `MARGIN_UNIT`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -62,6 +63,10 @@ class Classes:
             return f"anything but {self.but_not!r}"
         return " or ".join(repr(label) for label in sorted(self.labels, key=repr))
 
+    def named(self, called: Callable[[object], str]) -> str:
+        """The classes as people call them."""
+        return " or ".join(sorted(map(called, self.labels)))
+
     def met(self, said: NDArray[Any], classes: Sequence[Label]) -> Bools:  # noqa: ARG002
         """Which decisions, shape (rows,), are among the classes."""
         if said.dtype.kind in "iu" and self.labels and all(isinstance(label, int) for label in self.labels):
@@ -78,7 +83,11 @@ class Probability:
     between: Between
 
     def __str__(self) -> str:
-        return self.between.shown(f"p({self.label})")
+        return self.named(str)
+
+    def named(self, called: Callable[[object], str]) -> str:
+        """`p(approved) >= 0.7`."""
+        return self.between.shown(f"p({called(self.label)})")
 
     def met(self, said: NDArray[Any], classes: Sequence[Label]) -> Bools:
         """Which probabilities, shape (rows, classes), have it."""
@@ -95,6 +104,10 @@ class Value:
     def __str__(self) -> str:
         return self.between.shown(self.name)
 
+    def named(self, called: Callable[[object], str]) -> str:  # noqa: ARG002
+        """The same: a number has a name of its own."""
+        return str(self)
+
     def met(self, said: NDArray[Any], classes: Sequence[Label]) -> Bools:  # noqa: ARG002
         """Which predictions, shape (rows,), lie in it."""
         return self.between.holds(said)
@@ -109,7 +122,11 @@ class Margin:
     in_score: bool = False
 
     def __str__(self) -> str:
-        return f"{self.label} by {_number(self.by)}{' in score' if self.in_score else ''}"
+        return self.named(str)
+
+    def named(self, called: Callable[[object], str]) -> str:
+        """`approved by 0.1`."""
+        return f"{called(self.label)} by {_number(self.by)}{' in score' if self.in_score else ''}"
 
     def met(self, said: NDArray[Any], classes: Sequence[Label]) -> Bools:
         """Which probabilities or scores, shape (rows, classes), have it; one score is that of class 1 over class 0."""

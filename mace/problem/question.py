@@ -8,7 +8,7 @@ Out: a `Question`. A point is a tuple of axis indices (`mace.space.axes`); the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
@@ -53,6 +53,10 @@ class Goal:
     results: frozenset[int] = frozenset()
     wanted: Wanted | None = None
     enclosed: bool = False
+
+    def named(self, called: Callable[[object], str]) -> str:
+        """The goal, with the names that people have for classes."""
+        return self.text if self.wanted is None else self.wanted.named(called)
 
 
 @dataclass(frozen=True, eq=False)

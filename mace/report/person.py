@@ -263,7 +263,7 @@ def _of_answer(answer: Answer) -> Person:
         + [f"Note: {note}." for note in answer.notes],
         bounds=[
             Pair("Decision now", _named(answer, cell(values["decision"]))),
-            Pair("Goal", _named(answer, answer.goal)),
+            Pair("Goal", answer.goal if answer.goal == answer.wanted else f"{answer.wanted} ({answer.goal})"),
             *_bounds(
                 answer.distance,
                 answer.lower_bound,

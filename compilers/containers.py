@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.compilers.library import Intake
+from mace.compilers.library import Intake, public_name
 from mace.errors import ModelError
 from mace.space.columns import Column
 from mace.space.feature import Feature
@@ -59,9 +59,8 @@ class Stage:
             one = _dtype(data.dtype, who)
             return cls("array", (one,) * data.shape[1], one)
         if not hasattr(data, "iloc"):
-            kind = type(data)
             raise ModelError(
-                f"{who} gives a {kind.__module__}.{kind.__qualname__}, which is not supported",
+                f"{who} gives a {public_name(type(data))}, which is not supported",
                 hint='Supported are arrays, sparse matrices and pandas\' frames: set_output(transform="default").',
             )
         dtypes = tuple(_dtype(kind, who) for kind in data.dtypes)

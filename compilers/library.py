@@ -8,6 +8,7 @@ Promise: nothing here imports a library: a class is known by its name, and by wh
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,6 +163,19 @@ def is_path(module: str, name: str, path: str) -> bool:
     """
     package, _, public = path.rpartition(".")
     return name == public and f"{module}.".startswith(f"{package}.")
+
+
+def public_name(kind: type) -> str:
+    """A class as people import it: `sklearn.svm.SVC`, which says of itself that it is of `sklearn.svm._classes`.
+
+    The first package on the way to it that has it under its name; nothing is imported to find out.
+    """
+    parts = str(kind.__module__).split(".")
+    for length in range(1, len(parts)):
+        package = ".".join(parts[:length])
+        if getattr(sys.modules.get(package), "__dict__", {}).get(kind.__qualname__) is kind:
+            return f"{package}.{kind.__qualname__}"
+    return kind.__qualname__ if parts == ["builtins"] else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def is_class(kind: type, path: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mace.compilers.enclosures.reader import unwrapped
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
-from mace.compilers.library import FileType, Opening, is_path
+from mace.compilers.library import FileType, Opening, is_path, public_name
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
 from mace.compilers.reading import read_chain
@@ -70,8 +70,7 @@ def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | 
     )
     model = _unpickle(path)
     if not callable(getattr(model, "predict", None)) or isinstance(model, type):
-        kind = type(model)
-        raise ModelError(f"{path} holds a {kind.__module__}.{kind.__qualname__}, which is not a model: no `predict`")
+        raise ModelError(f"{path} holds a {public_name(type(model))}, which is not a model: no `predict`")
     return model
 
 

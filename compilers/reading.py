@@ -14,7 +14,7 @@ from typing import Any
 
 from mace.base.meant import closest
 from mace.compilers.crosscheck import cross_check_matrix
-from mace.compilers.library import descends
+from mace.compilers.library import descends, public_name
 from mace.compilers.model_file import ModelFile
 from mace.compilers.registry import LIBRARIES, READERS, Chain, chain_of, deployed, registered, step_of, unreadable
 from mace.compilers.sklearn.common import DAMAGE
@@ -102,7 +102,7 @@ def _unsupported(model: object) -> ModelError:
     if isinstance(model, type):
         return ModelError(f"{model.__qualname__} is a class, not a trained model", hint=hint)
     error = UnreadableError if callable(getattr(model, "predict", None)) or callable(model) else ModelError
-    return error(f"models of class {kind.__module__}.{kind.__qualname__} are not supported", hint=hint)
+    return error(f"models of class {public_name(kind)} are not supported", hint=hint)
 
 
 def refuse_other_decision(model: object, base: type) -> None:
@@ -111,7 +111,7 @@ def refuse_other_decision(model: object, base: type) -> None:
     for name in _DECIDING:
         if name in getattr(model, "__dict__", {}) or _definition(kind, name) is not _definition(base, name):
             raise UnreadableError(
-                f"{kind.__module__}.{kind.__qualname__} has its own `{name}`, so it may decide otherwise "
+                f"{public_name(kind)} has its own `{name}`, so it may decide otherwise "
                 f"than {base.__qualname__}, whose numbers would be read"
             )
 

@@ -77,6 +77,7 @@ IDEAS = [
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("what is superfluous in a set, and which sets suffice", "mace/explain/subsets.py", r"\bhitting_"),
     Idea("what a word that nobody knows may have meant", "mace/base/meant.py", r"\bdifflib\b"),
+    Idea("what people import a class by", "compilers/library.py", r"__module__\}\.\{"),
     Idea("how much time is left", "mace/base/deadline.py", r"\bmonotonic\b"),
     Idea(
         "a value as people and JSON see it",

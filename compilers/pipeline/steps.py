@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.compilers.library import is_a
+from mace.compilers.library import is_a, public_name
 from mace.compilers.recoding import Recoding
 from mace.errors import ModelError, UnreadableError
 from mace.space.columns import Column, Step, apply
@@ -367,10 +367,9 @@ def handler(step: object, name: str) -> Handler:
     for path, found in STEPS.items():
         if is_a(step, path):
             return found
-    kind = type(step)
     why, instead = next((advice for path, advice in UNREAD.items() if is_a(step, path)), ("", ""))
     raise UnreadableError(
-        f"the step `{name}` of the pipeline, a {kind.__module__}.{kind.__qualname__}, is not supported",
+        f"the step `{name}` of the pipeline, a {public_name(type(step))}, is not supported",
         hint=f"{why} {instead}"
         if why
         else "Supported are " + ", ".join([*STEPS, *PARTS]) + ', "passthrough" and "drop".',

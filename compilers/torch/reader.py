@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mace.compilers.library import is_a
+from mace.compilers.library import is_a, public_name
 from mace.errors import ModelError
 from mace.tables.table import Compare, Decision, Floats, Layer, Link, Network, Rule
 
@@ -140,7 +140,7 @@ def _kind(module: Any, where: str) -> str:
     name = type(module).__name__
     if name not in _STEPS or not is_a(module, f"torch.nn.{name}"):
         raise ModelError(
-            f"{where} is a {type(module).__module__}.{name}, which is not followed",
+            f"{where} is a {public_name(type(module))}, which is not followed",
             hint=f"Followed are a Sequential of {', '.join(sorted(_STEPS))}. {EXPORT}",
         )
     return name

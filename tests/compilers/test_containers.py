@@ -194,7 +194,7 @@ def test_what_is_not_followed_is_named() -> None:
         Stage.of(pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), "the step")
     with pytest.raises(ModelError, match=r"gives columns of the type float16"):
         Stage.of(np.zeros((1, 1), dtype=np.float16), "the step")
-    with pytest.raises(ModelError, match=r"gives a builtins.list, which is not supported"):
+    with pytest.raises(ModelError, match=r"gives a list, which is not supported"):
         Stage.of([[1.0]], "the step")
     frame = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40) % 2})
     model = make_pipeline(

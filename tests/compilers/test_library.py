@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 
 import mace.compilers
 from mace.base.versions import versions
 from mace.compilers import LIBRARIES, extras, read
+from mace.compilers.library import public_name
 from mace.compilers.registry import FILE_TYPES, READERS, library_of
 from mace.errors import ModelError
 from tests import house
@@ -27,6 +29,16 @@ def test_every_folder_with_a_library_is_in_the_list() -> None:
     written = {path.parent.name for path in FOLDER.glob("*/library.py")}
     listed = [importlib.import_module(f"mace.compilers.{name}.library").LIBRARY for name in sorted(written)]
     assert {library.name for library in listed} == {library.name for library in LIBRARIES}
+
+
+def test_a_class_is_named_as_people_import_it() -> None:
+    assert public_name(KNeighborsClassifier) == "sklearn.neighbors.KNeighborsClassifier"
+    assert public_name(dict) == "dict"
+
+    class Own:
+        pass
+
+    assert public_name(Own).startswith(f"{__name__}.test_a_class")
 
 
 def test_no_class_and_no_ending_belongs_to_two_libraries() -> None:

@@ -170,10 +170,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "smooth activation": (smooth_network, "MLPClassifier has hidden layers with activation 'tanh'"),
     "class not supported": (
         nearest_neighbours,
-        "models of class sklearn.neighbors._classification.KNeighborsClassifier are not supported\nIts votes depend on",
+        "models of class sklearn.neighbors.KNeighborsClassifier are not supported\nIts votes depend on",
     ),
     "class instead of a model": (lambda: type(cases.tree(2)), "DecisionTreeClassifier is a class, not a trained model"),
-    "something else": (lambda: {"weights": [1, 2]}, "models of class builtins.dict are not supported"),
+    "something else": (lambda: {"weights": [1, 2]}, "models of class dict are not supported"),
     "subclass with its own decision": (with_another_decision, "Cautious has its own `predict`"),
     "object with its own decision": (patched, "LogisticRegression has its own `predict`"),
 }

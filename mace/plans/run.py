@@ -38,7 +38,10 @@ from mace.worlds.world import World
 BRKGA = "brkga"
 PROPOSING = 0.5  # of the time, at most, that a proposer may take
 GAP, RGAP = Fraction(1, 10**6), Fraction(1, 1000)
-CERTIFIABLE = "the bound is that of the search; `certify()` writes a certificate of it, if its proof is not too long"
+CERTIFIABLE = (
+    "the bound is that of the search; `plan.certify()` or `--certificate FILE` writes its certificate, "
+    "if that is not too long"
+)
 
 
 class Planner:

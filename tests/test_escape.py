@@ -15,6 +15,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
@@ -100,6 +103,18 @@ def test_the_console_escapes_what_it_is_given_and_reads_no_markup():
     assert "\x1b]0;" not in shown
     assert unseen(shown.replace("\x1b[31m", "").replace("\x1b[3m", "").replace("\x1b[1m", "").replace("\x1b[0m", "")
                   .replace("\x1b[1;31m", "")) <= {"\x1b"}  # fmt: skip
+
+
+def test_lines_that_go_to_no_terminal_end_with_their_last_word():
+    table = Table("feature", "needed")
+    table.add_row("Income", "1 ")
+    table.add_row(Text("Long name", style="bold"), Text("two\nlines  ", style="red"))
+    for to_terminal in (False, True):
+        out = io.StringIO()
+        console(file=out, force_terminal=to_terminal, width=60).print(Group(table, Text("a  b \n  c ")), "e ")
+        printed = out.getvalue().split("\n")
+        assert any("Income" in line for line in printed) and any(line.startswith("  c") for line in printed)
+        assert any(line.endswith(" ") for line in printed) == to_terminal
 
 
 def test_an_error_shows_what_a_file_or_a_name_holds_without_obeying_it():

@@ -27,6 +27,7 @@ KINDS = {
     "NumberError": "What is no number, or none that can be used",
     "FileError": "A file",
     "CertificateError": "A certificate that cannot be written or read",
+    "ArgumentError": "A name that no argument has",
     "StoppedError": "Interrupted",
     "MaceError": "All else",
     "Refused": "Why a checker refuses a certificate",

@@ -49,7 +49,9 @@ __version__ = MACE
 # good. Each function shares the names of its package, so that `mace.verify.fair` and `import mace.audit.record` find
 # what they name whatever is imported when.
 for _function in (audit, explain, report, verify):
-    _function.__dict__ = vars(sys.modules[f"{__name__}.{_function.__name__}"])
+    _names = vars(sys.modules[f"{__name__}.{_function.__name__}"])
+    _names |= vars(_function)  # `__wrapped__`, by which its arguments are shown
+    _function.__dict__ = _names
 
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 LAZY = {

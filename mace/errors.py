@@ -73,6 +73,10 @@ class NumberError(MaceError, ValueError):
     """What is no number, none that is finite, or one of more digits than any question needs."""
 
 
+class ArgumentError(MaceError, TypeError):
+    """A name that no argument of the function has."""
+
+
 class ModelError(MaceError):
     """A model that cannot be read or compiled: unsupported class or step, damaged table, untrusted file."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,6 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.base.arguments import checked
 from mace.errors import MaceError
 
 SPACE = mace.Space([mace.Feature(name, "integer", lower=0, upper=3) for name in "ab"])
@@ -137,11 +138,26 @@ def test_a_comparison_names_what_does_not_fit(name: str, value: Any) -> None:
         mace.compare(**given | {name: value})
 
 
-def test_python_says_which_name_is_unknown() -> None:
-    @checked
-    def some(goal: object) -> object:
-        return goal
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: mace.explain(MODEL, SPACE, FRAME.iloc[0], distnace="l1"), "explain has no argument `distnace`"),
+        (lambda: mace.Explainer(MODEL, SPACE, distnace="l1"), "Explainer has no argument `distnace`"),
+        (lambda: mace.audit(MODEL, SPACE, FRAME, chekpoint="a"), "Did you mean 'checkpoint'?"),
+        (lambda: mace.verify(MODEL, SPACE, "fair(a)", tmeout=1), "Did you mean 'timeout'?"),
+        (lambda: mace.report(None, "a.html", persons=1), "Did you mean 'person'?"),
+        (lambda: mace.Space.from_frame(FRAME, fixd=["a"]), "Did you mean 'fixed'?"),
+        (lambda: mace.front(MODEL, SPACE, FRAME.iloc[0], xyz=1), "It has model, space, x,"),
+    ],
+)
+def test_a_name_that_no_argument_has_is_answered_with_the_nearest(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError) as caught:  # as of any function of Python
+        call()
+    assert isinstance(caught.value, MaceError) and said in str(caught.value)
 
-    assert some("x") == "x"
-    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
-        some(other=1)  # type: ignore[call-arg]
+
+def test_a_function_that_checks_shows_its_own_arguments() -> None:
+    for function in (mace.explain, mace.audit, mace.verify, mace.report, mace.Space.from_frame):
+        assert not {"args", "kwargs"} & inspect.signature(function).parameters.keys()
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        mace.explain(MODEL, SPACE)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mace.audit.result import Audit
-from mace.base import arguments
+from mace.base.arguments import checked, names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 
+@checked
 def audit(
     model: object, space: Space, frame: pd.DataFrame,
     groups: Iterable[str] | Mapping[str, Sequence[object]] | None = None, *,
@@ -61,8 +62,7 @@ def audit(
             asked is a record that says so.
     """
     given = locals()
-    arguments.check(given)
     from mace.audit.dispatch import answered
     from mace.audit.request import Request
 
-    return answered(Request(**given | {"protected": arguments.names(protected)}))
+    return answered(Request(**given | {"protected": names(protected)}))

@@ -1,7 +1,8 @@
 """What kind of thing each argument of the public functions is.
 
 In:  the arguments of a function of the package that people call; they are told apart by their names.
-Out: `check`, or `checked`, the function that checks its arguments, which raise MaceError for one of another kind.
+Out: `checked`, the function that checks its arguments, which raises MaceError for one of another kind, and `spelled`,
+     which looks at their names alone: for one that is unknown, ArgumentError with the nearest that is known.
 Promise: what an argument must be within its kind (which classes there are, that a number is positive) is said by
 whoever uses it. Here only that is refused which could end as an error of Python: a table where one value is meant,
 a number where a text is.
@@ -16,8 +17,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from mace.base.escape import short
-from mace.errors import MaceError
+from mace.base.escape import one_line, short
+from mace.base.meant import meant
+from mace.errors import ArgumentError, MaceError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,6 +149,24 @@ def names(value: str | Iterable[str]) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
+def spelled(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which says what a name was meant to be that none of its arguments has."""
+    takes = inspect.signature(function).parameters.values()
+    known = [one.name for one in takes if one.name not in ("self", "cls")]
+    called = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        # Too many of them, and one that lacks, are told by Python.
+        for name in kwargs:
+            if name not in known:
+                hint = meant(name, known, f"It has {', '.join(known)}.")
+                raise ArgumentError(f"{called} has no argument `{one_line(name)}`", hint=hint)
+        return function(*args, **kwargs)
+
+    return wrapped
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, which checks its arguments first."""
     takes = inspect.signature(function).parameters.values()
@@ -154,8 +174,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        # Too many of them, and a name that is unknown or lacks, are told by Python.
         check({**dict(zip(names, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
-    return wrapped
+    return spelled(wrapped)

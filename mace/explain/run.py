@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base import arguments
+from mace.base.arguments import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 
+@checked
 def explain(
     model: object, space: Space | pd.DataFrame | NDArray[Any], x: object, *,
     goal: GoalSpec = None, distance: DistanceSpec = "l1", weights: Mapping[str, object] | None = None,
@@ -70,7 +71,6 @@ def explain(
                 any distance; how sure its `confidence` has to be.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
-    arguments.check(locals())
     from mace.explain.explainers import explain_row
 
     read: dict[str, Any] = {"gap": gap, "rgap": rgap, "memory_mb": memory_mb, "n_jobs": n_jobs}

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.arguments import spelled
 from mace.base.files import write_whole
 from mace.base.meant import meant
 from mace.errors import FileError, MaceError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 
+@spelled
 def report(
     audit: Audit,
     path: str | Path,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import spelled
 from mace.base.exact import nearest
 from mace.base.meant import meant
 from mace.base.values import hashed, no_single, plain
@@ -266,6 +267,7 @@ class Space:
         return pd.DataFrame(out, index=getattr(matrix, "index", None))
 
     @classmethod
+    @spelled
     def from_frame(
         cls,
         frame: pd.DataFrame | NDArray[Any],

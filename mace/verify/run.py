@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mace.base import arguments
+from mace.base.arguments import checked
 from mace.verify.properties import Property
 from mace.verify.verdict import Verdict
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 
+@checked
 def verify(
     model: object,
     space: Space,
@@ -37,7 +38,6 @@ def verify(
     load:     reads the model that `equivalent` names by its file.
     Returns a Verdict. Raises a MaceError for a wrong model, space or property; a limit does not raise.
     """
-    arguments.check(locals())
     from mace.verify.prove import verdict_of
 
     return verdict_of(model, space, property, data, timeout, memory_mb, load)

@@ -156,7 +156,7 @@ def test_arguments_are_called_as_elsewhere_and_by_one_name(function: Callable[..
     assert not set(old) & set(known)
     usual = {"memory": "memory_mb", "watch": "callback", "processes": "n_jobs", "seed": "random_state"}
     assert {usual[name] for name in old} <= set(known)
-    with pytest.raises(TypeError, match="unexpected keyword argument"):
+    with pytest.raises(TypeError, match=r"has no argument|unexpected keyword argument"):
         function(**dict.fromkeys(old, 1))
 
 

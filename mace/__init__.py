@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from mace.audit import Audit, audit
@@ -78,6 +79,9 @@ LAZY = {
     "reproduce": "mace.reproduce",
     "rules": "mace.rules",
 }
+
+# What may be looked for here -> the package that has it, and that loads more than these names do.
+ELSEWHERE = {"load_model": "mace.compilers", "MaceError": "mace.errors"}
 
 views.register(
     {
@@ -151,6 +155,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import the public name `name` from its module, once."""
     if name not in LAZY:
+        if name in ELSEWHERE:
+            raise AttributeError(f"module 'mace' has no attribute {name!r}; it is in {ELSEWHERE[name]}")
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            raise AttributeError(f"module 'mace' has no attribute {name!r} before `import mace.{name}`")
         known = f"module 'mace' has no attribute {name!r}; it has {', '.join(__all__)}"
         raise AttributeError(meant(name, __all__, known))
     module = import_module(LAZY[name])

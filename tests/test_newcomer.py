@@ -104,6 +104,10 @@ def test_words_that_are_nearly_right_are_named(tree, table):
         assert f"Did you mean '{hint}'?" in caught.value.hint
     with pytest.raises(AttributeError, match="Did you mean 'explain'"):
         _ = mace.explian
+    with pytest.raises(AttributeError, match=r"it is in mace.compilers"):
+        _ = mace.load_model
+    with pytest.raises(AttributeError, match=r"before `import mace.present`"):
+        mace.__getattr__("present")  # which the tests have imported long ago
 
 
 def test_a_refused_model_names_the_nearest_class_that_is_read():

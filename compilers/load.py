@@ -5,11 +5,13 @@ Out: the object in it: of .skops a model of scikit-learn, of the other types tha
      `ModelFile`, of anything else what joblib or pickle wrote.
 Promise: nothing in a file runs unless `trust_pickle` says so: reading a pickle runs whatever code it names. Of a skops
 file only models and steps that mace reads or bounds are made, of values that were checked before skops or anything else
-used them. Each way to fail has its own message: absent, not trusted, damaged, of another version, not a model.
+used them. Each way to fail has its own message: absent, text, not trusted, damaged, of another version, not a model.
 """
 
 from __future__ import annotations
 
+import codecs
+import pickle
 import warnings
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from mace.compilers.library import FileType, Opening, is_path, public_name
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
 from mace.compilers.reading import read_chain
-from mace.compilers.registry import LIBRARIES, READERS, chain_of, file_type
+from mace.compilers.registry import FILE_TYPES, LIBRARIES, READERS, chain_of, file_type
 from mace.compilers.sklearn.projections import PATH as PROJECTION
 from mace.compilers.xgboost.dump import Dump
 from mace.errors import FileError, ModelError, UnreadableError
@@ -28,6 +30,8 @@ from mace.errors import FileError, ModelError, UnreadableError
 _BOUNDED = tuple(path for path in ENCLOSED if not path.startswith("sklearn.neighbors."))
 MATRICES = (PROJECTION, "sklearn.decomposition.TruncatedSVD")
 """Steps that are one product with a matrix."""
+
+BEGIN = 2**16  # bytes of a file that tell text from a pickle
 
 
 class PickleWarning(UserWarning):
@@ -58,6 +62,12 @@ def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | 
             raise ModelError(
                 f"{path} is a file of {library.name} that is not read", hint=library.unread_files[path.suffix]
             )
+    if _is_text(path):  # no trust in its author would help
+        endings = ", ".join(sorted({ending for kind in FILE_TYPES for ending in kind.endings}))
+        raise ModelError(
+            f"{path} holds text, no model",
+            hint=f"Models are read from {endings}, and from what joblib or pickle wrote; a program is a .mace file.",
+        )
     if not trust_pickle:
         raise ModelError(
             f"{path} may be a pickle, and reading a pickle runs any code that its author put in",
@@ -72,6 +82,19 @@ def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | 
     if not callable(getattr(model, "predict", None)) or isinstance(model, type):
         raise ModelError(f"{path} holds a {public_name(type(model))}, which is not a model: no `predict`")
     return model
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file is certainly no pickle, by its beginning and its end: those that are text end with a stop."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(BEGIN)
+            file.seek(max(0, path.stat().st_size - 1))
+            end = file.read(1)
+        text = codecs.getincrementaldecoder("utf-8")().decode(begin)  # the last character may be cut
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(begin) and end != pickle.STOP and all(sign >= "\t" for sign in text)
 
 
 def _open(kind: FileType, path: Path, dump: Dump | str | None) -> object:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mace.compilers import read
-from mace.compilers.load import PickleWarning, load_model
+from mace.compilers.load import BEGIN, PickleWarning, load_model
 from mace.errors import FileError, ModelError
 from mace.tables.table import Ensemble
 from tests.compilers import cases
@@ -61,12 +61,28 @@ def test_an_absent_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::mace.compilers.load.PickleWarning")
-@pytest.mark.parametrize("content", [b"", b"hello\n", b"\x80\x04\x95", b"\x80\x63junk"])
+@pytest.mark.parametrize("content", [b"", b"hello.", b"\x80\x04\x95", b"\x80\x63junk"])
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.pkl"
     path.write_bytes(content)
     with pytest.raises(FileError, match="cannot be read as a pickle"):
         load_model(path, trust_pickle=True)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_text_is_no_matter_of_trust(tmp_path: Path, trusted: bool) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("# What was done\n" + "ü" * BEGIN, encoding="utf-8")
+    with pytest.raises(ModelError, match=r"notes\.md holds text, no model\nModels are read from .*\.onnx"):
+        load_model(path, trust_pickle=trusted)
+
+
+@pytest.mark.filterwarnings("ignore::mace.compilers.load.PickleWarning")
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_no_pickle_is_taken_for_a_text(tmp_path: Path, protocol: int) -> None:
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(cases.fitted(cases.tree, 2), protocol))
+    assert load_model(path, trust_pickle=True)
 
 
 @pytest.mark.filterwarnings("ignore::mace.compilers.load.PickleWarning")

@@ -1,7 +1,8 @@
 """Files read whole within a limit, and written whole or not at all.
 
 In:  a path.    Out: its text; or a file that holds what was given, or what it held before.
-Promise: a FileError names the file and what stands in the way; no draft is left behind.
+Promise: a FileError names the file and what stands in the way; no draft is left behind. Where somebody reads what is
+written and stops, BrokenPipeError says so, as of anything that is printed.
 """
 
 from __future__ import annotations
@@ -110,6 +111,8 @@ def write_whole(path: Path, raw: bytes) -> Path:
             with contextlib.suppress(FileNotFoundError):
                 Path(draft).unlink()
             raise
+    except BrokenPipeError:  # whoever read /dev/stdout has seen enough, which is no mistake
+        raise
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({reason(error)})") from None
     return path

@@ -139,6 +139,16 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path):
         write_whole(tmp_path / "absent" / "x", b"")
 
 
+def test_who_reads_what_is_written_may_stop() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        with pytest.raises(BrokenPipeError):
+            write_whole(Path(f"/dev/fd/{write}"), b"nothing")
+    finally:
+        os.close(write)
+
+
 @pytest.mark.parametrize(
     ("function", "old"),
     [

@@ -150,6 +150,16 @@ def above(number: Fraction) -> float:
     return -below(-number)
 
 
+def shown_above(upper: Fraction, lower: Fraction | None) -> float:
+    """What was reached, as people see it: rounded up, or to the nearest double where the lower bound is the same."""
+    return nearest(upper) if upper == lower else above(upper)
+
+
+def shown_below(lower: Fraction, upper: Fraction | None) -> float:
+    """A lower bound, as people see it: rounded down, or to the nearest double where that much was reached."""
+    return nearest(lower) if upper == lower else below(lower)
+
+
 def to_float32(value: float) -> float:
     """The closest float32 (ties to even) as a double; what numpy's `astype(float32)` gives, infinities included."""
     try:

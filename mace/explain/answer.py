@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.exact import above, below, nearest, text
+from mace.base.exact import nearest, shown_above, shown_below, text
 from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
@@ -171,16 +171,12 @@ class Answer(Proved):
     @property
     def distance(self) -> float | None:
         """The distance of the nearest counterfactual found (rounded up if it must be rounded); None without one."""
-        if self.exact_distance is None:
-            return None
-        equal = self.exact_distance == self.exact_lower_bound
-        return nearest(self.exact_distance) if equal else above(self.exact_distance)
+        return None if self.exact_distance is None else shown_above(self.exact_distance, self.exact_lower_bound)
 
     @property
     def lower_bound(self) -> float:
         """No counterfactual is closer than this (rounded down if it must be rounded)."""
-        equal = self.exact_distance == self.exact_lower_bound
-        return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
+        return shown_below(self.exact_lower_bound, self.exact_distance)
 
     def __getstate__(self) -> dict[str, Any]:
         _ = self.outcomes  # what asks holds the model, what was said does not

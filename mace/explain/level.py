@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mace.base.exact import above, below, nearest, text
+from mace.base.exact import shown_above, shown_below, text
 from mace.explain.proved import Proved
 from mace.solve.driver import Status
 
@@ -63,18 +63,12 @@ class Level(Proved):
     @property
     def value(self) -> float | None:
         """What was reached, rounded up if it must be rounded; None without a point."""
-        if self.exact_value is None:
-            return None
-        return nearest(self.exact_value) if self._closed else above(self.exact_value)
+        return None if self.exact_value is None else shown_above(self.exact_value, self.exact_lower_bound)
 
     @property
     def lower_bound(self) -> float:
         """No point that earlier levels allow has less; rounded down if it must be rounded."""
-        return nearest(self.exact_lower_bound) if self._closed else below(self.exact_lower_bound)
-
-    @property
-    def _closed(self) -> bool:
-        return self.exact_value == self.exact_lower_bound
+        return shown_below(self.exact_lower_bound, self.exact_value)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
-from mace.base.exact import above, below, nearest, text
+from mace.base.exact import below, nearest, shown_above, shown_below, text
 from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
@@ -117,25 +117,22 @@ class Plan:
     @property
     def cost(self) -> float | None:
         """The cost of the plan (rounded up if it must be rounded); None without one."""
-        if self.exact_cost is None:
-            return None
-        return nearest(self.exact_cost) if self.exact_cost == self.exact_lower_bound else above(self.exact_cost)
+        return None if self.exact_cost is None else shown_above(self.exact_cost, self.exact_lower_bound)
 
     @property
     def lower_bound(self) -> float:
         """No plan costs less than this (rounded down if it must be rounded)."""
-        equal = self.exact_cost == self.exact_lower_bound
-        return nearest(self.exact_lower_bound) if equal else below(self.exact_lower_bound)
+        return shown_below(self.exact_lower_bound, self.exact_cost)
 
     @property
     def gower(self) -> float | None:
-        """Gower's distance of start and end, the mean over all features of |change| / range (rounded up)."""
-        return None if self.exact_gower is None else above(self.exact_gower)
+        """Gower's distance of start and end, the mean over all features of |change| / range (rounded up if need be)."""
+        return None if self.exact_gower is None else shown_above(self.exact_gower, self.exact_gower_bound)
 
     @property
     def gower_bound(self) -> float | None:
-        """See `exact_gower_bound` (rounded down)."""
-        return None if self.exact_gower_bound is None else below(self.exact_gower_bound)
+        """See `exact_gower_bound` (rounded down if it must be rounded)."""
+        return None if self.exact_gower_bound is None else shown_below(self.exact_gower_bound, self.exact_gower)
 
     @property
     def end(self) -> dict[str, Any]:

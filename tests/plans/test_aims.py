@@ -113,6 +113,7 @@ def nearest_agrees(seed: int) -> int:
     assert (both.exact_gower, both.counts["steps"], both.exact_cost) == min((g, s, c) for g, c, s in all_plans)
     third = min((steps, gower, cost) for gower, cost, steps in all_plans)
     assert (near.exact_gower, near.exact_cost) == (near.exact_gower_bound, near.exact_lower_bound) == first
+    assert near.gower == near.gower_bound and dear.gower == dear.gower_bound  # one number, rounded in one way
     assert (dear.exact_cost, dear.exact_gower) == (dear.exact_lower_bound, dear.exact_gower_bound) == second
     assert (few.counts["steps"], few.exact_gower, few.exact_cost) == third
     assert {near.status, dear.status, few.status} == {"optimal"}

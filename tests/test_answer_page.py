@@ -69,3 +69,10 @@ def test_the_changes_of_one_way_are_told_apart(tmp_path: Path) -> None:
     near = mace.explain(tree, SPACE, [1, 1], goal=1)
     assert len(near.sentences()) == 2
     assert "; b from 1 to" in near.to_html(tmp_path / "answer.html").read_text()
+
+
+def test_the_decision_stands_on_the_page_once(answer: mace.Answer, tmp_path: Path) -> None:
+    page = answer.to_html(tmp_path / "answer.html", answer.menu()).read_text()
+    shown = page.partition("<body>")[2]
+    assert shown.count("ecision: 0, wanted: 1") == 1 and "<h1>Decision: 0, wanted: 1</h1>" in shown
+    assert "decision: 0, wanted: 1" in answer._repr_html_() and "decision: 0, wanted: 1" in answer.menu()._repr_html_()

@@ -18,10 +18,10 @@ from mace.certify.numbers import canonical
 from mace.certify.writer import Certificate, zipped
 from mace.errors import CertificateError
 from mace.present.answer_plot import AnswerDisplay
-from mace.present.answer_text import as_html
+from mace.present.answer_text import below_decision
 from mace.present.drawing import to_svg
 from mace.present.html import template
-from mace.present.menu_views import as_html as menu_html
+from mace.present.menu_views import below_decision as menu_below
 from mace.present.words import decision, sentences
 
 if TYPE_CHECKING:
@@ -44,17 +44,18 @@ def write(answer: Answer, path: str | Path, menu: Menu | None = None) -> Path:
     """
     from markupsafe import Markup
 
+    said = decision(answer)
     several = range(len(answer.counterfactuals))
     text: str = _template().render(
-        title=decision(answer),
+        title=said[:1].upper() + said[1:],
         ways=[sentences(answer, which) for which in several],
-        answer=Markup(as_html(answer)),  # noqa: S704  escaped there
+        answer=Markup(below_decision(answer)),  # noqa: S704  escaped there
         plots=[
             Markup(to_svg(AnswerDisplay.of(answer, which), f"plot-{which}"))  # noqa: S704  own SVG
             for which in several
             if answer.counterfactuals[which].changes
         ],
-        menu=None if menu is None else Markup(menu_html(menu)),  # noqa: S704  escaped there
+        menu=None if menu is None else Markup(menu_below(menu)),  # noqa: S704  escaped there
         certificate=attached(answer),
     )
     return write_whole(Path(path), text.encode())

@@ -177,7 +177,12 @@ def as_text(answer: Answer) -> str:
 
 def as_html(answer: Answer) -> str:
     """For a notebook; every value is escaped."""
+    return f"<div><p>{escape(decision(answer))}</p>{below_decision(answer)}</div>"
+
+
+def below_decision(answer: Answer) -> str:
+    """The same without what was decided and wanted, for a page that has it in its heading."""
     notes = "".join(f"<br>{escape(line)}" for line in (*levels(answer), *held(answer)))
     notes += "".join(f"<br>note: {escape(one_line(note))}" for note in answer.notes)
     table = grid(_head(answer), [*_rows(answer), *_last_rows(answer)]) if answer.counterfactuals else ""
-    return f"<div><p>{escape(decision(answer))}</p>{table}<p>{escape(bounds(answer))}{notes}</p></div>"
+    return f"{table}<p>{escape(bounds(answer))}{notes}</p>"

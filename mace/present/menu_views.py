@@ -140,12 +140,17 @@ def as_text(menu: Menu) -> str:
 
 
 def as_html(menu: Menu) -> str:
-    """For a notebook and for the page."""
+    """For a notebook."""
+    return f"<div><p>{escape(_head(menu))}</p>{below_decision(menu)}</div>"
+
+
+def below_decision(menu: Menu) -> str:
+    """The same without what was decided and wanted, for a page that has it in its heading."""
     rows = ((_names(way.features), "; ".join(moves(way)), _range(menu.space, way)) for way in menu.ways)
     table = grid(("Enough", "Nearest change", "Proved for"), rows)
     cannot = "".join(f"<li>{escape(', '.join(map(one_line, one.features)) or 'no change')}</li>" for one in menu.cannot)
     below = f"<p>Not enough, whatever becomes of all of these, proved:</p><ul>{cannot}</ul>" if cannot else ""
-    return f"<div><p>{escape(_head(menu))}</p>{table}{below}<p>{escape(ending(menu))}</p></div>"
+    return f"{table}{below}<p>{escape(ending(menu))}</p>"
 
 
 def _range(space: Space, way: Way) -> str:

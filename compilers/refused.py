@@ -162,13 +162,15 @@ ADVICE: dict[str, Advice] = {
     "ordinal and Cox models": Advice("They have probabilities of their own kind.", "Use a multinomial model."),
     "partial scores that are computed": _NOT_WRITTEN,
 }
+MOST_OWNERS = 3  # classes or kinds of models by name
 _HEAD = """# What is refused, and what to do instead
 
-Made by `python -m mace.compilers.refused > docs/refused.md`. A model of a class that is not read can often still be
-asked: `mace.explain` searches with its `predict`, and says that nothing is proved, but for small finite spaces, where
-it asks about every point, and for models that it bounds over boxes of rows: their answers are proved, without a
-certificate ({boxes}; compilers/COVERAGE.md says what of them). A model that is read is answered with certificates; this
-page says what stands in the way, and how to get there.
+A model that is read is answered with certificates; this page says what stands in the way, and how to get there. A model
+of a class that is not read can often still be asked: `mace.explain` searches with its `predict`, and says that nothing
+is proved. There are two exceptions, whose answers are proved without a certificate: small finite spaces, where it asks
+about every point, and models that it bounds over boxes of rows ({boxes}; compilers/COVERAGE.md says what of them).
+
+The page is made by `python -m mace.compilers.refused > docs/refused.md`.
 
 ## Parts of models that are read
 
@@ -208,7 +210,8 @@ def page() -> str:
     rows = []
     for part, owners in sorted(parts().items()):
         named = sorted(set(owners))
-        shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+        few = named if len(named) <= MOST_OWNERS + 1 else named[:MOST_OWNERS]  # "and 1 more" is as long as its name
+        shown = ", ".join(few) + (f" and {len(named) - len(few)} more" if len(named) > len(few) else "")
         rows.append(f"| {part} | {shown} | {ADVICE[part].why} | {ADVICE[part].instead} |")
     unread = [(path, what) for library in LIBRARIES for path, what in library.unread.items()]
     unread += [(f"{library.name} {kind}", what) for library in LIBRARIES for one in library.files

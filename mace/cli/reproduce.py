@@ -29,7 +29,7 @@ def reproduce(
     out: Annotated[Path | None, typer.Option("--out", help="Write .html, .csv or .json.")] = None,
     n_jobs: Annotated[int | None, typer.Option("--n-jobs", help="Queries at once. Default: one a core.")] = None,
     scheduler: Annotated[str | None, typer.Option("--scheduler", help="The address of a Dask scheduler.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer.")] = 60.0,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer; 0 means no limit.")] = 60.0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Ask again what was unknown or failed, beside what is not there.")
     ] = False,
@@ -55,7 +55,7 @@ def reproduce(
         check_name(out)
     try:
         result = run(
-            name, rows=rows, folder=folder, n_jobs=n_jobs, scheduler=scheduler, timeout=timeout, resume=resume,
+            name, rows=rows, folder=folder, n_jobs=n_jobs, scheduler=scheduler, timeout=timeout or None, resume=resume,
             only=names_of(only) or (), say=lambda line: say(line, err=True),
         )  # fmt: skip
     except KeyboardInterrupt as stop:

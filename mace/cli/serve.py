@@ -22,7 +22,7 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen at; others than this machine's own open "
                                                      "the data and the model to whoever has the token.")] = HERE,
     port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 0,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer.")] = 30.0,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each answer; 0: no limit.")] = 30.0,
 ) -> None:  # fmt: skip
     """Serve a page on which to choose a person, lock features, move values, and see what would change the decision."""
     from mace.explain.explainer import Explainer
@@ -52,7 +52,7 @@ def serve(
     alive.hush()
     say(f"http://{host}:{port}/?token={token}")
     say("mace: Ctrl-C ends it", err=True)
-    app = application(Live(explainer, frame, wanted, timeout), token, names)
+    app = application(Live(explainer, frame, wanted, timeout or None), token, names)
     uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[sock])
 
 

@@ -55,7 +55,7 @@ CHECKING = 120.0  # seconds for one
 class Live:
     """What the page asks; every method takes plain values and returns plain values. Raises MaceError."""
 
-    def __init__(self, explainer: Explainer, rows: pd.DataFrame, goal: GoalSpec, seconds: float = 30.0) -> None:
+    def __init__(self, explainer: Explainer, rows: pd.DataFrame, goal: GoalSpec, seconds: float | None = 30.0) -> None:
         self.explainer, self.rows, self.goal, self.seconds = explainer, rows, goal, seconds
         self._one = threading.Lock()
 

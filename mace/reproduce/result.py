@@ -93,6 +93,7 @@ class Reproduced:
     setting: what was asked, in sentences.
     notes:   what the reader must know; first what differs in direction, and why.
     rows, proved: of the questions that were asked to be proved, how many were asked and how many answers are final.
+    command: what asks for the same once more.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Reproduced:
     rows: int = 0
     proved: int = 0
     seconds: float = 0.0
+    command: str = ""
 
     @property
     def settled(self) -> bool:

@@ -15,11 +15,13 @@ from mace.reproduce.registry import entry
 from mace.reproduce.result import Reproduced
 from mace.reproduce.work import Work
 
+TIMEOUT = 60.0  # seconds for each answer, where nothing is said
+
 
 def reproduce(
     name: str, *,
     rows: int | None = None, folder: str | Path | None = None, n_jobs: int | None = None, scheduler: str | None = None,
-    timeout: float | None = 60.0, memory_mb: int | None = 4096, resume: bool = False, progress: bool | None = None,
+    timeout: float | None = TIMEOUT, memory_mb: int | None = 4096, resume: bool = False, progress: bool | None = None,
     only: Sequence[str] = (), say: Callable[[str], None] | None = None,
 ) -> Reproduced:  # fmt: skip
     """Run a table or figure of a paper again, beside what the paper prints.
@@ -42,7 +44,17 @@ def reproduce(
         tuple(only), **settings,
     )  # fmt: skip
     began = time.perf_counter()
-    return replace(chosen.run(work), seconds=time.perf_counter() - began)
+    made = chosen.run(work)
+    return replace(made, seconds=time.perf_counter() - began, command=_command(name, rows, only, timeout))
+
+
+def _command(name: str, rows: int | None, only: Sequence[str], timeout: float | None) -> str:
+    """What asks for the same once more, on the command line."""
+    words = [f"mace reproduce {name}"]
+    words += [] if rows is None else [f"--rows {rows}"]
+    words += [f"--only {','.join(only)}"] if only else []
+    words += [] if timeout == TIMEOUT else [f"--timeout {timeout or 0:g}"]
+    return " ".join(words)
 
 
 def check_name(path: Path) -> None:

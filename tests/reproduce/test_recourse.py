@@ -79,6 +79,7 @@ def test_a_table_end_to_end_goes_on_where_it_was_killed(generated, tmp_path, mon
     for name in ("a.csv", "a.json", "a.html"):
         assert save(result, tmp_path / name).stat().st_size > 100
     assert json.loads((tmp_path / "a.json").read_text())["proved"] == 4
+    assert f"mace reproduce mace-table-3 --rows 2 --only {','.join(ONLY)}</code>" in (tmp_path / "a.html").read_text()
     with pytest.raises(MaceError, match=r"written as \.csv, \.json or \.html"):
         save(result, tmp_path / "a.txt")
 

@@ -76,3 +76,8 @@ def test_the_decision_stands_on_the_page_once(answer: mace.Answer, tmp_path: Pat
     shown = page.partition("<body>")[2]
     assert shown.count("ecision: 0, wanted: 1") == 1 and "<h1>Decision: 0, wanted: 1</h1>" in shown
     assert "decision: 0, wanted: 1" in answer._repr_html_() and "decision: 0, wanted: 1" in answer.menu()._repr_html_()
+
+
+def test_a_menu_that_was_not_asked_how_far_values_may_move_has_no_column_of_it(answer: mace.Answer) -> None:
+    assert "Proved for" in answer.menu()._repr_html_()
+    assert "Proved for" not in answer.menu(safe=False)._repr_html_()

@@ -146,8 +146,12 @@ def as_html(menu: Menu) -> str:
 
 def below_decision(menu: Menu) -> str:
     """The same without what was decided and wanted, for a page that has it in its heading."""
-    rows = ((_names(way.features), "; ".join(moves(way)), _range(menu.space, way)) for way in menu.ways)
-    table = grid(("Enough", "Nearest change", "Proved for"), rows)
+    asked = any(way.box is not None for way in menu.ways)  # else there is no such column
+    rows = (
+        [_names(way.features), "; ".join(moves(way))] + ([_range(menu.space, way)] if asked else [])
+        for way in menu.ways
+    )
+    table = grid(("Enough", "Nearest change", *(["Proved for"] if asked else [])), rows)
     cannot = "".join(f"<li>{escape(', '.join(map(one_line, one.features)) or 'no change')}</li>" for one in menu.cannot)
     below = f"<p>Not enough, whatever becomes of all of these, proved:</p><ul>{cannot}</ul>" if cannot else ""
     return f"{table}{below}<p>{escape(ending(menu))}</p>"
@@ -155,6 +159,6 @@ def below_decision(menu: Menu) -> str:
 
 def _range(space: Space, way: Way) -> str:
     if way.box is None:
-        return ""
+        return "·"
     several = len(way.box.ranges) > 1
     return _mixture(space, way.box) if several else range_words(space, way.box, next(iter(way.box.ranges)))

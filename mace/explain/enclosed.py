@@ -103,8 +103,8 @@ def bounded(run: Run, aim: Aim, enclosure: Enclosure, gap: Gap, deadline: Deadli
     assert isinstance(aim, GoalAim)
     found = BoxSearch(run, enclosure, aim.wanted, gap, deadline).bounded()
     note = (
-        f"{BOXES}{found.boxes} boxes of rows: {enclosure.model.name} has no table; its bounds are computed in floats "
-        "that are rounded outwards, without a certificate"
+        f"{BOXES}{found.boxes} boxes of rows: those of {enclosure.model.name} are computed in floats that are rounded "
+        "outwards, without a table and without a certificate"
     )
     if found.lower is None:
         return Said(None, "infeasible", Fraction(0), "", note)

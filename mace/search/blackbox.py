@@ -220,8 +220,10 @@ class Calls:
                 time.sleep(wait if left is None else min(wait, left))
                 wait *= 2
             except Exception as error:
+                count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+                reason = " ".join(str(error).split())  # libraries break the lines of theirs
                 raise ModelError(
-                    f"`{name}` of the {self.box.name} raised {type(error).__name__} for {len(rows)} rows: {error}",
+                    f"`{name}` of the {self.box.name} raised {type(error).__name__} for {count}: {reason}",
                     hint="Try it on a few rows of the table, in the form that BlackBox(given=..) names.",
                 ) from error
         return self._checked(said, name, len(rows))

@@ -278,6 +278,10 @@ def test_a_constrained_feature_changes_only_where_it_must() -> None:
 # ------------------------------------------------------------------------------------------ what goes wrong
 
 
+def _broken(said: str) -> Any:
+    raise ValueError(said)
+
+
 @pytest.mark.parametrize(
     ("predict", "words"),
     [
@@ -285,7 +289,8 @@ def test_a_constrained_feature_changes_only_where_it_must() -> None:
         (lambda rows: 1.0, "must give one answer a row: it gave 1.0 for"),
         (lambda rows: np.where(rows.x0 == 0, 1.0, np.nan), "gave NaN or None for a row"),
         (lambda rows: [None] * len(rows), "gave NaN or None for a row"),
-        (lambda rows: rows.nothing, "raised AttributeError for 1 rows"),
+        (lambda rows: rows.nothing, "raised AttributeError for 1 row: "),
+        (lambda rows: _broken("names differ:\n- x"), "for 1 row: names differ: - x"),
         (lambda rows: [[1], [1, 2]], "gave lists of different lengths"),
         (lambda rows: np.zeros((len(rows), 2)), "has 2 outputs"),
         (lambda rows: [{"late": 1}] * len(rows), "gave {'late': 1} for a row"),

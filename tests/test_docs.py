@@ -17,6 +17,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from typer.testing import CliRunner
 
+import mace
 from mace import datasets, errors
 from mace.cli import app
 from mace.reproduce.registry import entries
@@ -110,6 +111,13 @@ def ask(): raise NotOursError("no")
 def test_every_page_is_in_the_table_of_contents():
     listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert all(f": {page.name}" in listed for page in PAGES)
+
+
+def test_the_page_of_functions_has_every_public_name():
+    said = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    public = [name for name in mace.__all__ if callable(getattr(mace, name))]
+    assert "BlackBox" in public and "plan" in public
+    assert [name for name in public if not re.search(rf"^::: mace\.[a-z_.]+\.{name}$", said, re.MULTILINE)] == []
 
 
 def test_the_table_of_tables_has_every_one():

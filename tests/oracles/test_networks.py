@@ -24,10 +24,9 @@ from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve import compiled
 from mace.solve.driver import bracket_optimum
-from mace.solve.networks import points
+from mace.solve.networks import points, start
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
-from mace.solve.networks import start
 from mace.solve.networks.balls import in_balls
 from mace.solve.networks.exact import Exact, box_of
 from mace.solve.networks.model import Array, Part, numbers
@@ -362,7 +361,10 @@ def test_an_interpreted_relaxation_ends_with_the_time_limit_and_shows_what_it_do
     monkeypatch.setattr(points, "relax", compiled.compiled(points.relax.py_func))  # type: ignore[attr-defined]
     search = Search(Witnesses(many_features(4)), Gap(), Limits(), None, False)
     node, part = search.first_node(), search.numbers.parts[0]
-    whole, cut_off = search.solve(node, part), search.solve(node, part, deadline=Deadline.after(0.0))
+    whole = search.solve(node, part)
+    monkeypatch.setattr(search, "affordable", lambda node: points.ROUNDS)
+    search.deadline = Deadline.after(0.0)
+    cut_off = search.solve(node, part)
     assert cut_off.status == STUCK and cut_off.bound <= 0.0 < whole.bound
 
 

@@ -188,19 +188,17 @@ class Points(Frame):
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
         return bool(derive(q, *self.arrays, plain(node.hull), plain(units), *self.ends))
 
-    def solve(
-        self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS, deadline: Deadline = NEVER
-    ) -> Relaxed:
+    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Relaxed:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own.
 
-        deadline: after it, interpreted pivots end, and the relaxation shows what it does without any.
+        After the deadline interpreted pivots end, and the relaxation shows what it does without any.
         """
         than = part.than if than is None else than
         rounds = min(rounds, self.affordable(node))
         nodes = (plain(node.hull), plain(node.units))
         given = (self.most, part.C, than, *self.arrays, *nodes)
         try:
-            with interruptible(deadline):
+            with interruptible(self.deadline):
                 found: Relaxed = relax(not self.anywhere, self.target, rounds, *given)
         except TimeOverError:
             found = relax(not self.anywhere, self.target, 0, *given)

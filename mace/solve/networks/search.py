@@ -236,7 +236,7 @@ class Search(Points):
         node.bound = INFINITY
         node.duals = {}
         for k, part in enumerate(self.numbers.parts):
-            found = self.solve(node, part, deadline=self.deadline)
+            found = self.solve(node, part)
             node.duals[k] = found
             if found.bound < node.bound:
                 node.bound = found.bound

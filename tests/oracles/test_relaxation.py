@@ -187,6 +187,26 @@ def test_any_number_of_threads_has_the_same_answer_and_proof(load: Any, at_once:
     assert {thread.name.partition("_")[0] for thread in threading.enumerate()}.isdisjoint({"mace"})
 
 
+def test_what_is_relaxed_is_what_a_repaired_point_leaves_of_the_trees(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a default forest the first point was .0685 for a minute, until .0524 was found by chance."""
+    task = breast_cancer.problem("forest-50x6", 7)
+    question, made = question_of(task, task.rows[6], "l1"), []
+    begin = Branching.__init__
+
+    def noted(self: Branching, grounded: Any, forest: Any, host: Any) -> None:
+        made.append((int((forest.test[:, 0] < 0).sum()), host.plain.leaves, host.limit))
+        begin(self, grounded, forest, host)
+
+    monkeypatch.setattr(Branching, "__init__", noted)
+    reply = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found)
+    relaxed, before, limit = made[-1]
+    assert relaxed < before
+    assert limit <= 1.05 * float(question.distance_of(reply.point) * ground(question).scale)
+
+
 class Stopping(Branching):
     """A clock that runs out after some nodes."""
 
@@ -237,7 +257,7 @@ def test_wherever_the_time_is_over_no_box_is_lost(at_once: None) -> None:
     whole = EnsembleOracle(question).ask(None, Limits())
     assert isinstance(whole, Found) and whole.lower is not None
     lower, ends = Fraction(0), set()
-    for looks in range(20, 430, 9):
+    for looks in range(20, 1200, 25):
         reply = EnsembleOracle(question).ask(None, Limits(Deadline.after(looks, Ticking())))
         if isinstance(reply, Found):
             assert reply.lower is not None and reply.lower <= whole.lower

@@ -31,12 +31,13 @@ from mace.solve.side_by_side import SideBySide
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
 ROUNDS, FIRST_ROUNDS = 300, 2000  # of dual ascent: in a node, in the box of all allowed points
-GLANCE, PROMISING = 200, 0.9  # rounds, after which it must prove such a part of what is known already to go on
+GLANCE, PROMISING = 200, 0.75  # rounds, after which it must prove such a part of what is known already to go on
 FIRST_AIM, FIRST_STEP = 1.01, 1.0  # in the box of all allowed points
 WALKS = 20_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 WAITED = 5  # or so many splits
 OFFERS = 60  # nodes near whose shares points with the goal are looked for; in later ones around the best point
+REPAIRS = 2  # of the best point, a node
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
 # Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
 # prove enough.
@@ -148,7 +149,7 @@ class Branching:
         """Whether every box was closed; else the deadline is over, or the gap was met."""
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while self.heap:
-            if self.nodes >= OFFERS:
+            for _ in range(REPAIRS if self.nodes >= OFFERS else 0):
                 self.host.repair()
             key, _, node = self.heap[0]
             if key >= self.host.limit:

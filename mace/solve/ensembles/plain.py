@@ -115,6 +115,13 @@ class Plain:
         except TimeOverError:
             return self._whole  # of which nothing is walked any more
 
+    def nearer(self) -> Forest:
+        """What the best point known by now leaves of the trees."""
+        axes, forest = self.grounded.ground, self.forest
+        self.box.low[:], self.box.high[:] = axes.low, axes.high
+        self.walk.measure(axes, self.box)
+        return self.walk.shrink(axes, forest, self.box, self.limit, self.stack)
+
     @cached_property
     def scratch(self) -> Scratch:
         """Room for the loop."""

@@ -20,6 +20,8 @@ from mace.solve.ensembles.repair import Repairs
 from mace.solve.protocol import Gap, Reply
 
 MOST_LEAVES = 60_000  # of a forest whose relaxation is solved: it takes too long with more
+# Repairs before the relaxation is made: until so many in a row found nothing nearer, for a part of the time left.
+IN_VAIN, AT_MOST = 25, 0.1
 
 
 def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
@@ -29,8 +31,10 @@ def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
     if plain.leaves > MOST_LEAVES:
         return None
+    boxes = Boxes(plain)
+    boxes.improve()
     try:
-        branching = Branching(plain.grounded, plain.forest, Boxes(plain))
+        branching = Branching(plain.grounded, plain.nearer(), boxes)
     except TimeOverError:
         return None
     known = math.floor(plain.lower() * plain.grounded.scale)
@@ -79,6 +83,14 @@ class Boxes:
     def offer(self, cells: Array, part: int) -> None:
         """Look for a nearer point with this part of the goal around these cells."""
         self.plain.offer(cells, part)
+
+    def improve(self) -> None:
+        """Repair the best point known until that hardly helps: what it leaves of the trees is all that is relaxed."""
+        deadline, vain = self.deadline.share(AT_MOST), 0
+        while self.plain.point is not None and vain < IN_VAIN and not deadline.over:
+            before = self.limit
+            self.repair()
+            vain = 0 if self.limit < before else vain + 1
 
     def repair(self) -> None:
         """Look for a nearer point with the goal around the best one known."""

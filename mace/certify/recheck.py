@@ -46,6 +46,8 @@ SHORT = 300_000
 """Certificates of fewer characters are checked at once: starting a process takes longer."""
 DENSER = 4
 """So many times as long does the checker need for the same number of characters of a network."""
+FIRST = 0.85
+"""Of the time left, for reading a proof beside which there is a shorter one."""
 
 
 class Read(NamedTuple):
@@ -79,7 +81,7 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     Returns whether it was taken away, and rests on bounds of hidden units that were tightened.
     A rule that no certificate can hold stands here as `false`: leaves that it closes pass, and all others are read.
     """
-    proof = bracket.proof
+    proof, spare, late = bracket.proof, bracket.spare, False
     if proof is None:
         return False
     nodes = dict(zip(map(id, proof), proof, strict=True)).values()  # of trees, thousands are few different ones
@@ -95,16 +97,22 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     lower = None if bracket.status == "infeasible" else bracket.lower
     unread, refusal = certifiable(question) or "", ""
     if not unread:
+        until = deadline if spare is None else deadline.share(FIRST)
         try:
-            refusal = objection(certificate(question, lower, None, proof, deadline=deadline), deadline, model)
+            refusal = objection(certificate(question, lower, None, proof, deadline=until), until, model)
         except CertificateError as error:
             unread = error.message
         except TimeOverError as error:
-            unread = str(error)
+            unread, late = str(error), True
     if not refusal and not (unread and by_floats):
         return False
     bracket.proof, bracket.lower, bracket.why = None, Fraction(0), refusal or unread
     bracket.status = "unknown" if bracket.point is None else "bounded"
+    if late and spare is not None and spare.proof is not proof:
+        bracket.lower, bracket.proof, bracket.spare = *spare, None
+        recheck(bracket, question, deadline)
+        bracket.why += "; the bound is that of a shorter proof" if bracket.proof else ""
+        return False
     return tightened
 
 

@@ -21,7 +21,7 @@ from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.lattice import attainable
-from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, Refuted, Replay, Unknown
+from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, Proved, Refuted, Replay, Unknown
 from mace.space.axes import GridAxis, Point
 
 Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
@@ -44,6 +44,7 @@ class Bracket:
 
     unproved: why the bound has no proof that a certificate could hold, where that is no limit.
     refused: points that rounding leaves in doubt, and that the deployed model refused: `lower` is about all others.
+    spare: a bound with a short proof, for whom the time does not suffice to read that of `lower`.
     """
 
     lower: Fraction = Fraction(0)
@@ -54,6 +55,7 @@ class Bracket:
     proof: Proof | None = None
     unproved: str = ""
     refused: tuple[Avoid, ...] = ()
+    spare: Proved | None = None
     trace: list[Asked] = field(default_factory=list)
 
 
@@ -166,7 +168,7 @@ def _optimise(
     match reply:
         case Found():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
-            bracket.proof, bracket.why = reply.proof, reply.why
+            bracket.proof, bracket.why, bracket.spare = reply.proof, reply.why, reply.spare
         case Refuted():
             bracket.proof = reply.proof
             # A known witness that the oracle, having it, refutes would be a contradiction: never call it infeasible.
@@ -177,7 +179,7 @@ def _optimise(
                 bracket.proof = None
         case Unknown():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
-            bracket.proof, bracket.why = reply.proof, reply.why
+            bracket.proof, bracket.why, bracket.spare = reply.proof, reply.why, reply.spare
     watch(bracket)
     return True
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline, now
 from mace.base.escape import short
@@ -78,14 +78,25 @@ class Gap:
         return upper - lower <= max(self.absolute, self.relative * upper)
 
 
+class Proved(NamedTuple):
+    """A lower bound, and the proof of it where there is one."""
+
+    lower: Fraction
+    proof: Proof | None
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A point with the goal within the radius; nothing is closer than `lower`, by `proof` where there is one."""
+    """A point with the goal within the radius; nothing is closer than `lower`, by `proof` where there is one.
+
+    spare: a lower bound with a short proof, for whom the time does not suffice to read `proof`.
+    """
 
     point: Point
     lower: Fraction | None = None
     proof: Proof | None = None
     why: str = ""
+    spare: Proved | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +108,12 @@ class Refuted:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """No answer: `why` says which limit or failure; `lower` was proved all the same (`proof` where there is one)."""
+    """No answer: `why` says which limit or failure; `lower` was proved all the same, by `proof`; `spare` as above."""
 
     why: str
     lower: Fraction | None = None
     proof: Proof | None = None
+    spare: Proved | None = None
 
 
 Reply: TypeAlias = Found | Refuted | Unknown

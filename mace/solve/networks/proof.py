@@ -145,6 +145,9 @@ def keep(search: Search) -> None:
     """Prove what an unfinished search has shown so far: where a limit ends it, there is that much, with its proof."""
     if search.anywhere or search.deadline.left() is None:
         return
+    if search.spare is None and search.root is not None:
+        _keep(search, search.claim(search.shown.lower or search.beneath(search.root.bound)))
+        search.spare = search.kept if search.kept.proof else None
     for shown in (search.lower(), search.shown.lower):
         claim = search.claim(shown)
         if claim > search.kept.lower:

@@ -88,12 +88,14 @@ def _reply(search: Search) -> Reply:
     if not search.run():
         lower, proof = prove_bound(search, search.lower())
         found = search.best
-        return Found(found, lower, proof, search.why) if found else Unknown(search.why, lower, proof)
+        spare = search.spare
+        return Found(found, lower, proof, search.why, spare) if found else Unknown(search.why, lower, proof, spare)
     lower, proof = prove(search)
     found = search.best  # writing the proof may have come upon a nearer one
     if found is not None and (radius is None or search.within(search.distance)):
         why = search.why or search.witnesses.why
-        return Found(found, min(lower, search.distance), proof, why if lower < search.distance else "")
+        why = why if lower < search.distance else ""
+        return Found(found, min(lower, search.distance), proof, why, search.spare)
     if search.anywhere and proof is not None or radius is not None and lower >= radius:
         return Refuted(proof)
     return Unknown(search.why or search.witnesses.why, lower, proof)

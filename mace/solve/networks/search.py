@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import below, exact
-from mace.problem.proof import Phase, Proof, Split
+from mace.problem.proof import Phase, Split
 from mace.solve.conditions import broken, inside
 from mace.solve.networks.balls import in_balls, sums_nothing
 from mace.solve.networks.branch import TRIED, Branching
@@ -23,7 +23,7 @@ from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.nodes import Node
 from mace.solve.networks.points import SMALL, Points
 from mace.solve.networks.tighten import tighten
-from mace.solve.protocol import Gap, Limits
+from mace.solve.protocol import Gap, Limits, Proved
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, holds
 
@@ -42,13 +42,6 @@ SEARCHING = 0.5  # of the time left, again and again; the rest is for writing th
 READING, COPYING = 24, 2  # times as long as to write a proof does a checker take, and where none has to read it
 LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
-
-
-class Kept(NamedTuple):
-    """A bound that was proved while the search went on, and its proof."""
-
-    lower: Fraction
-    proof: Proof | None
 
 
 class Shown(NamedTuple):
@@ -73,7 +66,8 @@ class Search(Points):
         self.reading = READING if self.numbers.net.relu.any() else COPYING
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
-        self.kept = Kept(Fraction(0), None)
+        self.kept = Proved(Fraction(0), None)  # what was proved while the search went on
+        self.spare: Proved | None = None  # what was kept first, whose proof is the shortest
         self.tightens = True  # whether nodes may be tightened at all
         self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain
@@ -94,7 +88,12 @@ class Search(Points):
     def lower(self) -> Fraction:
         """What the search has shown so far, not verified in exact arithmetic."""
         least = min([self.settled, self.target, *(entry[3].bound for entry in self.heap)])
-        return max(self.shown.lower, exact(below(exact(least) - Fraction(1, 2**40))))
+        return max(self.shown.lower, self.beneath(least))
+
+    @staticmethod
+    def beneath(bound: float) -> Fraction:
+        """A little less than a bound in floats, by more than its rounding."""
+        return exact(below(exact(bound) - Fraction(1, 2**40)))
 
     def show(self, root: Node | None) -> None:
         """Remember that the tree of a root, which was searched to its end, shows what `lower` says now."""

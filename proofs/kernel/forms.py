@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
+from operator import mul
 from typing import Any, NamedTuple
 
 from mace.proofs.kernel.axes import Axis, Span
@@ -77,8 +78,8 @@ class Forms:
             return None
         need(len(data) == self.count, f"{where}: forms: expected {self.count} multipliers")
         found = [integer(m, -1 << FINE, 1 << FINE, f"{where}: forms") for m in data]
-        weights = [[sum(map(int.__mul__, found, item)) for item in items] for items in self.weights]
-        return Pull(self.axes, weights, self.common << FINE, sum(map(int.__mul__, found, self.constants)))
+        weights = [[sum(map(mul, found, item)) for item in items] for items in self.weights]
+        return Pull(self.axes, weights, self.common << FINE, sum(map(mul, found, self.constants)))
 
 
 def effects(axis: Axis, form: Any) -> list[Fraction]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import compress
 from math import gcd, lcm
+from operator import mul
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import levels
@@ -88,8 +90,11 @@ class Layer:
 
     def back(self, f: Linear) -> Linear:
         """From a function of the layer's sums to the same function of its inputs."""
-        constant = (f.constant << self.shift) + sum(v * b for v, b in zip(f.coefficients, self.bias, strict=True))
-        return Linear([sum(map(int.__mul__, row, f.coefficients)) for row in self.rows], constant, f.shift + self.shift)
+        used = f.coefficients  # of units, many are 0
+        factors = [v for v in used if v]
+        constant = (f.constant << self.shift) + sum(map(mul, compress(self.bias, used), factors))
+        pulled = [sum(map(mul, compress(row, used), factors)) for row in self.rows]
+        return Linear(pulled, constant, f.shift + self.shift)
 
 
 class Network:
@@ -121,8 +126,8 @@ class Network:
             new_size, new_error = [], []
             for o, bias in enumerate(layer.bias):
                 weights = [abs(row[o]) for row in layer.rows]
-                carried = sum(map(int.__mul__, weights, error))
-                whole = sum(map(int.__mul__, weights, size)) + (abs(bias) << ERROR)
+                carried = sum(map(mul, weights, error))
+                whole = sum(map(mul, weights, size)) + (abs(bias) << ERROR)
                 added = ceiling(relative * (whole + carried), -layer.shift)
                 new_size.append(ceiling(whole, -layer.shift))
                 new_error.append(ceiling(carried, -layer.shift) + added + smallest)
@@ -139,7 +144,7 @@ class Network:
         """Whether the float model has the goal at a point, whatever its order of summation."""
         given = values = [Fraction(x, ONE) for x in statement.row(point)]
         for layer in self.layers:
-            sums = (sum(map(Fraction.__mul__, column, values)) for column in exact_columns(layer))
+            sums = (sum(map(mul, column, values)) for column in exact_columns(layer))
             values = [s + Fraction(b, 1 << layer.shift) for s, b in zip(sums, layer.bias, strict=True)]
             values = [max(v, Fraction(0)) for v in values] if layer.relu else values
         cast = [

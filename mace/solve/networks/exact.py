@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import compress
 from math import lcm
 from operator import mul
 from typing import NamedTuple
@@ -315,7 +316,8 @@ class Exact:
         for layer in range(len(self.layers) - 1, 0, -1):
             weights, offsets = self.integers[layer]
             constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
-            v = [sum(map(mul, row, z)) for row in weights]
+            factors = [value for value in z if value]
+            v = [sum(map(mul, compress(row, z), factors)) for row in weights]
             below = layer - 1
             if self.layers[below].activation != "relu":
                 z, scale = v, scale + self.bits
@@ -329,7 +331,8 @@ class Exact:
             constant += Fraction(moved, 1 << (V + ROOM))
         weights, offsets = self.integers[0]
         constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
-        gathered = [sum(map(mul, row, z)) for row in weights]
+        factors = [value for value in z if value]  # many are 0
+        gathered = [sum(map(mul, compress(row, z), factors)) for row in weights]
         least = 0  # times 2^-(scale + bits + ROOM)
         for j, side in enumerate(inside):
             share = multipliers.largest.get(j)

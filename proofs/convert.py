@@ -422,7 +422,7 @@ def deeper(check: Check, state: State, nodes: list[Any], since: int = -1) -> Sta
 def priced(check: Check, state: State, k: int, n: int, sign: int) -> tuple[str, int]:
     """The best price of distance for one end of a unit's interval, and that end: below, or minus the one above."""
     model = check.model
-    f = model.unit_input(state, k, n, sign)
+    f = model.unit_input(state, k, n, sign, {})
     parts = model.parts(state, f)
     price = 0.0 if check.statement.claim is None else best_price(check.statement, f, parts)
     return price.hex(), floor(model.least(parts, f, floor(Fraction(price), FINE), None), BOUND - f.shift)

@@ -23,7 +23,7 @@ import numpy as np
 from mace.base.exact import above
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split, Tighten
 from mace.problem.question import Question
-from mace.solve.networks.kernels import NOWHERE, derive, dual_bound, plain, without_each
+from mace.solve.networks.kernels import INFINITY, NOWHERE, derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
 from mace.solve.networks.multipliers import Rough, Tight, at_zero
 from mace.solve.networks.nodes import Frame
@@ -38,6 +38,7 @@ from mace.space.axes import Box
 ROOM = 2.0**-20
 ROUNDS = 3  # of leaving ends out, as what several lose together is not what each loses alone
 NARROWER = 1e-9  # relative to 1 + its size: an end that moves by less is not written
+TIED = 1e-9  # relative to 1 + its size: where a unit's ends differ by less, in size, a checker is told its line below
 CROSSED = 1e-9  # by how much a lower end exceeds the upper one where there is no point for certain
 
 
@@ -70,12 +71,13 @@ def of_network(
     made.near(made.root)
     first, unbounded = len(made.nodes), made.root.units
     made.root.units, prices = made.derived(made.root, made.everything)
+    bounded = Units(*map(np.copy, made.root.units))
     if not made.walk(proof, write, look):
         return None
-    kept = made.narrower(unbounded, made.root.units)
+    kept = made.narrower(unbounded, bounded)
     for layer in range(made.shape[1] - 1, 0, -1):
         made.used[:, :layer] |= (made.used & kept)[:, layer].any()
-    return made.nodes[:first] + bounds_node(made.used & kept, prices) + made.nodes[first:]
+    return made.nodes[:first] + made.bounds_node(made.used & kept, Derived(bounded, prices)) + made.nodes[first:]
 
 
 @cache
@@ -148,7 +150,7 @@ class Elaboration:
         if renewed:
             known = self.derived(state, self.everything)
             kept = self.narrower(state.units, known.units)
-            self.nodes += bounds_node(kept, known.prices)
+            self.nodes += self.bounds_node(kept, known)
             state.units = known.units
         self.used[:] = True
         assert self.claim is not None
@@ -182,6 +184,29 @@ class Elaboration:
         ends = np.stack([new.L, new.U])
         return np.asarray(np.abs(ends - np.stack([old.L, old.U])) > NARROWER * (1 + np.abs(ends)))
 
+    def bounds_node(self, ends: Array, known: Derived) -> list[list[Any]]:
+        """The node that says these ends, and the price of distance that each was found at; none if there are no ends.
+
+        Of units that reach as far below 0 as above it, but for rounding, it says by which line those behind them are
+        bounded: in a checker's numbers the other end may be the longer one.
+        """
+        (low, high, _), behind = known.units, np.flatnonzero(ends.any(axis=(0, 2)))
+        tied = (
+            (low < 0)
+            & (high > 0)
+            & (high < INFINITY)
+            & (np.abs(low + high) <= TIED * (1 + high) + 4 * self.numbers.net.rough)
+        )
+        tied[behind[-1] if len(behind) else 0 :] = False
+        fields = [
+            [
+                k, n, *(float(known.prices[end, k, n]).hex() if ends[end, k, n] else None for end in (0, 1)),
+                *([int(high[k, n] >= -low[k, n])] if tied[k, n] else []),
+            ]
+            for k, n in np.argwhere(ends.any(axis=0) | tied).tolist()
+        ]  # fmt: skip
+        return [["bounds", *fields]] if fields else []
+
     # ------------------------------------------------------------------------------------------ leaves
 
     def leaf(self, state: State, asked: list[Asked], renewed: bool) -> list[list[Any]]:
@@ -200,7 +225,7 @@ class Elaboration:
             self.used |= used & ~kept
         if asked:
             self.used |= (self.read(state, known.units, asked) | before(kept)) & ~kept
-        return bounds_node(kept, known.prices)
+        return self.bounds_node(kept, known)
 
     def asked(self, dual: Dual) -> list[Asked]:
         """The multipliers of a leaf as arrays."""
@@ -306,12 +331,3 @@ def before(ends: Array) -> Array:
     if len(layers):
         found[:, : layers[-1]] = True
     return found
-
-
-def bounds_node(ends: Array, prices: Array) -> list[list[Any]]:
-    """The node that says these ends, and the price of distance that each was found at; none if there are no ends."""
-    fields = [
-        [k, n, *(float(prices[end, k, n]).hex() if ends[end, k, n] else None for end in (0, 1))]
-        for k, n in np.argwhere(ends.any(axis=0)).tolist()
-    ]
-    return [["bounds", *fields]] if fields else []

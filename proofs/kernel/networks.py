@@ -267,20 +267,24 @@ class Relaxation:
         return children
 
     def bounds(self, state: Any, *units: Any) -> Any:
-        """A state with narrower intervals of some hidden ReLUs, `[layer, unit, θ, θ]` each, θ for either end.
+        """A state with narrower intervals of some hidden ReLUs, `[layer, unit, θ, θ]` each, θ for either end, and
+        perhaps the slope, 0 or 1, of the line below the unit in the entries that follow.
 
-        Lemma: `least` bounds the unit's input from below, and minus the input too.
+        Lemma: `least` bounds the unit's input from below, and minus the input too, whatever the lines' slopes.
         """
-        child = state.child()
+        child, lines = state.child(), dict[Unit, int]()
         child.units = [[*intervals] for intervals in state.units]
         for entry in units:
-            layer, place, below, above = read(entry, (index, index, maybe(float_0), maybe(float_0)), "unit")
+            need(len(read(entry, [anything], "unit")) in (4, 5), "unit: expected 4 or 5 entries")
+            layer, place, below, above = read(entry[:4], (index, index, maybe(float_0), maybe(float_0)), "unit")
             k, n = self.unit(layer, place)
             for end, theta in enumerate((below, above)):
                 if theta is not None:
-                    f = self.unit_input(child, k, n, -1 if end else 1)
+                    f = self.unit_input(child, k, n, -1 if end else 1, lines)
                     least = self.priced(child, f, floor(Fraction(theta, ONE), FINE))
                     narrow(child, k, n, end, [(least, f.shift)])
+            for slope in entry[4:]:
+                lines[k, n] = integer(slope, 0, 1, "unit: slope")
         return child
 
     def tighten(self, state: Any, *ends: Any) -> Any:
@@ -305,11 +309,11 @@ class Relaxation:
                 narrow(child, k, n, end, found)
         return child
 
-    def unit_input(self, state: Any, k: int, n: int, sign: int) -> Linear:
+    def unit_input(self, state: Any, k: int, n: int, sign: int, lines: dict[Unit, int]) -> Linear:
         """A hidden unit's input, or minus it, as a function of the columns that is nowhere larger in the state."""
         layer = self.model.layers[k]
         f = Linear([sign * row[n] << FINE for row in layer.rows], sign * layer.bias[n] << FINE, layer.shift + FINE)
-        return self.columns(state, k, f, None, {})
+        return self.columns(state, k, f, None, {}, lines)
 
     def dual(self, state: Any, *parts: Any) -> None:
         """Multipliers for each part of the goal show that no point of the state has it and is nearer than the claim.
@@ -348,7 +352,7 @@ class Relaxation:
                     coefficients[side] += sign * weight
             constant += (weight * compare.than >> 1074) - ceiling(weight * model.slack(compare, self.errors), -ERROR)
         f = model.layers[-1].back(Linear(coefficients, constant, FINE))
-        f = self.columns(state, len(model.layers) - 1, f, slopes, pushes, aim)
+        f = self.columns(state, len(model.layers) - 1, f, slopes, pushes, {}, aim)
         pull = self.statement.forms.pull(found.forms, where)
         need(pull is None or aim is None, f"{where}: forms: a bound of a unit takes none")
         need(pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
@@ -364,12 +368,14 @@ class Relaxation:
         f: Linear,
         slopes: dict[Unit, int] | None,
         pushes: dict[Unit, Fraction],
+        lines: dict[Unit, int],
         aim: Aim | None = None,
     ) -> Linear:
         """From a function of the inputs of layer k, and of a unit's below it, to one of the columns that is nowhere
         larger in the state.
 
-        slopes: see `relaxed`; None takes for a unit that is counted positively 1 where u < -l is not, else 0.
+        slopes: see `relaxed`; None takes for a unit that is counted positively what `lines` says, which else is 1
+                where u < -l is not, and 0 where it is.
         """
         for below in range(k - 1, -1, -1):
             layer = self.model.layers[below]
@@ -381,7 +387,7 @@ class Relaxation:
                     if slopes is not None:
                         slope = slopes.get((below, n))
                     else:
-                        slope = None if v < 0 or high < -low else 1 << SLOPE
+                        slope = None if v < 0 or not lines.get((below, n), high >= -low) else 1 << SLOPE
                     v, offset = relaxed(v, low, high, slope)
                     constant += offset
                     if (below, n) in pushes:

@@ -49,10 +49,11 @@ type hints struct {
 	phases map[[2]int]*big.Int
 	shares map[int]*big.Int
 	pull   *pull
-	push   *big.Int // for each feature that changes, or nil
-	own    bool    // slopes are chosen by the sizes of l and u, for `bounds`
-	aim    *[2]int // a unit whose input counts by itself, for `tighten`
-	sign   int64   // 1 or -1: how
+	push   *big.Int       // for each feature that changes, or nil
+	own    bool           // slopes are chosen by the sizes of l and u, for `bounds`, or as lines says
+	lines  map[[2]int]int // 0 or 1
+	aim    *[2]int        // a unit whose input counts by itself, for `tighten`
+	sign   int64          // 1 or -1: how
 }
 
 // before replaces a function of the inputs z of a layer by one of the layer's own inputs: z = Σ W a + b.
@@ -111,6 +112,12 @@ func (h *hints) slope(at [2]int, v *big.Int, unit unitState) *big.Int {
 	}
 	if v.Sign() < 0 || unit.low != nil && unit.low.Sign() >= 0 {
 		return nil
+	}
+	if said, ok := h.lines[at]; ok {
+		if said == 0 {
+			return nil
+		}
+		return new(big.Int).Lsh(one, slopeBits)
 	}
 	if unit.high == nil || unit.low != nil && unit.high.CmpAbs(unit.low) >= 0 {
 		return new(big.Int).Lsh(one, slopeBits)

@@ -28,17 +28,22 @@ func (c *checker) phase(s *state, fields []any) []*state {
 
 // bounds returns the state with the intervals of hidden units intersected with bounds that are computed here.
 func (c *checker) bounds(s *state, fields []any) *state {
+	h := &hints{own: true, lines: map[[2]int]int{}}
 	for _, field := range fields {
-		items := listOf(field, 4)
+		items := list(field)
+		require(len(items) == 4 || len(items) == 5, "a unit, two factors, and perhaps the slope of its line below")
 		k, i := c.unit(items[0], items[1])
 		unit := s.units[k][i]
-		if low := c.bound(s, k, i, 1, items[2]); low != nil && (unit.low == nil || low.Cmp(unit.low) > 0) {
+		if low := c.bound(s, k, i, 1, items[2], h); low != nil && (unit.low == nil || low.Cmp(unit.low) > 0) {
 			unit.low = low
 		}
-		if high := c.bound(s, k, i, -1, items[3]); high != nil {
+		if high := c.bound(s, k, i, -1, items[3], h); high != nil {
 			if high.Neg(high); unit.high == nil || high.Cmp(unit.high) < 0 {
 				unit.high = high
 			}
+		}
+		if len(items) == 5 {
+			h.lines[[2]int{k, i}] = small(items[4], 0, 1)
 		}
 		if s = s.withUnit(k, i, unit); s.empty {
 			return s
@@ -49,7 +54,7 @@ func (c *checker) bounds(s *state, fields []any) *state {
 
 // bound returns least(sign z, θ) rounded down to a multiple of 2^-100, or nil where θ is null or
 // nothing bounds it.
-func (c *checker) bound(s *state, k, i int, sign int64, theta any) *big.Int {
+func (c *checker) bound(s *state, k, i int, sign int64, theta any, h *hints) *big.Int {
 	if theta == nil {
 		return nil
 	}
@@ -60,7 +65,7 @@ func (c *checker) bound(s *state, k, i int, sign int64, theta any) *big.Int {
 		f.coefficients = append(f.coefficients, new(big.Int))
 	}
 	f.coefficients[i].SetInt64(sign)
-	bound := c.leastOver(s, k, f, weight, &hints{own: true})
+	bound := c.leastOver(s, k, f, weight, h)
 	if bound == nil {
 		return nil
 	}

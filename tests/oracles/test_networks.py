@@ -270,6 +270,38 @@ def drawn(layers: tuple[int, ...], seed: int, spec: str, step: str | None = None
     return replace(probe, goal=Goal("", frozenset([goal]), decision_for(model, {goal})))
 
 
+def whole(seed: int) -> Question:
+    """A question about a network with whole weights: many units reach as far below 0 as above it."""
+    rng = np.random.default_rng(seed)
+    space = Space([Feature(f"x{k}", "integer", -4, 4) for k in range(2)])
+    made, width = list[Layer](), 2
+    for size in (4, 4, 3, 1):
+        made.append(Layer(rng.integers(-2, 3, (width, size)).astype(float), np.zeros(size), "relu"))
+        width = size
+    made[-1] = replace(made[-1], activation="identity", bias=np.array([-5.5]))
+    model = Network(tuple(made), 2, "sigmoid", (0, 1))
+    axes = space.axes({f"x{k}": float(rng.integers(-1, 2)) for k in range(2)})
+    return Question(space, axes, model, Goal("", frozenset([1]), decision_for(model, {1})), norm("l1", 2))
+
+
+def test_of_a_unit_that_reaches_as_far_below_0_as_above_it_a_certificate_says_the_line() -> None:
+    needed = 0
+    for seed in (63, 243, 301, 303, 352, 398):
+        question = whole(seed)
+        reply = NetworkOracle(question).ask(None, Limits.of(600.0))
+        assert isinstance(reply, (Found, Refuted))
+        assert reply.proof is not None
+        lower, point = (reply.lower, reply.point) if isinstance(reply, Found) else (None, None)
+        data = certificate(question, lower, point, reply.proof).data
+        verdict = check(data)
+        assert verdict.accepted, (seed, verdict)
+        unsaid = [
+            ["bounds", *(entry[:4] for entry in node[1:])] if node[0] == "bounds" else node for node in data["proof"]
+        ]
+        needed += not check({**data, "proof": unsaid}).accepted
+    assert needed  # or these networks say nothing
+
+
 @pytest.mark.parametrize("spec", ["l0", "l1", "linf"])
 @pytest.mark.parametrize("layers", [(), (6,), (6, 5), pytest.param((5, 4, 4), marks=pytest.mark.slow)])
 def test_on_floats_the_gap_closes_and_nothing_nearer_is_found_by_sampling(layers: tuple[int, ...], spec: str) -> None:

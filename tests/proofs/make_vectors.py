@@ -95,6 +95,7 @@ HAIR = "4000000001/1000000000"
 FAR_Y = [["split", 1, 1], ["split", 0, 3], ["trees", [0, 2]], ["rule", 0], ["trees", [0, 2]]]
 NOT_BOTH = {"rules": [["or", ["<=", ["x", 0], ["c", "3"]], ["<=", ["c", "2"], ["x", 1]]]]}
 ROOT = ["bounds", [0, 0, FREE, PRICE]]
+BEHIND = [1, 0, FREE, FREE]  # the unit of a second layer, behind the first one
 # Of two units side by side the second one decides: its output is at least 1 from 6 on.
 # A form that adds nothing: but with one no distance is taken to be a multiple of anything.
 ANY = {"alpha": "0", "beta": "1", "gamma": "0", "forms": [["0"]]}
@@ -220,6 +221,29 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "a unit that there is not": tent([["bounds", [0, 1, FREE, PRICE]], dual("9/5")]),
         "a layer without ReLUs": tent([["bounds", [1, 0, FREE, PRICE]], dual("9/5")]),
         "three fields": tent([["bounds", [0, 0, PRICE]], dual("9/5")]),
+        "no field": tent([["bounds", 0], dual("9/5")]),
+        "six fields": tent([["bounds", [0, 0, FREE, PRICE, 0, 0]], dual("9/5")]),
+        **{
+            f"the line below a unit: {shows}": two(
+                network([[[1.0]], [[1.0]], [[1.0]]], [[bias], [-2.0], [-2.5]]), AT_LEAST_0, "8",
+                [*nodes, dual("10/3")], [],
+            )
+            for shows, bias, nodes in (
+                ("0, as an entry says", -5.0, [["bounds", [0, 0, FREE, FREE, 0], BEHIND]]),
+                ("1, as an entry says", -5.0, [["bounds", [0, 0, FREE, FREE, 1], BEHIND]]),
+                ("no entry says it, and the ends are as long", -5.0, [["bounds", [0, 0, FREE, FREE], BEHIND]]),
+                ("no entry says it, and the lower end is longer", -5.5, [["bounds", [0, 0, FREE, FREE], BEHIND]]),
+                ("1, as an entry says, and the lower end is longer", -5.5, [["bounds", [0, 0, FREE, FREE, 1], BEHIND]]),
+                ("a node before says it", -5.0, [["bounds", [0, 0, FREE, FREE, 0]], ["bounds", BEHIND]]),
+                ("an entry after it says it", -5.0, [["bounds", [0, 0, FREE, FREE], BEHIND, [0, 0, None, None, 0]]]),
+                ("the last entry counts", -5.0, [["bounds", [0, 0, FREE, FREE, 1], [0, 0, None, None, 0], BEHIND]]),
+                ("the last that says it counts", -5.0, [["bounds", [0, 0, None, None, 0], [0, 0, FREE, FREE], BEHIND]]),
+                ("2", -5.0, [["bounds", [0, 0, FREE, FREE, 2], BEHIND]]),
+                ("-1", -5.0, [["bounds", [0, 0, FREE, FREE, -1], BEHIND]]),
+                ("false", -5.0, [["bounds", [0, 0, FREE, FREE, False], BEHIND]]),
+                ("null", -5.0, [["bounds", [0, 0, FREE, FREE, None], BEHIND]]),
+            )
+        },
         **{
             f"several columns of one axis: {shows}": two(
                 network([[[2.0], [-3.0]], [[1.0]]], [[0.0], [-than]]), at_least(0.0), None,

@@ -278,6 +278,24 @@ def test_cases_that_no_input_obeys_are_unsat() -> None:
     assert verify_vnnlib(model, parse_property(DECLARED + BOX)).status == "sat"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("(> Y_0 1)", "(< Y_0 1)"), ("(>= Y_0 1)", "(< Y_0 1)"), ("(> Y_0 1)", "(<= Y_0 1)"),
+        ("(> Y_0 Y_1)", "(> Y_1 Y_0)"), ("(> (- (* 2 Y_0) Y_1) 4)", "(< (- (* 3 Y_0) (/ (* 3 Y_1) 2)) 6)"),
+        ("(= Y_0 1)", "(= Y_0 1.5)"),
+    ],
+)  # fmt: skip
+def test_inequalities_of_outputs_that_contradict_each_other_are_unsat_whatever_the_network(
+    one: str, other: str
+) -> None:
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    text = f"{DECLARED}{BOX}(assert {one})(assert {other})"
+    assert not parse_property(text).cases
+    assert verify_vnnlib(model, parse_property(text)).status == "unsat"
+    assert parse_property(text.replace("< ", "<= ").replace("> ", ">= ").replace("1.5", "1")).cases
+
+
 def test_a_time_limit_is_an_answer() -> None:
     rng = np.random.default_rng(1)
     sizes = [5, 30, 30, 30, 2]

@@ -15,16 +15,18 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mace.base.files import read_bytes, reason
 from mace.errors import FileError
 from mace.verify.vnnlib.formula import Atom, Formulae, Variable
 from mace.verify.vnnlib.text import Expression, Text
 
+_End: TypeAlias = tuple[Fraction, bool]  # and whether it is left out
 LARGEST = 2**26  # bytes, unpacked
 NAME = re.compile(r"([XY])_(0|[1-9][0-9]{0,7})", re.ASCII)
 SILENT = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
@@ -168,7 +170,28 @@ def _case(text: Text, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
     for number, atom in strict:  # the box is closed: of one value a strict inequality may leave nothing
         if box.lower[number] == box.upper[number] and not atom.holds({Variable("X", number): box.lower[number]}):
             return None
-    return Case(box, tuple(outputs), atoms)
+    return None if _contradict(outputs) else Case(box, tuple(outputs), atoms)
+
+
+def _contradict(atoms: Sequence[Atom]) -> bool:
+    """Whether two inequalities over one form of the outputs, or over multiples of it, leave no number to it.
+
+    Bounds, which allow for rounding, would not tell `Y_0 > 1 and Y_0 < 1` from `Y_0 >= 1 and Y_0 <= 1`.
+    """
+    ends: dict[tuple[tuple[Variable, Fraction], ...], tuple[list[_End], list[_End]]] = {}
+    for atom in atoms:
+        first = min(atom.coefficients)
+        factor = atom.coefficients[first]
+        form = tuple(sorted((variable, other / factor) for variable, other in atom.coefficients.items()))
+        # Larger is narrower, of lower ends and of upper ones turned round alike.
+        end = (atom.least / abs(factor), atom.strict)
+        ends.setdefault(form, ([], []))[factor < 0].append(end)
+    for lower, upper in ends.values():
+        if lower and upper:
+            (low, above), (high, below) = max(lower), max(upper)
+            if low > -high or low == -high and (above or below):
+                return True
+    return False
 
 
 def _largest(known: Fraction | None, end: Fraction) -> Fraction:

@@ -33,7 +33,7 @@ from mace.certify.writer import Certificate, certifiable, certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.programs import rule_of
-from mace.problem.proof import Leaf, Tighten
+from mace.problem.proof import Leaf, Proof, Tighten
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
 from mace.solve.networks.prover import NetworkOracle
@@ -46,8 +46,6 @@ SHORT = 300_000
 """Certificates of fewer characters are checked at once: starting a process takes longer."""
 DENSER = 4
 """So many times as long does the checker need for the same number of characters of a network."""
-FIRST = 0.85
-"""Of the time left, for reading a proof beside which there is a shorter one."""
 
 
 class Read(NamedTuple):
@@ -81,7 +79,7 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
     Returns whether it was taken away, and rests on bounds of hidden units that were tightened.
     A rule that no certificate can hold stands here as `false`: leaves that it closes pass, and all others are read.
     """
-    proof, spare, late = bracket.proof, bracket.spare, False
+    proof = bracket.proof
     if proof is None:
         return False
     nodes = dict(zip(map(id, proof), proof, strict=True)).values()  # of trees, thousands are few different ones
@@ -95,25 +93,30 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
         kept = tuple(rule if holdable(rule, question.axes) else never for rule in question.rules)
         question = replace(question, rules=kept)
     lower = None if bracket.status == "infeasible" else bracket.lower
-    unread, refusal = certifiable(question) or "", ""
+    refusal, unread, spare = "", certifiable(question) or "", None
     if not unread:
-        until = deadline if spare is None else deadline.share(FIRST)
-        try:
-            refusal = objection(certificate(question, lower, None, proof, deadline=until), until, model)
-        except CertificateError as error:
-            unread = error.message
-        except TimeOverError as error:
-            unread, late = str(error), True
+        if bracket.spare is not None and bracket.spare.proof is not proof:  # read first: afterwards no time may be left
+            spare = None if any(_read(question, *bracket.spare, deadline)) else bracket.spare
+        refusal, unread = _read(question, lower, proof, deadline)
     if not refusal and not (unread and by_floats):
         return False
     bracket.proof, bracket.lower, bracket.why = None, Fraction(0), refusal or unread
     bracket.status = "unknown" if bracket.point is None else "bounded"
-    if late and spare is not None and spare.proof is not proof:
-        bracket.lower, bracket.proof, bracket.spare = *spare, None
-        recheck(bracket, question, deadline)
-        bracket.why += "; the bound is that of a shorter proof" if bracket.proof else ""
-        return False
+    if unread and spare is not None:
+        bracket.lower, bracket.proof = spare
+        bracket.why += "; the bound is that of a shorter proof"
     return tightened
+
+
+def _read(question: Question, lower: Fraction | None, proof: Proof | None, deadline: Deadline) -> tuple[str, str]:
+    """Why the checker refuses a proof, and why it has not read it; both are empty where it accepts."""
+    assert proof is not None
+    try:
+        return objection(certificate(question, lower, None, proof, deadline=deadline), deadline, question.model), ""
+    except CertificateError as error:
+        return "", error.message
+    except TimeOverError as error:
+        return "", str(error)
 
 
 def objection(made: Certificate, deadline: Deadline, model: Table) -> str:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
+from mace.certify import recheck
 from mace.certify.writer import certificate
 from mace.problem.distance import Norm, norm
 from mace.problem.exclusions import AvoidPoint
@@ -578,10 +579,10 @@ def test_a_proof_that_would_not_be_read_in_time_does_not_take_the_place_of_one_t
 ) -> None:
     clock = Hand()
     search = begun(clock)
-    write, seconds = networks_proof.write, [3.0, 5.0, 5.0, 5.0]
+    write, seconds = networks_proof.write, iter([3.0])
 
     def slowly(*given: object, **more: object) -> Proof:
-        clock.now += seconds.pop(0)
+        clock.now += next(seconds, 5.0)
         return write(*given, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(networks_proof, "write", slowly)
@@ -763,6 +764,25 @@ def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkey
     assert 0 < reply.lower < question.distance_of(best.point)
     assert reply.proof is not None
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+
+
+def test_where_a_proof_may_not_be_read_in_time_a_smaller_one_is_read_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, said, asked = drawn((8, 8), 2, "l1"), recheck.objection, list[bool]()
+    monkeypatch.setattr(networks_search, "READING", 1e9)
+    monkeypatch.setattr(networks_search, "STALLED", 1)
+    whole = bracket_optimum(question, NetworkOracle(question), question.has_goal, gap=Gap(), limits=Limits.of(600.0))
+    assert whole.spare is not None and 0 < whole.spare.lower < whole.lower
+
+    def late(*given: Any) -> str:
+        asked.append(True)
+        if len(asked) == 2:
+            raise TimeOverError("time limit (600 s)")
+        return said(*given)
+
+    monkeypatch.setattr(recheck, "objection", late)
+    assert recheck.recheck(whole, question)
+    assert (whole.lower, whole.proof, whole.status) == (*whole.spare, "bounded")
+    assert check(certificate(question, whole.lower, whole.point, whole.spare.proof).data).accepted
 
 
 def test_without_time_for_the_proof_nothing_is_said_to_be_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:

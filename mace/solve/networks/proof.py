@@ -25,6 +25,7 @@ from mace.solve.networks.model import FLOATS, Units, narrowed
 from mace.solve.networks.multipliers import Rough, at_zero, packed, rounded
 from mace.solve.networks.points import SMALLEST_GAP
 from mace.solve.networks.tighten import applied
+from mace.solve.protocol import Proved
 
 if TYPE_CHECKING:
     from mace.solve.networks.nodes import Node
@@ -48,12 +49,26 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
 
     When the time is nearly over the distance is smaller, or 0 without any proof, and `search.why` says so.
     """
-    until = search.deadline.share(WRITING)
+    until, began = search.deadline.share(WRITING), now()
     try:
-        return _whole(search, until.share(WHOLE))
+        lower, proof = _whole(search, until.share(WHOLE))
     except TimeOverError:
         search.why = f"{search.deadline.why}, reached before the proof was written"
         return _prove_bound(search, search.distance * PART, until)
+    search.spare = _spare(search, lower, now() - began, until)
+    return lower, proof
+
+
+def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> Proved | None:
+    """What is left of a bound if its proof, so long in writing, is not read in time: what was kept first, or a part."""
+    left, spare = search.deadline.left(), search.spare
+    if search.anywhere or left is None:
+        return None
+    claim = search.claim(lower * PART)
+    if search.reading * seconds >= left and (spare is None or claim > spare.lower):
+        with contextlib.suppress(UnprovedError, TimeOverError):
+            return Proved(claim, write(search, claim, until))
+    return spare
 
 
 def _whole(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:
@@ -136,7 +151,9 @@ def _prove_bound(search: Search, q: Fraction, last: Deadline) -> tuple[Fraction,
             proof = write(search, claim, until)
         except (UnprovedError, TimeOverError):
             continue
-        if _readable(search, now() - began):
+        seconds = now() - began
+        if _readable(search, seconds):
+            search.spare = _spare(search, claim, seconds, last)
             return claim, proof
     return search.kept
 
@@ -161,8 +178,9 @@ def _keep(search: Search, claim: Fraction) -> None:
     search.heap = []
     with contextlib.suppress(UnprovedError, TimeOverError):
         proof = write(search, claim, search.searching, grow=grow)
-        if _readable(search, now() - began):
-            search.kept, search.writing = search.kept._replace(lower=claim, proof=proof), now() - began
+        seconds = now() - began
+        if _readable(search, seconds):
+            search.kept, search.writing = search.kept._replace(lower=claim, proof=proof), seconds
     search.heap = heap
 
 

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from mace.explain.proposing import Proposed
 
 MOST_ANSWERS = 1_000_000
-SHARE = 0.5  # what one of several answers may use of the time left for them: the first one is what the others rest on
+SHARE = 0.5  # what one of several points may use of the time left for them: the first one is what the others rest on
 _LOWERED: Kept[tuple[Goal, Table]] = Kept(8)  # goals over the scores of a table, by what was asked
 
 
@@ -227,8 +227,8 @@ class Explainer:
 
         x:       a row as for `mace.explain`, or a DataFrame with the space's columns. What its rows share is done once:
                  equal rows have one answer.
-        timeout: seconds for each answer and its proof. A `Deadline` that runs already holds for all answers: each may
-                 use half of what is left, and the last one all of it, since further answers depend on the first.
+        timeout: seconds for the answer to a row and its proof, or a `Deadline` that runs already. Of several points each
+                 may use half of what is left, and the last one all of it, since further points depend on the first.
         The other arguments are those of `mace.explain`. The provers' code is compiled before a clock begins.
         Raises a MaceError as `mace.explain`; of a frame it names the row, and those that are not in the space are found
         before the first one is answered.
@@ -243,7 +243,7 @@ class Explainer:
         search = Search(self.judge, self._rows, oracle, gap, rgap, callback or line, beside)
 
         def answer(row: object) -> Answer:
-            # The first answer's time includes making the question.
+            # It includes making the question.
             deadline = Deadline.asked(timeout).later(self.warm(oracle))
             began = now()
             draft, asking = self._draft(row, most_changes), Asking(self.judge)
@@ -254,7 +254,7 @@ class Explainer:
                 return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
-            for clock in _clocks(timeout, deadline, count):
+            for clock in _clocks(deadline, count):
                 found.append(by_priority(search, asked, self.priorities, asking, replace(within, deadline=clock)))
                 bracket = found[-1].bracket
                 if bracket.point is None or bracket.point == question.start:
@@ -388,10 +388,7 @@ class Explainer:
 __all__ = ["DistanceSpec", "Explainer", "GoalSpec", "read_distance", "read_model"]
 
 
-def _clocks(timeout: float | Deadline | None, first: Deadline, count: int) -> Iterator[Deadline]:
-    """The clock of each of several answers; the first one's has begun with the making of the question."""
+def _clocks(whole: Deadline, count: int) -> Iterator[Deadline]:
+    """The clock of each point of an answer."""
     for later in reversed(range(count)):
-        if isinstance(timeout, Deadline):
-            yield first.share(SHARE) if later else first
-        else:
-            yield first if later == count - 1 else Deadline.asked(timeout)
+        yield whole.share(SHARE) if later else whole

@@ -69,8 +69,7 @@ def explain_row(
     read, asked: settings for models that are read, and for those that are only asked; `settings` are for both.
     """
     with interruptible():
-        one_clock = settings["count"] == 1 or settings["together"]  # else each answer has its own
-        deadline = Deadline.asked(settings.pop("timeout")) if one_clock else settings.pop("timeout")
+        deadline = Deadline.asked(settings.pop("timeout"))
         explainer = explainer_of(
             model, space, oracle, background=background, rules=rules, distance=distance, weights=weights,
             objectives=objectives,

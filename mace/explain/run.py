@@ -59,7 +59,7 @@ def explain(
     rules:      conditions between features, as texts, or Paths of .mace programs that return true or false.
     oracle:     "auto", "ensembles", "networks", "smt" (z3 and cvc5 race), "z3" or "cvc5"; "search": the model is only
                 asked, and nothing is proved unless its space is small.
-    timeout:    seconds for each answer and its proof (None: no limit); memory_mb: MB for each solver.
+    timeout:    seconds for the answer, all its points and proofs (None: no limit); memory_mb: MB for each solver.
     n_jobs:     how many threads a hard question about trees may use (-1, None: one a core); the answer is the same.
     background: rows to start from; those with the goal outcome give the first upper bound.
     callback:   called with the bracket after every question, and a few times a second while a prover searches.

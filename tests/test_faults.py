@@ -170,12 +170,6 @@ def test_a_cell_that_holds_no_single_value_is_named(cell):
 # ------------------------------------------------------------------------------------------------ libraries
 
 
-class Broken(DecisionTreeClassifier):
-    """A model whose library fails."""
-
-    failure: Exception = RuntimeError("the library fell over")
-
-
 def test_what_a_library_raises_in_predict_is_no_internal_error(model):
     explainer = mace.Explainer(model, SPACE)
     for failure in (RuntimeError("fell over"), ValueError("odd"), KeyError("x"), SystemError("bad")):

@@ -27,7 +27,6 @@ from mace.space.space import Space
 from tests.checkers import accepted_by_all
 from tests.marks import slow_unless
 
-WORDS: list[Any] = ["keep", "fill", "any"]
 STAYS = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'
 
 

@@ -143,10 +143,6 @@ class Bounds:
             values, self.error[:, where], self.steeper(lambda own: Range(*(side[..., where] for side in own)))
         )
 
-    def without_slopes(self) -> Bounds:
-        """For what has none."""
-        return replace(self, slopes=None)
-
 
 def joined(parts: Sequence[Bounds]) -> Bounds:
     """Numbers beside each other, of the same boxes."""

@@ -3,7 +3,7 @@
 In:  a fitted Pipeline (nested ones, ColumnTransformer and FeatureUnion too) whose last step is a class that `read`
      knows, or a booster fitted on a frame with categories; a space whose features are the raw columns it was fitted on.
 Out: `compile_raw`: the last step's table, the columns that it sees as functions of one feature each, and a way to
-     hand rows of the space to the model; `compile_pipeline`, `read_pipeline`: the same for pipelines only.
+     hand rows of the space to the model; `compile_pipeline`: the same for pipelines only.
 Promise: for a feature with levels the columns are what the real steps gave for each level. For a number they are a
 chain of float64 operations, compared bit for bit with what the real steps gave at some hundred numbers of its range;
 any difference is a ModelError. Trees come out over the raw numbers (`thresholds.py`), exactly.
@@ -48,15 +48,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_VALUES = 1000  # an integer feature with at most so many values may be a table for a network
-
-
-def read_pipeline(pipeline: object, space: Space) -> tuple[Table, tuple[Column, ...]]:
-    """The table of a pipeline's last step, and its columns as functions of the space's features.
-
-    Raises ModelError for a step that is not supported and for a pipeline that does not fit the space.
-    """
-    compiled = compile_pipeline(pipeline, space)
-    return compiled.table, compiled.columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,6 @@ from mace.tables.validity import validate
 Bools: TypeAlias = NDArray[np.bool_]
 # Features live within a quarter of the doubles; the numbers beyond are kept for what is missing.
 LARGEST = float(np.finfo(np.float64).max)
-TOP = LARGEST / 4
 MOST_NODES = 500_000
 NEIGHBOURS = 512
 

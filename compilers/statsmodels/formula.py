@@ -23,7 +23,6 @@ from mace.errors import ModelError
 _NAME = r"""(?:[^\W\d]\w*|Q\((?:'[^'\\]+'|"[^"\\]+")\))"""
 _PLAIN = re.compile(_NAME)
 _DUMMIES = re.compile(rf"C\(\s*({_NAME})\s*(?:,.*)?\)", re.DOTALL)
-_INTERCEPT = "Intercept"
 
 
 class Design(NamedTuple):

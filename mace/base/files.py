@@ -33,9 +33,9 @@ def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
         raise FileError(f"{path}: cannot be read ({error})", hint=hint) from None
 
 
-def read_toml(path: Path, hint: str, largest: int = LARGEST) -> tuple[dict[str, Any], str]:
-    """The values and the text of a TOML file of at most so many bytes; raises FileError with the hint."""
-    text = read_text(path, hint, largest)
+def read_toml(path: Path, hint: str) -> tuple[dict[str, Any], str]:
+    """The values and the text of a TOML file; raises FileError with the hint."""
+    text = read_text(path, hint)
     return parse_toml(text, str(path), hint), text
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from operator import mul
@@ -36,7 +35,7 @@ from mace.base.exact import (
 )
 from mace.errors import ModelError
 from mace.tables import leaves
-from mace.tables.table import Bools, Compare, Ensemble, Floats, Layer, Network, Rule
+from mace.tables.table import Bools, Compare, Ensemble, Floats, Network, Rule
 
 # Below the smallest normal number an operation errs by at most that number, even where processors flush to zero.
 SMALLEST = {"float64": Fraction(1, 2**1022), "float32": Fraction(1, 2**126)}
@@ -49,7 +48,6 @@ _DIGITS = {"float64": 53, "float32": 24}
 # own libm. The sums, quotients and an exp of at most 4 ulp move the boundary by fewer than these many units.
 _SQUASHED: dict[Rule, int] = {"sigmoid": 16, "softmax": 32}
 
-NEGLIGIBLE = Fraction(1, 2**120)
 FEW_VALUES = 256  # of leaves that are looked at before all of them
 
 
@@ -325,28 +323,6 @@ def _network_error(
         if not np.all(largest < float(_LARGEST[network.dtype]) / 2):
             raise ModelError(f"the scores of {network.name} may overflow {network.dtype} on these inputs")
     return tuple(exact(bound) for bound in error)
-
-
-def simplified(
-    network: Network, magnitude: Sequence[Fraction], negligible: Fraction = NEGLIGIBLE
-) -> tuple[Network, tuple[Fraction, ...]]:
-    """The network without its negligible weights, and how much each exact score may move by that.
-
-    magnitude:  shape (columns,), as in `network_error`.
-    negligible: a weight goes if it is at most this part of the largest weight of its layer.
-    The margin of the deployed network around the simplified one is its `network_error` plus what is returned here.
-    """
-    size = np.array([above(Fraction(bound)) for bound in magnitude])
-    moved, layers = np.zeros(network.columns), []
-    for layer in network.layers:
-        weights, bias = np.abs(layer.weights), np.abs(layer.bias)
-        gone = (weights > 0) & (weights <= above(negligible) * weights.max(initial=0.0))
-        kept, none = np.where(gone, 0.0, layer.weights), np.zeros_like(bias)
-        # W h - W' h' = W' (h - h') + (W - W') h, with |h| <= size and |h - h'| <= moved.
-        moved = _upward(_upper(np.abs(kept), moved, none) + _upper(np.where(gone, weights, 0.0), size, none))
-        size = _upper(weights, size, bias)
-        layers.append(Layer(kept, layer.bias, layer.activation))
-    return replace(network, layers=tuple(layers)), tuple(exact(bound) for bound in moved)
 
 
 def _upper(matrix: Floats, vector: Floats, shift: Floats) -> Floats:

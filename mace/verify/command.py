@@ -14,7 +14,7 @@ from mace.base.files import check_folder, make_folder, write_whole
 from mace.errors import MaceError
 from mace.space.space import Space
 from mace.verify.output import WRITERS
-from mace.verify.suite import Entry, Outcome, load, of_texts, run_suite
+from mace.verify.suite import Outcome, load, of_texts, run_suite
 from mace.verify.vnnlib import verify_vnnlib
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def run_verify(
     certificates: Path | None = None,
     sarif: Path | None = None,
     load_model: Callable[[Path], object] | None = None,
-    callback: Callable[[Entry], None] | None = None,
 ) -> tuple[str, int]:
     """The text to print and the exit code; writes certificates into a folder, and SARIF to a file, if one is named.
 
@@ -53,9 +52,7 @@ def run_verify(
     else:
         usual = 60.0 if timeout is None else timeout
         asked = of_texts(list(properties), usual or None)
-    outcomes = run_suite(
-        model, space, asked, data=frame, timeout=timeout, memory_mb=memory_mb, load_model=load_model, callback=callback
-    )
+    outcomes = run_suite(model, space, asked, data=frame, timeout=timeout, memory_mb=memory_mb, load_model=load_model)
     if certificates is not None:
         _save(certificates, outcomes)
     if sarif is not None:

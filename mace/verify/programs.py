@@ -144,9 +144,4 @@ def renamed(program: Program, names: Mapping[str, str]) -> Program:
     )
 
 
-def names_in(program: Program) -> set[str]:
-    """The inputs that a program declares."""
-    return {declared.name for declared in program.inputs}
-
-
-__all__ = ["OTHER", "denied", "names_in", "other_rule", "pair_space", "reads_of", "renamed", "result_is", "returning"]
+__all__ = ["OTHER", "denied", "other_rule", "pair_space", "reads_of", "renamed", "result_is", "returning"]

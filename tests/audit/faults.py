@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mace
 
-HANGS, CRASHES, EATS, SLOW = 91, 92, 93, 94  # ages of planted rows
+HANGS, CRASHES, EATS = 91, 92, 93  # ages of planted rows
 FEW = 16  # rows: a few with their counterfactuals, which are asked about together
 
 

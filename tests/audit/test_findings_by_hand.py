@@ -23,7 +23,6 @@ def optimal(row: int, distance: str, changes: dict[str, list[Any]], part: str = 
     return record(row, part, status="optimal", exact_distance=distance, changes=changes, **more)
 
 
-FILLED: dict[str, list[Any]] = {"Age": [20, 22], "Debts": [None, 3]}
 MAIN = [
     optimal(0, "1/4", {"Age": [30, 31]}, proof="accepted", certificate_bytes=100, notes=["`Debts` stays missing"]),
     optimal(1, "1/2", {"Age": [40, 35], "Job": ["clerk", "sales"]}, proof="accepted", certificate_bytes=50),

@@ -22,7 +22,6 @@ from mace.tables.margins import (
     exact_scores,
     network_error,
     possible,
-    simplified,
     surely,
 )
 from mace.tables.table import HALF_OF_SIGMOID, Compare, Ensemble, Floats, Layer, Network, Tree, class_decision
@@ -185,26 +184,6 @@ def test_the_error_covers_inputs_that_are_inexact_themselves() -> None:
         network, [Fraction(1)] * 2, [abs(Fraction(f) - v) for f, v in zip(rounded.tolist(), row, strict=True)]
     )
     assert abs(Fraction(float(network.scores(rounded)[0])) - truth) <= error
-
-
-@given(st.integers(0, 2**32))
-@settings(max_examples=50)
-def test_a_simplified_network_moves_no_score_by_more_than_it_says(seed) -> None:
-    rng = np.random.default_rng(seed)
-    network = a_network(seed, [4, 6, 5, 2])
-    cut = Fraction(1, 10 ** int(rng.integers(1, 6)))
-    for layer in network.layers:
-        layer.weights[rng.random(layer.weights.shape) < 0.2] *= 1e-150
-    simpler, moved = simplified(network, [Fraction(3)] * 4, cut)
-    assert all(abs(weight) > 1e-140 or weight == 0 for layer in simpler.layers for weight in layer.weights.ravel())
-    row = rng.uniform(-3, 3, 4)
-    for one, other, bound in zip(exact_scores(network, row), exact_scores(simpler, row), moved, strict=True):
-        assert abs(one - other) <= bound
-
-
-def test_a_network_without_negligible_weights_is_not_moved() -> None:
-    network = a_network(3, [3, 4, 1])
-    assert simplified(network, [Fraction(1)] * 3)[1] == (0,)
 
 
 def test_scores_that_may_overflow_are_refused() -> None:

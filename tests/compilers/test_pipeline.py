@@ -28,7 +28,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.base.exact import exact
-from mace.compilers.pipeline.reader import CompiledPipeline, compile_pipeline, read_pipeline
+from mace.compilers.pipeline.reader import CompiledPipeline, compile_pipeline
 from mace.compilers.pipeline.steps import FUNCTIONS as KNOWN_FUNCTIONS
 from mace.errors import ModelError, RowError
 from mace.space.columns import usable_axes
@@ -107,7 +107,7 @@ def test_columns_are_what_the_steps_give_and_carry_their_names(preparation: str)
 
 
 def test_a_scaled_number_stays_within_its_error_of_the_affine_value() -> None:
-    _, columns = read_pipeline(fitted("scale, one-hot", "logistic"), space_of())
+    columns = compile_pipeline(fitted("scale, one-hot", "logistic"), space_of()).columns
     rng = np.random.default_rng(3)
     for column in columns[:3]:
         a, b = column.affine()
@@ -229,10 +229,10 @@ def test_clipping_that_never_happens_in_the_space_is_no_obstacle_for_a_network()
     inside = [
         Feature(name, "real", float(frame[name].min()), float(frame[name].max())) for name in ("age", "income", "debt")
     ]
-    _, columns = read_pipeline(model, Space(inside))
+    columns = compile_pipeline(model, Space(inside)).columns
     assert all(column.is_affine for column in columns)
     with pytest.raises(ModelError, match="`clip` of a real number before a network"):
-        read_pipeline(model, Space([*inside[:2], Feature("debt", "real", 0.0, 1e6)]))
+        compile_pipeline(model, Space([*inside[:2], Feature("debt", "real", 0.0, 1e6)]))
 
 
 def test_a_level_that_the_encoder_never_saw_is_named() -> None:

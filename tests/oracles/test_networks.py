@@ -32,9 +32,9 @@ from mace.solve.networks.balls import in_balls
 from mace.solve.networks.exact import Exact, box_of
 from mace.solve.networks.model import Array, Part, numbers
 from mace.solve.networks.nodes import Frame, Node
-from mace.solve.networks.points import ROUNDS, Points
+from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.networks.relax import Relaxed
+from mace.solve.networks.relax import MOST_PIVOTS, Relaxed
 from mace.solve.networks.search import Search
 from mace.solve.networks.simplex import CUTOFF, STUCK
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
@@ -395,7 +395,7 @@ def test_an_interpreted_relaxation_ends_with_the_time_limit_and_shows_what_it_do
     search = Search(Witnesses(many_features(4)), Gap(), Limits(), None, False)
     node, part = search.first_node(), search.numbers.parts[0]
     whole = search.solve(node, part)
-    monkeypatch.setattr(search, "affordable", lambda node: points.ROUNDS)
+    monkeypatch.setattr(search, "affordable", lambda node: MOST_PIVOTS)
     search.deadline = Deadline.after(0.0)
     cut_off = search.solve(node, part)
     assert cut_off.status == STUCK and cut_off.bound <= 0.0 < whole.bound
@@ -689,9 +689,9 @@ def test_of_a_wide_network_no_more_pivots_are_made_than_there_is_time_for(monkey
     clock, question = Hand(), drawn((6, 5), 1, "l1")
     search = Search(Witnesses(question), Gap(), Limits(Deadline.after(10, clock)), None, False)
     node = search.first_node()
-    assert search.affordable(node) == ROUNDS
+    assert search.affordable(node) == MOST_PIVOTS
     monkeypatch.setattr(search, "_ample", math.inf)
-    assert search.affordable(node) == ROUNDS  # one of a small network takes microseconds
+    assert search.affordable(node) == MOST_PIVOTS  # one of a small network takes microseconds
     monkeypatch.setattr(search, "cells", lambda _: 10**9)
     assert search.affordable(node) == 5
     clock.now += 5

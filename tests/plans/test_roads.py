@@ -14,9 +14,9 @@ import mace
 from mace.base.deadline import Deadline
 from mace.errors import MaceError
 from mace.plans.task import task_of
-from mace.plans.unrolled import cheapest, unrollable
 from tests.plans.small_worlds import KINDS, curved_text, frame_of, hard_text, least, model_of, space_of
 from tests.plans.test_worlds import FIGURE_2, MODEL, SPACE, START
+from tests.plans.unrolled import cheapest, unrollable
 
 
 def hard_planner(seed: int, *, curved: bool = False) -> mace.Planner:

@@ -233,7 +233,7 @@ def certificate_of_rule(*rules: Any, **more: Any) -> Any:
     return {**data, "mace_certificate": 2, "cuts": []}
 
 
-X, Y, C = ["x", 0], ["x", 1], ["c", "1"]
+X, C = ["x", 0], ["c", "1"]
 NO_RULES: list[Any] = [
     [], "x", {"x": 0}, None, [["false"]], ["x"], ["x", 0], C, ["<", ["x", 1], C], ["<", ["x", -1], C],
     ["<", ["x", True], C],

@@ -15,11 +15,10 @@ import numpy as np
 from mace.solve.compiled import compiled
 from mace.solve.networks.kernels import INFINITY, dual_bound
 from mace.solve.networks.model import Array, Axes, Hull, Net, Units
-from mace.solve.networks.relax import dual_of, multipliers, program, solved
+from mace.solve.networks.relax import MOST_PIVOTS, dual_of, multipliers, program, solved
 from mace.solve.networks.simplex import CUTOFF, OPTIMAL, primal_simplex
 
 AIMING = 400  # pivots for one end
-NEAREST = 2000  # pivots for the first relaxed point
 
 
 class Aims(NamedTuple):
@@ -60,7 +59,7 @@ def aims(
     T = found.T
     m, n = T.shape
     d = found.cost.copy()
-    root = solved(T, found.b, d, found.top, found.start, INFINITY, NEAREST)
+    root = solved(T, found.b, d, found.top, found.start, INFINITY, MOST_PIVOTS)
     if root.ended.status != OPTIMAL:
         return made
     basic, free, full = root.basis

@@ -23,7 +23,7 @@ from mace.solve.lattice import denominator
 from mace.solve.networks.kernels import INFINITY, cut, derive, plain
 from mace.solve.networks.model import FLOATS, Array, Part, Units
 from mace.solve.networks.nodes import CELL, Frame, Node
-from mace.solve.networks.relax import Relaxed, relax
+from mace.solve.networks.relax import MOST_PIVOTS, Relaxed, relax
 from mace.solve.networks.simplex import BEYOND, CUTOFF, OPTIMAL, STUCK
 from mace.solve.networks.start import greedy
 from mace.solve.networks.trials import tried
@@ -33,7 +33,6 @@ from mace.space.axes import GridAxis, Point, Side
 
 SMALLEST_GAP = Fraction(1, 10**9)
 SMALL = Fraction(1, 2**40)
-ROUNDS = 2000
 POLISHING = 500  # pivots in a linear region, where few are needed
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
 
@@ -74,7 +73,7 @@ class Points(Frame):
         self.ends = (np.ones(ends, np.bool_), np.zeros(ends))
         # Whether each feature is a float that nothing but the size of its change is charged for.
         self.free = not ((self.numbers.axes.kind != FLOATS).any() or self.numbers.axes.jump.any() or self.sparse)
-        self._ample = CELL * ROUNDS * self.cells()  # seconds, for any program
+        self._ample = CELL * MOST_PIVOTS * self.cells()  # seconds, for any program
         self.moving = bool((self.numbers.axes.kind == FLOATS).any())  # whether any feature moves in a linear region
         self.best: Point | None = None
         # No distance is larger than this.
@@ -188,7 +187,7 @@ class Points(Frame):
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
         return bool(derive(q, *self.arrays, plain(node.hull), plain(units), *self.ends))
 
-    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = ROUNDS) -> Relaxed:
+    def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = MOST_PIVOTS) -> Relaxed:
         """The relaxation of a node for one part of the goal; `than` in place of the part's own.
 
         After the deadline interpreted pivots end, and the relaxation shows what it does without any.
@@ -214,8 +213,8 @@ class Points(Frame):
         """For about how many pivots of a node's program there is time: of a wide network each takes milliseconds."""
         left = self.searching.left() or self.deadline.left()
         if left is None or left > self._ample:
-            return ROUNDS
-        return int(min(left / (CELL * self.cells(node)), ROUNDS))
+            return MOST_PIVOTS
+        return int(min(left / (CELL * self.cells(node)), MOST_PIVOTS))
 
     def trials(self, node: Node, phases: list[Phase]) -> Array:
         """About which bounds a node has where each unit is off, and where it is on: shape (phases, 2)."""

@@ -1,4 +1,4 @@
-"""The linear relaxation of one node, from its box to its multipliers; compiled, see `networks_model` for the arrays.
+"""The linear relaxation of one node, from its box to its multipliers; compiled, see `model.py` for the arrays.
 
 In:  a box cut to the ball, bounds and phases of the hidden units, one part of the goal.
 Out: the bound that the multipliers prove (in floating point), the multipliers, and the relaxed point with, for every
@@ -18,6 +18,8 @@ from mace.solve.compiled import compiled
 from mace.solve.networks.kernels import INFINITY, NOWHERE, dual_bound
 from mace.solve.networks.model import LEVELS, Array, Axes, Hull, Net, Units
 from mace.solve.networks.simplex import BEYOND, EMPTY, Basis, Simplex, dual_simplex, slack_basis
+
+MOST_PIVOTS = 2000  # for a node's linear program from its first basis; what is not solved by then counts as stuck
 
 
 class Relaxed(NamedTuple):

@@ -13,10 +13,9 @@ import numpy as np
 
 from mace.solve.compiled import compiled
 from mace.solve.networks.model import Array, Axes, Hull, Net, Units
-from mace.solve.networks.relax import program, solved
+from mace.solve.networks.relax import MOST_PIVOTS, program, solved
 from mace.solve.networks.simplex import CUTOFF, EMPTY, OPTIMAL, Basis, dual_simplex
 
-WHOLE = 2000  # pivots for the node itself
 FEW = 40  # pivots for one side of a unit
 
 
@@ -29,7 +28,7 @@ def tried(
     found = program(C, than, axes, net, hull, units, distance, -1.0, most)
     T = found.T
     n = T.shape[1]
-    root = solved(T, found.b, found.cost, found.top, found.start, cutoff, WHOLE)
+    root = solved(T, found.b, found.cost, found.top, found.start, cutoff, MOST_PIVOTS)
     said = np.full((len(places), 2), min(root.ended.objective, cutoff))
     if root.ended.status != OPTIMAL:
         if root.ended.status == EMPTY or root.ended.status == CUTOFF:

@@ -1,6 +1,6 @@
 """Any question, answered by z3 and cvc5: the reference that the provers are tested against, and the fallback.
 
-In:  a `Question`.    Out: an `Oracle`; `export`, the question as SMT-LIB 2 text; `cross_check`, both verdicts.
+In:  a `Question`.    Out: an `Oracle`; `export`, the question as SMT-LIB 2 text.
 Promise: `Refuted` only where the formula that admits every possible rounding is unsatisfiable; `Found` only after the
 point was checked exactly: allowed, within the radius, and with the goal whatever the last bits of a score. What
 cannot be settled is `Unknown`, with the reason. Limits of time and memory stop the solver's process.
@@ -243,21 +243,3 @@ def export(
     lines += [f"(declare-const {name} {sort})" for name, sort in text.declare]
     lines += [*text.lines, *(f"(assert {name})" for name in assumed), "(check-sat)"]
     return "\n".join(lines) + "\n"
-
-
-def cross_check(
-    question: Question,
-    radius: Fraction | None,
-    limits: Limits = Limits(),  # noqa: B008
-    *,
-    strict: bool = False,
-) -> dict[SolverName, Reply]:
-    """What each solver says on its own; two that do not agree on Found or Refuted are a bug."""
-    replies: dict[SolverName, Reply] = {}
-    for solver in SOLVERS:
-        oracle = SmtOracle(question, (solver,))
-        try:
-            replies[solver] = oracle.ask(radius, limits, strict=strict)
-        finally:
-            oracle.close()
-    return replies

@@ -46,6 +46,15 @@ def test_the_drawing_in_architecture_is_that_of_the_imports() -> None:
     assert house.written() == house.drawing(), "python -m tests.house --write"
 
 
+def test_every_file_that_architecture_names_is_there() -> None:
+    tops = ("mace", "compilers", "proofs", "tests", "docs")
+    there = {f"/{path.relative_to(house.ROOT).as_posix()}" for top in tops for path in (house.ROOT / top).rglob("*.*")}
+    there |= {f"/{path.name}" for path in house.ROOT.glob("*.*")}
+    said = re.findall(r"`([\w./-]+\.(?:py|go|md|toml))`", house.ARCHITECTURE.read_text(encoding="utf-8"))
+    assert len(said) > 150
+    assert [name for name in said if not any(path.endswith(f"/{name}") for path in there)] == []
+
+
 @pytest.mark.parametrize("module", [name for name in house.MODULES if house.room_of(name) == "mace.proofs"])
 def test_proofs_import_themselves_and_the_standard_library_only(module: str) -> None:
     for name, line in house.imports(house.MODULES[module]):

@@ -20,7 +20,7 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, interruptible, standing
-from mace.base.meant import meant
+from mace.base.meant import among, few, meant
 from mace.cli.options import Given, Limits, wrapped
 from mace.compilers import read
 from mace.errors import GoalError, MaceError, ModelError, RowError, SpaceError
@@ -90,6 +90,9 @@ def test_an_inferred_space_asks_about_dates_identifiers_and_what_only_grows(tabl
 def test_words_that_are_nearly_right_are_named(tree, table):
     space = mace.Space.from_frame(table[["Age", "Income"]])
     assert meant("incme", ["Age", "Income"]) == "Did you mean 'Income'?" and meant("xyz", ["Age"]) == ""
+    many = [f"V{n}" for n in range(10_000)]
+    assert few("abc") == "a, b, c" and few(many, 2) == "V0, V1, .." and few([]) == ""
+    assert among("V1O", many).startswith("Did you mean 'V1'? It has V0, ") and len(among("V1O", many)) < 100
     assert meant(10**9999, [1, 2], "Use 1 or 2.") == "Use 1 or 2." and meant("a" * 9999, ["a"]) == ""
     for wrong, error, hint in (
         (lambda: space["Incom"], SpaceError, "Income"),

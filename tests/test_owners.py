@@ -51,7 +51,6 @@ IDEAS = [
         r"\brecheck\(|\boracle\.ask\(|\bbracket_(optimum|within)\(",
         {
             "mace/solve/driver.py": "the driver itself",
-            "mace/solve/smt/oracle.py": "a solver beside another one, as one oracle",
             **dict.fromkeys(
                 (
                     "mace/explain/search.py",
@@ -77,6 +76,18 @@ IDEAS = [
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("what is superfluous in a set, and which sets suffice", "mace/explain/subsets.py", r"\bhitting_"),
     Idea("what a word that nobody knows may have meant", "mace/base/meant.py", r"\bdifflib\b"),
+    Idea("the first few of many words in a message", "mace/base/meant.py", r'", ?\.{2,3}"|", \.{2,3}\b'),
+    Idea(
+        "a value of a feature as people read it, and by how much it moves",
+        "mace/present/drawing.py",
+        r":\+?,\.\d+g|\b(int|float)\)\) and not isinstance\(\w+, bool\) else one_line",
+    ),
+    Idea("whether the values of a feature lie in an order", "mace/space/feature.py", r'numeric or .{0,20}"ordinal"'),
+    Idea(
+        "what three truth values make together: true, false, either",
+        "mace/language/interval.py",
+        r"\bNO if NO in\b",
+    ),
     Idea("what people import a class by", "compilers/library.py", r"__module__\}\.\{"),
     Idea("how much time is left", "mace/base/deadline.py", r"\bmonotonic\b"),
     Idea(

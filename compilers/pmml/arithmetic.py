@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mace.compilers.formats.xml import Element
-from mace.compilers.pmml.expressions import FARTHEST, Expression, Value, made_of, turns
+from mace.compilers.pmml.expressions import FARTHEST, Expression, Value, attribute_of, turns
 from mace.compilers.pmml.tags import given, number_of, unsupported
 from mace.space.columns import Step
 
@@ -85,14 +85,11 @@ def applied(element: Element, kind: str, deep: int = 0) -> Applied:
     if inner.name == "Apply":
         field, before = applied(inner, "double", deep + 1)
     else:
-        field, before = given(inner, "field"), (Expression(_absent(inner, "double")),)
-    made = Operation(_absent(element, kind), operator, number, first and operator == "sub")
+        lacking = Expression(attribute_of(inner, "mapMissingTo", "double", numeric=True))
+        field, before = given(inner, "field"), (lacking,)
+    absent = attribute_of(element, "mapMissingTo", kind, numeric=True)
+    made = Operation(absent, operator, number, first and operator == "sub")
     return Applied(field, (*before, made))
-
-
-def _absent(element: Element, kind: str) -> Value:
-    text = element.attributes.get("mapMissingTo")
-    return None if text is None else made_of(text, kind, element, numeric=True)
 
 
 def constant(element: Element) -> float:

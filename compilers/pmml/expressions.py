@@ -15,6 +15,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -206,6 +207,12 @@ class Map(Expression):
 # ------------------------------------------------------------------------------------------------- as they are written
 
 
+def attribute_of(element: Element, name: str, kind: str, *, numeric: bool) -> Value:
+    """The value that an attribute says; None for one that is absent."""
+    text = element.attributes.get(name)
+    return None if text is None else made_of(text, kind, element, numeric=numeric)
+
+
 def made_of(text: str, kind: str, element: Element, *, numeric: bool) -> str | float:
     """What a text in a file says, for a field of numbers or of categories."""
     if not numeric:
@@ -228,10 +235,7 @@ def expression_of(element: Element, kind: str, entering: str, *, numeric: bool, 
 
     kind, numeric: of what leaves it.    entering, from_number: of its field.
     """
-
-    def value(name: str) -> Value:
-        text = element.attributes.get(name)
-        return None if text is None else made_of(text, kind, element, numeric=numeric)
+    value = partial(attribute_of, element, kind=kind, numeric=numeric)
 
     def needs(*, number_enters: bool) -> None:
         if number_enters != from_number:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from mace.base.exact import to_float32
@@ -23,6 +24,7 @@ from mace.compilers.pmml.expressions import (
     Expression,
     Interval,
     Value,
+    attribute_of,
     interval_of,
     made_of,
     written,
@@ -185,10 +187,7 @@ def _source(data: Element, mining: Element) -> Source:
     if data.attributes.get("isCyclic", "0") not in ("0", "false"):
         raise unsupported(data, "a cyclic field")
 
-    def value(element: Element, name: str) -> Value:
-        text = element.attributes.get(name)
-        return None if text is None else made_of(text, kind, element, numeric=numeric)
-
+    value = partial(attribute_of, kind=kind, numeric=numeric)
     by = {"valid": list[Value](), "missing": list[Value](), "invalid": list[Value]()}
     for one in data.all("Value"):
         by[word(one, "property", tuple(by), "valid")].append(value(one, "value"))

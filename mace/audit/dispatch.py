@@ -83,7 +83,7 @@ def _further(
         using = [query for query, record in pairs if name in record.changes]
         feature = request.space[name]
         directions: list[Change] = ["fixed"] if feature.change != "fixed" else []
-        if feature.change == "any" and (feature.numeric or feature.kind == "ordinal"):
+        if feature.change == "any" and feature.ordered:
             directions.append("increase")
         for how in directions:
             yield f"{how}:{name}", [again(f"{how}:{name}", query, changes=((name, how),)) for query in using]

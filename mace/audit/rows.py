@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.digest import digest
 from mace.base.arguments import names
-from mace.base.meant import meant
+from mace.base.meant import among
 from mace.base.values import for_json, plain
 from mace.errors import RowError
 from mace.explain.explainer import Explainer
@@ -30,7 +30,7 @@ def choose(
     if missing:
         raise RowError(
             f"the frame has no column `{missing[0]}`",
-            hint=meant(missing[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
+            hint=among(missing[0], frame.columns),
         )
     for begin in range(0, len(frame), CHUNK):
         part = frame.iloc[begin : begin + CHUNK]
@@ -86,7 +86,7 @@ def groups_of(
         if absent:
             raise RowError(
                 f"groups: the frame has no column `{absent[0]}`",
-                hint=meant(absent[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
+                hint=among(absent[0], frame.columns),
             )
         groups = {name: frame[name].tolist() for name in groups}
     out: dict[str, list[str]] = {}

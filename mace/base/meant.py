@@ -1,15 +1,18 @@
 """What somebody may have meant who wrote a word that nobody knows.
 
-In:  a word, and the words that are known.    Out: `Did you mean ..?`, or nothing where no word is like it.
+In:  a word, and the words that are known.
+Out: `Did you mean ..?`, or nothing where no word is like it; the first few of the known words, which may be thousands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 ALIKE = 0.6  # of difflib's ratio
 LONGEST = 200  # characters of what may be a word
+FEW = 12  # words that a message lists
 
 
 def closest(word: object, known: Iterable[object], alike: float = ALIKE) -> str:
@@ -25,3 +28,15 @@ def meant(word: object, known: Iterable[object], otherwise: str = "") -> str:
     """A hint: `Did you mean X?` before what is said otherwise."""
     found = closest(word, known)
     return f"Did you mean {found!r}? {otherwise}".strip() if found else otherwise
+
+
+def few(words: Iterable[object], most: int = FEW) -> str:
+    """The first of some words, one after the other: `a, b, ..` where there are more."""
+    first = [str(word) for word in islice(words, most + 1)]
+    return ", ".join([*first[:most], *([".."] if len(first) > most else [])])
+
+
+def among(word: object, known: Iterable[object]) -> str:
+    """The hint about a word that is none of what something has: the one that is most like it, and the first few."""
+    known = list(known)
+    return meant(word, known, f"It has {few(known)}.")

@@ -23,7 +23,7 @@ import typer
 
 from mace.base.console import console
 from mace.base.escape import json_text, lines
-from mace.base.meant import meant
+from mace.base.meant import among, meant
 from mace.cli.alive import alive
 from mace.cli.faults import explained
 from mace.errors import MaceError, RowError
@@ -154,7 +154,7 @@ class Given(Trained):
             if name not in frame.columns:
                 raise RowError(
                     f"{option} {name}: the data has no such column",
-                    hint=meant(str(name), frame.columns, f"It has {', '.join(map(str, frame.columns))}."),
+                    hint=among(str(name), frame.columns),
                 )
         frame = frame.drop(columns=[name for _, name in left_out])
         if self.space:

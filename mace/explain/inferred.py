@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.escape import one_line
 from mace.base.files import read_text
-from mace.base.meant import meant
+from mace.base.meant import among
 from mace.errors import ModelError, ProgramError
 from mace.language import parse_program
 from mace.language.syntax import MAX_BYTES
@@ -44,7 +44,7 @@ def inferred(model: object, given: Any) -> Inferred:
         if absent and left:
             raise ModelError(
                 f"the model takes a column `{absent[0]}`, which the frame has not",
-                hint=meant(absent[0], frame.columns, f"It has {', '.join(map(str, frame.columns))}."),
+                hint=among(absent[0], frame.columns),
             )
         frame = frame[[name for name in taken if name in frame.columns]]
     else:

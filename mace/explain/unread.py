@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import checked
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
+from mace.base.meant import among
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
 from mace.explain import told
@@ -223,8 +224,7 @@ class _Search:
             names = _names(box.outputs, goal, len(decision) if isinstance(decision, list) else 1)
             unknown = [name for name in (*goal.values, *goal.thresholds) if name not in names]
             if unknown:
-                known = ", ".join(map(str, names))
-                raise GoalError(f"the {box.name} has no output `{unknown[0]}`", hint=f"It has {known}.")
+                raise GoalError(f"the {box.name} has no output `{unknown[0]}`", hint=among(unknown[0], names))
             return TargetsAim(goal, names), str(goal)
         if isinstance(decision, list):
             raise GoalError(

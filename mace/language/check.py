@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
-from mace.base.meant import closest
+from mace.base.meant import closest, few
 from mace.errors import ProgramError, Span
 from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to
@@ -306,7 +306,7 @@ class _Check:
                 f"{name} is not an input, a constant or a variable", node.span,
                 f"Did you mean `{close}`?" if close else
                 f"Declare it: `input {show_name(node.name)}: real`." if not self.known else
-                f"The names are {', '.join(map(show_name, known[:8]))}{', ...' if len(known) > 8 else ''}.",
+                f"The names are {few(map(show_name, known))}.",
             )  # fmt: skip
         conditions: list[Expr] = []
         for frame in self.frames:

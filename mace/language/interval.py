@@ -258,7 +258,8 @@ def _less(a: Span, b: Span) -> Bools:
     return YES if a.upper < b.lower else NO if a.lower >= b.upper else EITHER
 
 
-def _not(a: Bools) -> Bools:
+def negation(a: Bools) -> Bools:
+    """What is not, in Kleene's logic."""
     return frozenset(not value for value in a)
 
 
@@ -281,12 +282,14 @@ def _equal(a: Enclosure, b: Enclosure) -> Bools:
     return frozenset(one == two for one in a for two in b)
 
 
-def _all(*parts: Bools) -> Bools:
+def conjunction(*parts: Bools) -> Bools:
+    """Whether all hold, in Kleene's logic."""
     return NO if NO in parts else YES if all(part == YES for part in parts) else EITHER
 
 
-def _any(*parts: Bools) -> Bools:
-    return _not(_all(*map(_not, parts)))
+def disjunction(*parts: Bools) -> Bools:
+    """Whether any holds, in Kleene's logic."""
+    return negation(conjunction(*map(negation, parts)))
 
 
 def _choose(test: Bools, then: Enclosure, other: Enclosure) -> Enclosure:
@@ -302,14 +305,14 @@ MEANING: Mapping[Op, Callable[..., Enclosure]] = {
     Op.MIN: lambda *a: Span(min(p.lower for p in a), min(p.upper for p in a)),
     Op.MAX: lambda *a: Span(max(p.lower for p in a), max(p.upper for p in a)),
     Op.EQ: _equal,
-    Op.NE: lambda a, b: _not(_equal(a, b)),
+    Op.NE: lambda a, b: negation(_equal(a, b)),
     Op.LT: _less,
-    Op.LE: lambda a, b: _not(_less(b, a)),
+    Op.LE: lambda a, b: negation(_less(b, a)),
     Op.GT: lambda a, b: _less(b, a),
-    Op.GE: lambda a, b: _not(_less(a, b)),
-    Op.NOT: _not,
-    Op.AND: _all,
-    Op.OR: _any,
-    Op.IMPLIES: lambda a, b: _any(_not(a), b),
+    Op.GE: lambda a, b: negation(_less(a, b)),
+    Op.NOT: negation,
+    Op.AND: conjunction,
+    Op.OR: disjunction,
+    Op.IMPLIES: lambda a, b: disjunction(negation(a), b),
     Op.IF: _choose,
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from mace.base.meant import closest
+from mace.base.meant import closest, few
 from mace.errors import ProgramError, Span
 from mace.language.run import MEANING
 from mace.language.show import show, show_text
@@ -178,9 +178,12 @@ class Kinds:
             )  # fmt: skip
         levels = self.levels[other.name]
         if text.value not in levels:
-            close = closest(text.value, levels)
-            listed = ", ".join(map(show_text, levels[:8])) + (", ..." if len(levels) > 8 else "")
-            raise self.wrong(
-                f"`{show(other)}` has no level {show(text)}", text.span or node.span,
-                f"Did you mean {show_text(close)}?" if close else f"Its levels are {listed}.",
-            )  # fmt: skip
+            message, hint = no_level(show(other), text.value, levels)
+            raise self.wrong(message, text.span or node.span, hint)
+
+
+def no_level(shown: str, level: str, levels: Sequence[str]) -> tuple[str, str]:
+    """Message and hint about a text that is no level of the name that is shown."""
+    close = closest(level, levels)
+    hint = f"Did you mean {show_text(close)}?" if close else f"Its levels are {few(map(show_text, levels))}."
+    return f"`{shown}` has no level {show_text(level)}", hint

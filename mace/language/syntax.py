@@ -293,6 +293,11 @@ def fold(expr: Expr, combine: Callable[[Expr, Sequence[T]], T], levels: Levels |
     return done[0]
 
 
+def with_args(node: Expr, args: Sequence[Expr]) -> Expr:
+    """A node over other arguments, for `fold`: what is no operation has none, and stays."""
+    return replace(node, args=tuple(args)) if isinstance(node, Apply) else node
+
+
 def coded(node: Apply, levels: Levels) -> Apply:
     """A comparison with the text in it, if any, replaced by its index among the levels of the name beside it."""
     match node.args:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
+from mace.present.drawing import cell, move
 from mace.present.html import grid
 from mace.present.words import chance, decision
 
@@ -15,23 +16,6 @@ if TYPE_CHECKING:
     from mace.explain.answer import Answer
 
 MOST_HELD = 12  # features that may, or may not, change, by name
-
-
-def _value(value: Any, unit: str = "") -> str:
-    if value is None:
-        return "missing"
-    shown = f"{value:,.6g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
-    return one_line(f"{shown} {unit}".strip())
-
-
-def _whole(value: Any) -> str:
-    return f"{int(value):,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else one_line(value)
-
-
-def _move(before: Any, after: Any) -> str:
-    if isinstance(before, (int, float)) and isinstance(after, (int, float)) and not isinstance(before, bool):
-        return f"{after - before:+,.6g}"
-    return ""
 
 
 def bounds(answer: Answer) -> str:
@@ -95,12 +79,12 @@ def _rows(answer: Answer) -> list[list[str]]:
         if not any(feature.name in c.changes for c in answer.counterfactuals):
             continue
         before = answer.start[feature.name]
-        row = [one_line(feature.name), _value(before, feature.unit)]
+        row = [one_line(feature.name), cell(before, feature.unit)]
         for c in answer.counterfactuals:
             if feature.name in c.changes:
                 after = c.changes[feature.name][1]
-                move = _move(before, after)
-                row.append(_value(after, feature.unit) + (f"  ({move})" if move else ""))
+                by = move(before, after)
+                row.append(cell(after, feature.unit) + (f"  ({by})" if by else ""))
             else:
                 row.append("·")
         rows.append(row)

@@ -116,13 +116,12 @@ def number(value: float, digits: int = 6, rounding: Rounding = "nearest") -> str
 
 
 def cell(value: Any, unit: str = "") -> str:
-    """A value of a feature, as people write it."""
+    """A value of a feature, as people write it, in one line."""
     if value is None or value != value:
         return "missing"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return f"{one_line(value)} {unit}".strip()
-    shown = f"{value:,}" if isinstance(value, int) else number(value, 12)
-    return f"{shown} {unit}".strip()
+    words = isinstance(value, bool) or not isinstance(value, (int, float))
+    shown = value if words else f"{value:,}" if isinstance(value, int) else number(value, 12)
+    return one_line(f"{shown} {unit}".strip())
 
 
 def move(before: Any, after: Any) -> str:
@@ -131,7 +130,7 @@ def move(before: Any, after: Any) -> str:
         return ""
     # As people subtract: 0.3 - 0.1 is 0.2.
     by = Decimal(str(after)) - Decimal(str(before))
-    return f"{'+' if by > 0 else '−'}{cell(abs(int(by) if by == int(by) else float(by)))}"
+    return f"{'+' if by > 0 else '-'}{cell(abs(int(by) if by == int(by) else float(by)))}"
 
 
 def percent(share: float | None, *, exact: bool = False) -> str:

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
-from mace.present.drawing import cell
+from mace.present.drawing import cell, number
 from mace.present.html import grid
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def decision(answer: Answer) -> str:
 
 def chance(value: float, name: str) -> str:
     """A number of the model: a probability in percent, or a predicted number."""
-    return f"{value:.1%}" if name.startswith("p(") else f"{value:,.6g}"
+    return f"{value:.1%}" if name.startswith("p(") else number(value)
 
 
 def short(answer: Answer) -> str:

@@ -32,7 +32,7 @@ def settled(
     """
     found = list(axes)
     for j, (feature, axis) in enumerate(zip(space.features, axes, strict=True)):
-        if not _is_number(feature) or not feature.missing:
+        if not feature.ordered or not feature.missing:
             continue
         for program, what in _programs(rules, distance, table):
             reads = {declared.name for declared in program.inputs}
@@ -61,7 +61,7 @@ def notes(question: Question) -> list[str]:
                 f'{name} is missing in this row and stays missing (missing="keep"); '
                 'with missing="fill" it might be given a value'
             )
-        if not _is_number(feature) or axis.may_lack:
+        if not feature.ordered or axis.may_lack:
             continue
         if lacks and feature.may_fill:
             found.append(f"{name} is missing in this row and must be given a value: {_reader(question, j)}")
@@ -79,11 +79,6 @@ def _reader(question: Question, j: int) -> str:
     if isinstance(distance, DistanceProgram) and any(one.name in names for one in distance.program.inputs):
         return "the distance reads it"
     return "the model needs its value"
-
-
-def _is_number(feature: Feature) -> bool:
-    """Whether programs read the value itself, or its rank; "missing" is a level like any other of the other kinds."""
-    return feature.numeric or feature.kind == "ordinal"
 
 
 def _lacks(feature: Feature, axis: Axis) -> bool:

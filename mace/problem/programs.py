@@ -38,11 +38,9 @@ from mace.language import (
 from mace.language.interval import Side as Enclosed
 from mace.language.syntax import (
     MAX_BYTES,
-    Apply,
     Assign,
     Block,
     Const,
-    Expr,
     For,
     If,
     Levels,
@@ -52,6 +50,7 @@ from mace.language.syntax import (
     fold,
     levels_of,
     statements_of,
+    with_args,
 )
 from mace.space.axes import Axis, Grid, Point
 from mace.space.feature import Feature
@@ -151,17 +150,13 @@ class Rule:
 
 def _coded(block: Block, levels: Levels) -> Block:
     """A block with every text replaced by the index that it means."""
-
-    def combine(node: Expr, parts: Sequence[Expr]) -> Expr:
-        return replace(node, args=tuple(parts)) if isinstance(node, Apply) else node
-
     found: list[Stmt] = []
     for stmt in block:
         match stmt:
             case Assign(value=value) | Return(value=value):
-                found.append(replace(stmt, value=fold(value, combine, levels)))
+                found.append(replace(stmt, value=fold(value, with_args, levels)))
             case If(test=test, then=then, other=other):
-                coded = fold(test, combine, levels)
+                coded = fold(test, with_args, levels)
                 found.append(replace(stmt, test=coded, then=_coded(then, levels), other=_coded(other, levels)))
             case For(body=body):
                 found.append(replace(stmt, body=_coded(body, levels)))

@@ -80,7 +80,7 @@ def _terms(parts: Sequence[tuple[Fraction, Norm]], space: Space) -> list[str]:
         for feature, charge in zip(space.features, one.charges, strict=True):
             x, start = show_name(feature.name), show_name("start_" + feature.name)
             delta = changed = f"(0 if {x} == {start} else 1)"
-            if feature.numeric or feature.kind == "ordinal":
+            if feature.ordered:
                 lower, upper = feature.bounds() if feature.numeric else (Fraction(0), Fraction(len(feature.levels) - 1))
                 delta = f"abs({x} - {start}) * {show_number(1 / (upper - lower) if upper > lower else Fraction(1))}"
             for share, term in ((charge.once, changed), (charge.slope, delta)):

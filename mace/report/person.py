@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.record import FAILURES, PROOFS
 from mace.base.files import reason
+from mace.base.meant import few
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
@@ -66,9 +67,8 @@ def person_of(
         return _of_answer(who)
     record = next((record for record in audit.records if record.row == who), None)
     if record is None:
-        rows = [str(record.row) for record in audit.records]
-        some = ", ".join(rows[:12]) + (", .." if len(rows) > 12 else "")
-        raise RowError(f"row {who} was not audited", hint=f"The audit has {some or 'no rows'}.")
+        rows = few(record.row for record in audit.records) or "no rows"
+        raise RowError(f"row {who} was not audited", hint=f"The audit has {rows}.")
     return _of_record(audit, record, space, certificates)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.escape import one_line
 from mace.base.exact import nearest
 from mace.errors import MaceError
+from mace.present.drawing import cell
 from mace.present.html import grid
 
 if TYPE_CHECKING:
@@ -27,18 +28,12 @@ SHARES = ("no plan", "no plan at most", "undecided")
 HEAD = ("step", "action", "changes", "effort", "discount", "cost")
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.10g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else one_line(value)
-
-
 def _number(value: Fraction) -> str:
     return f"{nearest(value):.6g}"
 
 
 def _changes(step: PlanStep) -> str:
-    return "; ".join(f"{one_line(name)}: {_value(a)} -> {_value(b)}" for name, (a, b) in step.changes.items())
+    return "; ".join(f"{one_line(name)}: {cell(a)} -> {cell(b)}" for name, (a, b) in step.changes.items())
 
 
 def _discount(step: PlanStep) -> str:

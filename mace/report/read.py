@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +19,7 @@ from mace.audit.export import read as read_records
 from mace.audit.record import FORMAT, MAIN, Record, checked
 from mace.audit.result import Audit
 from mace.audit.store import APPLICATION, reader, records_of
+from mace.base.meant import few
 from mace.errors import FileError, RowError
 
 FLAT = (".jsonl", ".csv", ".parquet")
@@ -51,8 +52,8 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
     path = Path(path)
     if path.is_dir():
         held = sorted(one.name for one in path.iterdir() if one.suffix in KINDS)
-        few = f"It holds {_few(held)}: name one of these." if held else "Name what --checkpoint or --out of it wrote."
-        raise FileError(f"{path}: this is a folder; an audit is one file", hint=few)
+        hint = f"It holds {few(held)}: name one of these." if held else "Name what --checkpoint or --out of it wrote."
+        raise FileError(f"{path}: this is a folder; an audit is one file", hint=hint)
     if not path.is_file():
         raise FileError(f"{path}: there is no such file", hint=_GIVE)
     try:
@@ -176,11 +177,7 @@ def _grouped(audit: Audit, names: Iterable[str]) -> Audit:
             continue
         if not any(name in record.start for record in audit.records):
             known = sorted({*groups, *(feature for record in audit.records for feature in record.start)})
-            raise RowError(f"no record has a feature `{name}` to group by", hint=f"There are {_few(known)}.")
+            raise RowError(f"no record has a feature `{name}` to group by", hint=f"There are {few(known)}.")
         # A query that was killed has left no row behind.
         groups[name] = [str(r.start[name]) if name in r.start else NOT_RECORDED for r in audit.records]
     return replace(audit, groups=groups)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:20]) + (", .." if len(names) > 20 else "")

@@ -21,7 +21,7 @@ from mace.search.chart import Chart, Floats
 from mace.search.extra import require
 from mace.search.limits import check
 from mace.search.observed import NO_ROWS
-from mace.search.protocol import Batches, Task
+from mace.search.protocol import Batches, Task, unmovable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Dice:
         require("dice_ml", "DiCE", "dice-ml")
         if task.rows is None or not len(task.rows):
             return NO_ROWS
-        return None if task.chart.free.any() else "no feature may change"
+        return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """All of its counterfactuals in one batch."""

@@ -14,7 +14,7 @@ import numpy as np
 from mace.search.chart import Floats
 from mace.search.extra import require
 from mace.search.limits import check
-from mace.search.protocol import Batches, Task
+from mace.search.protocol import Batches, Task, unmovable
 from mace.search.score import Scores
 from mace.search.swarm import Coder
 
@@ -44,7 +44,7 @@ class Genetic:
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change, where pymoo is installed."""
         require("pymoo", "pymoo", "mace-smt[search]")
-        return None if task.chart.free.any() else "no feature may change"
+        return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """Each generation; at the end, for NSGA-II, the front of valid points."""

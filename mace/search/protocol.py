@@ -123,6 +123,11 @@ def _spoken_for(proposer: Proposer) -> Iterator[None]:
         raise MaceError(f"the proposer {proposer.name!r} raised {type(error).__name__}: {error}") from error
 
 
+def unmovable(task: Task) -> str | None:
+    """Why a search that moves features does not take a task: none may change; None where one may."""
+    return None if task.chart.free.any() else "no feature may change"
+
+
 class Run:
     """One run of a proposer; iterate over it for what it finds.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mace.search.chart import Chart, Floats
 from mace.search.limits import check
-from mace.search.protocol import Batches, Task
+from mace.search.protocol import Batches, Task, unmovable
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class GrowingSpheres:
 
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change."""
-        return None if task.chart.free.any() else "no feature may change"
+        return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The samples of each shell, until one has the goal."""

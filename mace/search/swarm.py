@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mace.search.chart import Bools, Chart, Floats
 from mace.search.limits import check
-from mace.search.protocol import Batches, Task
+from mace.search.protocol import Batches, Task, unmovable
 from mace.search.score import Scores
 
 INVALID = 1e6  # more than any change counts
@@ -61,7 +61,7 @@ class Swarm:
 
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change."""
-        return None if task.chart.free.any() else "no feature may change"
+        return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The positions of all particles in each iteration; at the end, several answers."""

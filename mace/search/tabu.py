@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mace.search.chart import Chart, Floats
 from mace.search.limits import check
 from mace.search.observed import nearest_observed
-from mace.search.protocol import Batches, Task
+from mace.search.protocol import Batches, Task, unmovable
 from mace.search.score import WORST, Score, Scores
 from mace.space.axes import Point
 
@@ -52,7 +52,7 @@ class Tabu:
 
     def refusal(self, task: Task) -> str | None:
         """It takes every task in which something may change."""
-        return None if task.chart.free.any() else "no feature may change"
+        return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The start, then the moves of each step."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, float_to_rank, nearest, rank_to_float
 from mace.base.kept import Recent
+from mace.base.meant import few
 from mace.base.values import hashed, no_single, plain
 from mace.errors import NumberError, RowError, SpaceError
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
@@ -192,6 +193,11 @@ class Feature:
         """Whether values are numbers with a range, rather than levels."""
         return self.kind in NUMERIC
 
+    @property
+    def ordered(self) -> bool:
+        """Whether values lie one above the other: numbers, or the levels of an ordinal feature."""
+        return self.numeric or self.kind == "ordinal"
+
     @cached_property
     def column_values(self) -> tuple[tuple[float, ...], ...]:
         """For a feature with levels: per model column, the float64 that each level becomes.
@@ -241,8 +247,8 @@ class Feature:
             for index, level in enumerate(self.levels):
                 if level == value and isinstance(level, str) == isinstance(value, str):
                     return index
-            known = ", ".join(repr(level) for level in self.levels[:12]) + (", .." if len(self.levels) > 12 else "")
-            raise RowError(f"column `{self.name}`: {short(value)} is not one of its levels", hint=f"Known: {known}.")
+            hint = f"Known: {few(map(repr, self.levels))}."
+            raise RowError(f"column `{self.name}`: {short(value)} is not one of its levels", hint=hint)
         if isinstance(value, (str, bool)):
             raise RowError(f"column `{self.name}`: expected a number, got {short(value)} ({type(value).__name__})")
         try:
@@ -300,8 +306,7 @@ class Feature:
         """A copy that may change to any value from any other; a missing number or rank stays missing."""
         if not self.missing:
             return replace(self, change="any")
-        number = self.numeric or self.kind == "ordinal"
-        return replace(self, change="any", missing="keep" if number else "any", missing_cost=None)
+        return replace(self, change="any", missing="keep" if self.ordered else "any", missing_cost=None)
 
     def axis(self, value: object) -> Axis:
         """The values this feature may take when it starts from `value`; raises RowError as `read`."""

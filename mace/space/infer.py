@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.meant import among, few
 from mace.errors import SpaceError
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
 
@@ -73,7 +73,7 @@ def infer(
             if column not in frame.columns:
                 raise SpaceError(
                     f"{what}: there is no column `{column}`",
-                    hint=meant(column, frame.columns, f"Columns: {', '.join(map(str, frame))}."),
+                    hint=among(column, frame.columns),
                 )
     features: list[Feature] = []
     notes: list[str] = []
@@ -141,8 +141,7 @@ def _describe(
     if not numeric or nominal:
         levels = sorted(values.unique().tolist(), key=lambda level: (str(type(level)), level))
         kind = "binary" if len(levels) == 2 and not nominal else "categorical"
-        shown = ", ".join(_level(level) for level in levels[:8])
-        return {"kind": kind, "levels": levels}, f"{kind} with the levels {shown}" + (", .." if len(levels) > 8 else "")
+        return {"kind": kind, "levels": levels}, f"{kind} with the levels {few(map(_level, levels), 8)}"
     if pd.api.types.is_complex_dtype(values.dtype):
         raise SpaceError(f"column `{column}` holds complex numbers", hint="Drop it, or give its parts a column each.")
     numbers = values.to_numpy(dtype=np.float64)

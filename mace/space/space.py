@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mace.base.arguments import spelled
 from mace.base.exact import nearest
-from mace.base.meant import meant
+from mace.base.meant import among, few, meant
 from mace.base.values import hashed, no_single, plain
 from mace.base.views import view
 from mace.errors import RowError, SpaceError
@@ -77,9 +77,7 @@ class Space:
         for feature in self.features:
             if feature.name == name:
                 return feature
-        raise SpaceError(
-            f"there is no feature `{name}`", hint=meant(name, self.names, f"Features: {', '.join(self.names)}.")
-        )
+        raise SpaceError(f"there is no feature `{name}`", hint=among(name, self.names))
 
     @property
     def names(self) -> list[str]:
@@ -164,7 +162,7 @@ class Space:
         if missing:
             raise RowError(
                 f"the row has no column `{missing[0]}`",
-                hint=meant(missing[0], map(str, x.keys()), f"The space has {', '.join(self.names)}."),
+                hint=meant(missing[0], map(str, x.keys()), f"The space has {few(self.names)}."),
             )
         return {name: plain(x[name]) for name in self._names}  # type: ignore[index]
 
@@ -230,7 +228,7 @@ class Space:
         if missing:
             raise RowError(
                 f"the frame has no column `{missing[0]}`",
-                hint=meant(missing[0], frame.columns, f"It has {', '.join(map(str, frame))}."),
+                hint=among(missing[0], frame.columns),
             )
 
     def decode(self, matrix: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """A trained model as plain numbers: trees, layers, and the rule that turns scores into a decision.
 
-In:  what a reader (`compilers/read_*.py`) found in a library's object, already checked.
+In:  what a reader (in a library's folder of `compilers/`) found in a library's object, already checked.
 Out: an `Ensemble`, a `Network` or a `Formula`, whose `scores` are the library's own floating-point numbers, in the
      library's own order of operations, and whose goals are comparisons between those scores.
 Promise: nothing here rounds differently from the deployed model; what cannot be repeated bit by bit (matrix products

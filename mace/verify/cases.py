@@ -28,7 +28,7 @@ from mace.verify.pairs import Lacking, Pairs, within_of
 from mace.verify.product import Pair
 from mace.verify.programs import OTHER
 from mace.verify.properties import Property
-from mace.verify.questions import Broken, Case, Row, Rows, class_goal, ordered, question_of
+from mace.verify.questions import Broken, Case, Row, Rows, class_goal, has_higher, question_of
 from mace.verify.steps import step_cases
 from mace.verify.structure import same_network
 from mace.verify.subject import Subject
@@ -145,7 +145,7 @@ def _lies(subject: Subject, side: Between, label: Label | None, where: Sequence[
 def _monotone(subject: Subject, given: kinds.Monotone, deadline: Deadline) -> Iterator[Attempt]:
     name = given.feature
     feature = subject.space[name]
-    if not ordered(feature):
+    if not has_higher(feature):
         raise MaceError(f"monotone: `{name}` is {feature.kind}: its levels have no order")
     good = _favourable(subject, given.favourable)
     pairs: list[Pair] = [(i, j) for i in good for j in range(len(subject.classes)) if j not in good]
@@ -292,7 +292,7 @@ def _refuse_other_rows(other: Subject, axes: tuple[Axis, ...]) -> None:
     for feature, axis, own in zip(other.space.features, axes, usable, strict=True):
         lacks = isinstance(axis, LevelAxis) and feature.missing and feature.show(axis, axis.start) is None
         reads = isinstance(table, Formula) and any(d.name == feature.name for d in table.program.inputs)
-        if own != axis or lacks and reads and (feature.numeric or feature.kind == "ordinal"):
+        if own != axis or lacks and reads and feature.ordered:
             raise ModelError(f"equivalent: the other model does not take rows that lack `{feature.name}`")
 
 

@@ -27,7 +27,7 @@ from mace.language import (
     Stmt,
     check,
 )
-from mace.language.syntax import fold, negated
+from mace.language.syntax import fold, negated, with_args
 from mace.problem.programs import Rule
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -111,13 +111,9 @@ def renamed(program: Program, names: Mapping[str, str]) -> Program:
 
     def expression(value: Expr) -> Expr:
         def combine(node: Expr, parts: Sequence[Expr]) -> Expr:
-            match node:
-                case Name(name=name):
-                    return replace(node, name=names.get(name, name))
-                case Apply():
-                    return replace(node, args=tuple(parts))
-                case _:
-                    return node
+            if isinstance(node, Name):
+                return replace(node, name=names.get(node.name, node.name))
+            return with_args(node, parts)
 
         return fold(value, combine)
 

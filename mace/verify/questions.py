@@ -64,6 +64,6 @@ def class_goal(subject: Subject, index: int, text: str = "") -> Goal:
     return Goal(text or repr(label), frozenset([label]), decision_of(table, index))
 
 
-def ordered(feature: Feature) -> bool:
+def has_higher(feature: Feature) -> bool:
     """Whether "higher" has a meaning for a feature."""
-    return feature.numeric or feature.kind in ("ordinal", "binary")
+    return feature.ordered or feature.kind == "binary"

@@ -47,7 +47,7 @@ def _as_it_is(subject: Subject, row: dict[str, Any]) -> list[str]:
     """What the claim says nothing about: inputs that lack another number than the row."""
     found = []
     for feature in subject.space.features:
-        if feature.missing and (feature.numeric or feature.kind == "ordinal"):
+        if feature.missing and feature.ordered:
             lacks = row[feature.name] is None or row[feature.name] != row[feature.name]
             found.append(f"`{feature.name}` {'stays missing' if lacks else 'does not become missing'} in this claim")
     return found

@@ -117,7 +117,7 @@ class Subject:
             why = self._never_lacks(feature) if feature.missing else ""
             if why:
                 out.append(f"rows that lack `{feature.name}` are left out: {why}")
-            elif feature.missing and _lacks(feature):
+            elif feature.missing and feature.ordered:
                 absent.append(feature.name)
         if 2 ** len(absent) > MOST_PATTERNS:
             raise MaceError(
@@ -142,7 +142,7 @@ class Subject:
 
     def _never_lacks(self, feature: Feature) -> str:
         """Why no row that lacks this feature counts; empty if such rows do."""
-        if not _lacks(feature):
+        if not feature.ordered:
             place, axes = self.space.names.index(feature.name), self._axes(frozenset())
             usable = self.usable(axes)[place] == axes[place]
             return "" if usable else REFUSED
@@ -194,14 +194,9 @@ class Subject:
         return self._holds(rule, row, self.space.axes(row))
 
     def _holds(self, rule: Rule, row: Mapping[str, Any], axes: Sequence[Axis]) -> bool:
-        if any(row[name] is None and _lacks(self.space[name]) for name in rule.reads):
+        if any(row[name] is None and self.space[name].ordered for name in rule.reads):
             return False
         return rule.holds(axes, tuple(axis.start for axis in axes))
-
-
-def _lacks(feature: Feature) -> bool:
-    """Whether what is missing is another set of values, rather than one more level."""
-    return feature.numeric or feature.kind == "ordinal"
 
 
 def simple(feature: Feature) -> Any:

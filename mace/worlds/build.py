@@ -7,7 +7,7 @@ Promise: every program that comes out passed `mace.language.check`; texts have b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, assert_never
@@ -37,7 +37,9 @@ from mace.language import (
     check,
     statements_of,
 )
-from mace.language.syntax import COMPARISONS, coded, fold, nodes_of
+from mace.language.kinds import no_level
+from mace.language.show import show_name
+from mace.language.syntax import COMPARISONS, coded, fold, nodes_of, with_args
 from mace.problem.programs import inputs_of
 from mace.space.space import Space
 from mace.worlds.parts import Action, Consequence, Parameter
@@ -265,21 +267,16 @@ class _Builder:
                 case _:
                     pass
 
-        def combine(node: Expr, parts: Sequence[Expr]) -> Expr:
-            return replace(node, args=tuple(parts)) if isinstance(node, Apply) else node
-
         if isinstance(expr, Apply) and expr.op in COMPARISONS:
             expr = coded(expr, levels)
-        return fold(expr, combine, levels)
+        return fold(expr, with_args, levels)
 
     def _known(self, level: str, name: str, span: Span | None, levels: Mapping[str, tuple[str, ...]]) -> None:
         """Refuse a level that a feature does not have."""
         if level in levels[name]:
             return
-        close = closest(level, levels[name])
-        listed = ", ".join(f'"{one}"' for one in levels[name][:8]) + (", .." if len(levels[name]) > 8 else "")
-        hint = f'Did you mean "{close}"?' if close else f"Its levels are {listed}."
-        raise self._wrong(f'`{name}` has no level "{level}"', span, hint)
+        message, hint = no_level(show_name(name), level, levels[name])
+        raise self._wrong(message, span, hint)
 
     def _wrong(self, message: str, span: Span | None, hint: str) -> ProgramError:
         return ProgramError(message, span=span, text=self.text, hint=hint)

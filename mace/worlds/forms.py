@@ -17,7 +17,7 @@ from functools import reduce
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from mace.language import Apply, Assign, Block, Expr, For, If, Name, Number, Op, Program, Return, Skip, Text, Truth
-from mace.language.interval import EITHER, NO, YES, Bools
+from mace.language.interval import EITHER, NO, YES, Bools, conjunction, disjunction, negation
 from mace.language.run import evaluate
 from mace.language.syntax import fold
 from mace.worlds.affine import ZERO, Form, Ranges, hull
@@ -273,18 +273,6 @@ def _point(value: Fraction | int | bool) -> Enclosure:
     return (YES if value else NO) if isinstance(value, bool) else Form.constant(Fraction(value))
 
 
-def _not(a: Bools) -> Bools:
-    return frozenset(not value for value in a)
-
-
-def _all(*parts: Bools) -> Bools:
-    return NO if NO in parts else YES if all(part == YES for part in parts) else EITHER
-
-
-def _any(*parts: Bools) -> Bools:
-    return _not(_all(*map(_not, parts)))
-
-
 def _less(e: Enclosing, a: Form, b: Form) -> Bools:
     low, high = e.sign(a - b)
     return YES if high < 0 else NO if low >= 0 else EITHER
@@ -316,14 +304,14 @@ MEANING: Mapping[Op, Callable[..., Enclosure]] = {
     Op.MIN: lambda e, *a: e.least(a),
     Op.MAX: _most,
     Op.EQ: _equal,
-    Op.NE: lambda e, a, b: _not(_equal(e, a, b)),
+    Op.NE: lambda e, a, b: negation(_equal(e, a, b)),
     Op.LT: _less,
-    Op.LE: lambda e, a, b: _not(_less(e, b, a)),
+    Op.LE: lambda e, a, b: negation(_less(e, b, a)),
     Op.GT: lambda e, a, b: _less(e, b, a),
-    Op.GE: lambda e, a, b: _not(_less(e, a, b)),
-    Op.NOT: lambda e, a: _not(a),
-    Op.AND: lambda e, *a: _all(*a),
-    Op.OR: lambda e, *a: _any(*a),
-    Op.IMPLIES: lambda e, a, b: _any(_not(a), b),
+    Op.GE: lambda e, a, b: negation(_less(e, a, b)),
+    Op.NOT: lambda e, a: negation(a),
+    Op.AND: lambda e, *a: conjunction(*a),
+    Op.OR: lambda e, *a: disjunction(*a),
+    Op.IMPLIES: lambda e, a, b: disjunction(negation(a), b),
     Op.IF: _choose,
 }

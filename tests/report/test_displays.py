@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from fractions import Fraction
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import MaceError
@@ -104,7 +107,20 @@ def test_numbers_are_rounded_the_way_that_is_asked():
     assert [cell(None), cell(float("nan")), cell(True), cell(1200), cell(0.1, "EUR")] == [
         "missing", "missing", "True", "1,200", "0.1 EUR",
     ]  # fmt: skip
-    assert [move(0.1, 0.3), move(5, 2), move("a", "b"), move(None, 1)] == ["+0.2", "−3", "", ""]
+    assert [move(0.1, 0.3), move(5, 2), move("a", "b"), move(None, 1)] == ["+0.2", "-3", "", ""]
+
+
+def test_what_is_unseen_in_a_unit_is_shown_by_its_number():
+    assert cell(1200, "EUR\x1b[31m") == "1,200 EUR\\x1b[31m"
+
+
+def test_a_table_shows_a_value_and_its_move_as_a_sentence_does():
+    space = mace.Space([mace.Feature("Turnover", "real", 0, 2_000_000, step=0.5), mace.Feature("Age", "integer", 0, 9)])
+    frame = pd.DataFrame({"Turnover": [1_234_567.5, 1_234_569.5, 5.0, 1.0], "Age": [1, 1, 2, 2]})
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(space.encode(frame), [0, 1, 0, 0])
+    answer = mace.explain(tree, space, frame.iloc[0], goal=1)
+    assert re.search(r"Turnover +1,234,567.5 +1,234,569  \(\+1.5\)", str(answer))
+    assert answer.sentences() == ["Turnover from 1,234,567.5 to 1,234,569"]
 
 
 def test_the_reach_counts_what_is_found_and_leaves_open_what_is_not_proved():

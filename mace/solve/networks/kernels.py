@@ -1,6 +1,6 @@
 """The hot loops of the network prover, compiled on first use: boxes, bounds of hidden units, relaxations and duals.
 
-In:  the arrays of `networks_model`: `Axes`, `Net`, and of a node `Hull` and `Units`, in doubles.
+In:  the arrays of `model.py`: `Axes`, `Net`, and of a node `Hull` and `Units`, in doubles.
 Out: multipliers, and what they prove in floating point; `networks_exact` repeats the proof without rounding.
 Promise: the bounds that `derive` finds hold, whatever rounding does. Nothing else here is trusted: a wrong number costs
 time, never soundness.

@@ -164,9 +164,14 @@ LINEAR = (
             ("linear_model.Lasso", {"alpha": 0.05}),
             ("linear_model.ElasticNet", {"alpha": 0.05}),
             ("linear_model.HuberRegressor", {}),
+            ("linear_model.BayesianRidge", {}),
+            ("linear_model.QuantileRegressor", {"alpha": 0.01}),
+            ("linear_model.LassoLars", {"alpha": 0.01}),
+            ("linear_model.RANSACRegressor", {}),
             ("svm.LinearSVR", {}),
         )
     ),
+    Family("SGDOneClassSVM", of("linear_model.SGDOneClassSVM", nu=0.3), 2, DECIDE, exact=False),
 )
 NETWORKS = (
     Family("MLPClassifier-2", of("neural_network.MLPClassifier", hidden_layer_sizes=(4,)), 2, DECIDE, exact=False),

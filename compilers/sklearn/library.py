@@ -14,7 +14,14 @@ from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.categories import step_of, takes_raw, types_of
 from mace.compilers.sklearn.common import fitted
 from mace.compilers.sklearn.ensembles import read_adaboost, read_bagging, read_isolation, read_voting
-from mace.compilers.sklearn.linear import read_exponential, read_line, read_linear
+from mace.compilers.sklearn.linear import (
+    REGRESSORS,
+    SEVERAL_OUTPUTS,
+    read_exponential,
+    read_line,
+    read_linear,
+    read_one_class,
+)
 from mace.compilers.sklearn.mlp import read_mlp
 from mace.compilers.sklearn.naive_bayes import read_bernoulli, read_complement, read_multinomial
 from mace.compilers.sklearn.one_vs_rest import read_one_vs_rest
@@ -45,14 +52,11 @@ _BOXES = "`mace.explain` bounds it over boxes, without a certificate."
 _QUADRATIC = f"Its scores are quadratic. {_BOXES} LinearDiscriminantAnalysis has linear ones."
 _NEIGHBOURS = f"Its votes depend on distances to all stored rows. {_BOXES} Or fit an ensemble of trees to them."
 _KERNELS = "Its scores are sums of kernels over stored rows: use a linear model, or trees."
-_OUTPUTS = "several outputs"
 _CERTAIN = "probabilities of 0 and 1 (`alpha=0`)"
 _LABELS = "several labels a row"
 _MEMBERS = "members other than trees"
 _STACKED = "members with sigmoids, networks, pipelines; trees and linear models together"
 _FINAL = f"final estimators that are not linear; `passthrough`; {_STACKED}"
-_LINE = Reader(read_line, "margin")
-_LINE_OF_ONE = Reader(read_line, "margin", _OUTPUTS)
 _EXPONENTIAL = Reader(read_exponential, "margin")
 _LINEAR = Reader(read_linear, "margin")
 _RIDGE = Reader(read_linear, "margin", _LABELS)
@@ -67,8 +71,8 @@ _LINEAR_CLASSES = {
     "sklearn.svm.LinearSVC": _LINEAR,
 }
 _MACHINE = Reader(read_svm, "margin", "kernels that are not linear; four classes and more; sparse rows")
-_TREE = Reader(read_tree, "exact", _OUTPUTS)
-_FOREST = Reader(read_forest, "exact", _OUTPUTS)
+_TREE = Reader(read_tree, "exact", SEVERAL_OUTPUTS)
+_FOREST = Reader(read_forest, "exact", SEVERAL_OUTPUTS)
 _BOOSTING = Reader(read_boosting, "exact", "an `init` that is a model")
 _HISTOGRAMS = Reader(read_hist_boosting, "exact; margin for logarithmic links")
 _BAGGING = Reader(read_bagging, "exact", _MEMBERS)
@@ -170,19 +174,12 @@ LIBRARY = Library(
         "sklearn.naive_bayes.ComplementNB": Reader(read_complement, "margin", _CERTAIN),
         "sklearn.naive_bayes.BernoulliNB": Reader(read_bernoulli, "margin", _CERTAIN),
         **_LINEAR_CLASSES,
-        "sklearn.linear_model.LinearRegression": _LINE_OF_ONE,
-        "sklearn.linear_model.Ridge": _LINE_OF_ONE,
-        "sklearn.linear_model.RidgeCV": _LINE_OF_ONE,
-        "sklearn.linear_model.Lasso": _LINE_OF_ONE,
-        "sklearn.linear_model.LassoCV": _LINE,
-        "sklearn.linear_model.ElasticNet": _LINE_OF_ONE,
-        "sklearn.linear_model.ElasticNetCV": _LINE,
-        "sklearn.linear_model.HuberRegressor": _LINE,
-        "sklearn.linear_model.SGDRegressor": _LINE,
+        **{f"sklearn.{name}": Reader(read_line, "margin", refused) for name, refused in REGRESSORS.items()},
+        "sklearn.linear_model.RANSACRegressor": _passing_on("estimator_"),
+        "sklearn.linear_model.SGDOneClassSVM": Reader(read_one_class, "margin"),
         "sklearn.linear_model.PoissonRegressor": _EXPONENTIAL,
         "sklearn.linear_model.GammaRegressor": _EXPONENTIAL,
         "sklearn.linear_model.TweedieRegressor": _EXPONENTIAL,
-        "sklearn.svm.LinearSVR": _LINE,
         "sklearn.svm.SVC": _MACHINE,
         "sklearn.svm.NuSVC": _MACHINE,
         "sklearn.svm.SVR": _MACHINE,

@@ -2,8 +2,9 @@
 
 In:  LogisticRegression, LinearSVC, SGDClassifier, RidgeClassifier, Perceptron, their `CV` forms, or a subclass.
 Out: a Network of one layer. Its scores are `decision_function` up to the order of summation.
-     LinearRegression, Ridge, Lasso, ElasticNet, HuberRegressor, LinearSVR, SGDRegressor: a Network of rule "value".
+     REGRESSORS: a Network of rule "value".
      PoissonRegressor, GammaRegressor, TweedieRegressor: the same, with the link "exp".
+     SGDOneClassSVM: class 1 where its score is >= 0, else class -1.
 Promise: shapes and numbers are checked before use.
 How the library decides (LinearClassifierMixin.predict in sklearn/linear_model/_base.py, for all of them): two classes
 have one score, and class 1 is score > 0, strictly; more classes have one score each, and the first of the largest wins.
@@ -12,6 +13,7 @@ No probability is computed on the way, so no squashing can round.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +21,28 @@ import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError, UnreadableError
-from mace.tables.table import Layer, Link, Network
+from mace.tables.table import Floats, Layer, Link, Network
+
+SEVERAL_OUTPUTS = "several outputs"
+# The linear regressors, below `sklearn`, and what of each is refused. Stacking and votes take them as members, too.
+REGRESSORS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "linear_model.LinearRegression", "linear_model.Ridge", "linear_model.RidgeCV", "linear_model.Lasso",
+            "linear_model.ElasticNet", "linear_model.Lars", "linear_model.LassoLars",
+            "linear_model.OrthogonalMatchingPursuit",
+        ), SEVERAL_OUTPUTS,
+    ),
+    **dict.fromkeys(
+        (
+            "linear_model.LassoCV", "linear_model.ElasticNetCV", "linear_model.HuberRegressor",
+            "linear_model.SGDRegressor", "linear_model.BayesianRidge", "linear_model.ARDRegression",
+            "linear_model.QuantileRegressor", "linear_model.TheilSenRegressor", "linear_model.LarsCV",
+            "linear_model.LassoLarsCV", "linear_model.LassoLarsIC", "linear_model.OrthogonalMatchingPursuitCV",
+            "svm.LinearSVR",
+        ), "",
+    ),
+}  # fmt: skip
 
 
 def read_linear(model: Any) -> Network:
@@ -77,21 +100,27 @@ def read_exponential(model: Any) -> Network:
 
 def read_line(model: Any) -> Network:
     """The table of one linear regressor: its score is `predict` up to the order of summation."""
-    coefficients, intercept = fitted(model, "coef_"), fitted(model, "intercept_")
-    columns = columns_of(model)
+    coefficients = fitted(model, "coef_")
     if np.ndim(coefficients) > 1 and np.shape(coefficients)[0] != 1:
         raise UnreadableError(
             f"{name_of(model)} predicts {np.shape(coefficients)[0]} numbers at once, which is not supported",
             hint="Fit one model for each number.",
         )
+    return _one_score(model, numbers(model, "intercept_", fitted(model, "intercept_"), (1,)))
+
+
+def read_one_class(model: Any) -> Network:
+    """The table of SGDOneClassSVM, whose score is >= 0 where it sees no outlier."""
+    offset = numbers(model, "offset_", fitted(model, "offset_"), (1,))
+    return replace(_one_score(model, -offset), rule="nonnegative", classes=(-1, 1))
+
+
+def _one_score(model: Any, bias: Floats) -> Network:
+    """A model without classes; bias of shape (1,)."""
+    coefficients, columns = fitted(model, "coef_"), columns_of(model)
+    weights = numbers(model, "coef_", coefficients, (1, columns))
     return Network(
-        layers=(
-            Layer(
-                weights=numbers(model, "coef_", coefficients, (1, columns)).T.copy(),
-                bias=numbers(model, "intercept_", intercept, (1,)),
-                activation="identity",
-            ),
-        ),
+        layers=(Layer(weights=weights.T.copy(), bias=bias, activation="identity"),),
         columns=columns,
         rule="value",
         classes=(),

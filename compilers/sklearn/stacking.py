@@ -22,7 +22,7 @@ import numpy as np
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.ensembles import read_bagging
-from mace.compilers.sklearn.linear import read_line, read_linear
+from mace.compilers.sklearn.linear import REGRESSORS, read_line, read_linear
 from mace.compilers.sklearn.mixed import Part, weighted_sum
 from mace.compilers.sklearn.trees import read_forest, read_tree
 from mace.errors import ModelError, UnreadableError
@@ -35,11 +35,8 @@ _KINDS: dict[str, Callable[[Any], Ensemble | Network]] = {
     "GradientBoostingRegressor": read_boosting,
     "HistGradientBoostingRegressor": read_hist_boosting,
     **dict.fromkeys(("LinearSVC", "RidgeClassifier", "Perceptron"), read_linear),
-    **dict.fromkeys(
-        ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "LinearSVR",
-         "HuberRegressor", "SGDRegressor"), read_line,
-    ),
-}  # fmt: skip
+    **{name.rpartition(".")[2]: read_line for name in REGRESSORS},
+}
 _FINAL_CLASSES = (
     "LogisticRegression", "LogisticRegressionCV", "RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "SGDClassifier",
     "Perceptron",

@@ -41,6 +41,8 @@ class PickleWarning(UserWarning):
 def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | None = None) -> object:
     """The model in a file.
 
+    path: its ending says what it holds: .json (XGBoost, CatBoost), .ubj (XGBoost), .txt (LightGBM), .onnx, .pmml,
+          .skops; any other file is joblib's or a pickle.
     dump: what a .json of XGBoost's `dump_model` lacks: a `Dump`, or its text, for instance
           `objective=binary:logistic base_score=0.5 columns=a,b,c`.
     trust_pickle: True if whoever wrote a joblib or pickle file may run code here; the other formats need no trust.

@@ -36,22 +36,22 @@ MOST = 5000
 
 
 def rises_only_if(name: str, condition: str) -> str:
-    """The feature may be above its present value only where a condition holds; `start_X` is the present X."""
+    """The feature `name` may be above its present value only where a condition holds; `start_X` is the present X."""
     return f"{show_name(name)} <= {_start(name)} or ({condition})"
 
 
 def falls_only_if(name: str, condition: str) -> str:
-    """The feature may be below its present value only where a condition holds."""
+    """The feature `name` may be below its present value only where a condition holds."""
     return f"{show_name(name)} >= {_start(name)} or ({condition})"
 
 
 def changes_only_if(name: str, condition: str) -> str:
-    """The feature may differ from its present value only where a condition holds."""
+    """The feature `name` may differ from its present value only where a condition holds."""
     return f"{show_name(name)} == {_start(name)} or ({condition})"
 
 
 def together(*names: str) -> str:
-    """These features change together, or none of them does."""
+    """The features of these names change together, or none of them does. Raises SpaceError for fewer than two."""
     if len(names) < 2:
         raise SpaceError("`together` needs two features at least")
     same = [f"{show_name(name)} == {_start(name)}" for name in names]
@@ -65,7 +65,11 @@ def implies(condition: str, consequence: str) -> str:
 
 
 def linear(weights: Mapping[str, object], compare: str, bound: object) -> str:
-    """A weighted sum of features compared with a number: `{"Rent": 12, "Loan": 1}, "<=", 30000`."""
+    """A weighted sum of features, in their own units, compared with a number: `{"Rent": 12, "Loan": 1}, "<=", 30000`.
+
+    weights: feature name -> number.    compare: "<=", "<", ">=", ">" or "==".    bound: a number.
+    A number is meant as it is written: 0.1 is 1/10. Raises SpaceError for what is none of these.
+    """
     if compare not in ("<=", "<", ">=", ">", "=="):
         raise SpaceError(f"`linear` compares by <=, <, >=, > or ==, got {compare!r}")
     if not weights:
@@ -77,6 +81,7 @@ def linear(weights: Mapping[str, object], compare: str, bound: object) -> str:
 def follows(frame: pd.DataFrame, name: str, source: str, space: Space | None = None) -> str:
     """`name` follows `source`: it has the one value that it had in the data beside each value of `source`.
 
+    frame: observed rows with both columns; rows that lack one of the two values are left out.
     space: where given, values are written as its features' sorts, and runs of whole numbers as ranges; else texts
            are levels and numbers numbers.
     Raises SpaceError if the data hold two values of `name` beside one of `source`. Values of `source` that the data do
@@ -96,7 +101,11 @@ def follows(frame: pd.DataFrame, name: str, source: str, space: Space | None = N
 
 
 def seen(frame: pd.DataFrame, *names: str, space: Space | None = None) -> str:
-    """Only values (of several features: combinations) that the data hold; `space` as in `follows`."""
+    """Only values (of several features: combinations) that the data hold.
+
+    frame: observed rows with these columns; rows that lack one of the values are left out.    space: as in `follows`.
+    Raises SpaceError without a name, and where the rule would list more than `MOST` values.
+    """
     if not names:
         raise SpaceError("`seen` needs a feature at least")
     rows = _observed(frame, names, space)

@@ -43,6 +43,21 @@ def test_explain_names_an_argument_of_another_kind(name: str, values: list[Any])
             mace.explain(MODEL, SPACE, ROW, **{name: value})
 
 
+@pytest.mark.parametrize("name", ["gap", "rgap"])
+@pytest.mark.parametrize("value", [-1, "-1/3", "x", "", True, float("nan")])
+def test_a_gap_is_a_number_that_is_not_negative_whoever_is_asked(name: str, value: Any) -> None:
+    given: dict[str, Any] = {name: value}
+    for ask in (
+        lambda: mace.explain(MODEL, SPACE, ROW, **given),
+        lambda: mace.explain(MODEL, SPACE, ROW, objectives=["shortfall", "l1"], **given),
+        lambda: mace.plan(MODEL, SPACE, ROW, WORLD, goal=True, **given),
+        lambda: mace.audit(MODEL, SPACE, FRAME, goal=True, n_jobs=1, **given),
+    ):
+        with pytest.raises(MaceError, match=f"^{name} must be a number >= 0"):
+            ask()
+    assert mace.explain(MODEL, SPACE, ROW, **{name: "1/3"}).status == "optimal"
+
+
 def test_so_do_the_other_functions() -> None:
     with pytest.raises(MaceError, match="expected a row"):
         mace.explain(MODEL, SPACE, np.array("x"))

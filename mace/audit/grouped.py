@@ -53,13 +53,19 @@ class GroupFrame:
         return self.by_group.min()
 
     def difference(self, method: Method = "between_groups") -> pd.Series[Any]:
-        """The largest difference of two groups, or of a group and all rows."""
+        """Of each figure, in its own unit, the largest difference of two groups, or of a group and all rows.
+
+        method: "between_groups", or "to_overall". Raises MaceError for any other.
+        """
         if _checked(method) == "between_groups":
             return self.group_max() - self.group_min()
         return (self.by_group - self.overall).abs().max()
 
     def ratio(self, method: Method = "between_groups") -> pd.Series[Any]:
-        """The least ratio of two groups, or of a group and all rows, the smaller figure by the larger; at most 1."""
+        """Of each figure the least ratio of two groups, or of a group and all rows: the smaller by the larger.
+
+        method: "between_groups", or "to_overall". Raises MaceError for any other.
+        """
         if _checked(method) == "between_groups":
             return self.group_min() / self.group_max()
         found = self.by_group / self.overall

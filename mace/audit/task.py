@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Record
 from mace.base.deadline import Deadline
-from mace.base.exact import as_written, text
-from mace.errors import MaceError
+from mace.base.exact import text
 from mace.explain.explainer import DistanceSpec, Explainer
 from mace.problem.goals import Wanted
+from mace.solve.protocol import Gap
 from mace.space.feature import Change
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Task:
     @cached_property
     def parts(self) -> dict[str, str]:
         """The digests that together are the question: what a checkpoint belongs to, by name."""
-        explainer = self.explainer
+        explainer, gap = self.explainer, Gap.asked(self.gap, self.rgap)
         table = digest(explainer.table)
         deployed = digest(str(type(self.model)), None if explainer.pipeline is None else explainer.pipeline.columns)
         return {
@@ -112,18 +113,21 @@ class Task:
             "rules": digest([(rule.source, rule.program) for rule in explainer.rules]),
             "goal": digest(self.goal),
             "distance": digest(explainer.distance),
-            "limits": digest(_exact(self.gap), _exact(self.rgap), self.oracle, _number(self.timeout), self.memory_mb),
+            "limits": digest(
+                _told(self.gap, gap.absolute),
+                _told(self.rgap, gap.relative),
+                self.oracle,
+                _number(self.timeout),
+                self.memory_mb,
+            ),
             "background": digest(None if self.background is None else frame_digest(self.background)),
             "certificates": digest(self.certificates is not None and self.check, self.certificates is not None),
         }
 
 
-def _exact(gap: object) -> str:
-    """A gap as exact text; raises MaceError where it is no number >= 0."""
-    number = as_written(gap or 0)
-    if number < 0:
-        raise MaceError("gap and rgap must be >= 0")
-    return "usual" if gap is None else text(number)
+def _told(given: object, number: Fraction) -> str:
+    """A number that may have been left to what is usual, as exact text."""
+    return "usual" if given is None else text(number)
 
 
 def _number(value: float | None) -> float | None:

@@ -36,7 +36,7 @@ def few(words: Iterable[object], most: int = FEW) -> str:
     return ", ".join([*first[:most], *([".."] if len(first) > most else [])])
 
 
-def among(word: object, known: Iterable[object]) -> str:
+def among(word: object, known: Iterable[object], what: str = "It") -> str:
     """The hint about a word that is none of what something has: the one that is most like it, and the first few."""
     known = list(known)
-    return meant(word, known, f"It has {few(known)}.")
+    return meant(word, known, f"{what} has {few(known)}.")

@@ -81,7 +81,13 @@ _LOWERED: Kept[tuple[Goal, Table]] = Kept(8)  # goals over the scores of a table
 
 
 class Explainer:
-    """A model, a space, rules, a distance and background rows, read once; `explain` answers for a row, or for many."""
+    """A model, a space, rules, a distance and background rows, read once; `explain` answers for a row, or for many.
+
+    The arguments are those of `mace.explain`; a frame or an array in the place of the space stands for the space that
+    is inferred from it, and for the background. Give `objectives`, or `distance` and `weights`.
+    Raises ModelError for a model that is not read or does not fit the space, and a MaceError for a wrong rule,
+    distance, objective or background.
+    """
 
     @checked
     def __init__(
@@ -164,7 +170,7 @@ class Explainer:
         return Background(self.space, self._frame, lambda rows: own.says(own.frame(rows), probabilities=True))
 
     def decisions(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """The deployed model's own decisions for rows of the space; shape (rows,)."""
+        """The deployed model's own decisions for a frame with the space's columns; shape (rows,). Raises RowError."""
         return self.judge.says(self.judge.frame(frame))
 
     def decide(self, question: Question, point: Point) -> Label:
@@ -172,7 +178,7 @@ class Explainer:
         return self.judge.decide(question, point)
 
     def question(self, x: object, goal: GoalSpec = None, most_changes: int | None = None) -> tuple[Question, Label]:
-        """The question about one row, and the decision that the model takes on it now.
+        """The question about one row, and the decision that the model takes on it now; arguments as for `mace.explain`.
 
         Raises RowError, GoalError, and ModelError where model and space do not fit together.
         """

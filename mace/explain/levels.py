@@ -25,7 +25,7 @@ from mace.certify.recheck import read
 from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.miss import least_shortfall, shortfall_at
-from mace.explain.search import Search, Searched, asked_gap, nothing_less
+from mace.explain.search import Search, Searched, nothing_less
 from mace.explain.traded import Trade
 from mace.problem.distance import Distance, Norm
 from mace.problem.goals import Wanted
@@ -87,7 +87,7 @@ def by_priority(
     for priority in priorities:
         began = now()
         if isinstance(priority.of, Shortfall):
-            missed = least_shortfall(search, question, priority, limits, asked_gap(search.gap, search.rgap))
+            missed = least_shortfall(search, question, priority, limits, Gap.asked(search.gap, search.rgap))
             levels.append(missed.level)
             run.question, run.asking, run.best = missed.question, missed.asking, missed.point
             if missed.point is None:

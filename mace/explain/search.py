@@ -309,18 +309,7 @@ def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
         if oracle.name == "forms":
             return Gap(Fraction(1, 10**9), Fraction(1, 10**6))
         return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
-    return asked_gap(gap, rgap)
-
-
-def asked_gap(gap: object, rgap: object) -> Gap:
-    """The gap that was asked for; none where nothing was said. Raises MaceError for what is no gap."""
-    try:
-        absolute, relative = as_written(gap or 0), as_written(rgap or 0)
-    except NumberError as error:
-        raise MaceError(f"gap and rgap must be numbers: {error.message}", hint=error.hint) from None
-    if absolute < 0 or relative < 0:
-        raise MaceError("gap and rgap must be >= 0")
-    return Gap(absolute, relative)
+    return Gap.asked(gap, rgap)
 
 
 def exclusion(question: Around, point: Point, diversity: object) -> Avoid:

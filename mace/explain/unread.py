@@ -31,7 +31,7 @@ from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import GAP, about_probabilities, agrees, bounded, enclosure_of, takes
 from mace.explain.frames import answers_of, is_frame
 from mace.explain.proposing import counterfactual, places_of
-from mace.explain.search import asked_gap, exclusion
+from mace.explain.search import exclusion
 from mace.explain.settings import GoalSpec
 from mace.problem.around import Place
 from mace.problem.goal_text import parse, wanted
@@ -126,7 +126,7 @@ class Unread:
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
         chosen, most = proposer_of(proposer or "tabu"), calls_asked(max_calls)
         named = places_of(constrained, self.space)
-        near = GAP if gap is None and rgap is None else asked_gap(gap, rgap)
+        near = GAP if gap is None and rgap is None else Gap.asked(gap, rgap)
 
         def answer(row: object) -> Answer:
             began, deadline = now(), Deadline.asked(timeout)

@@ -16,9 +16,9 @@ from typing import Any
 from mace.base.arguments import checked, names
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
-from mace.base.exact import above, as_written, below, nearest
+from mace.base.exact import above, below, nearest
 from mace.base.meant import meant
-from mace.errors import MaceError, NumberError
+from mace.errors import MaceError
 from mace.explain.explainer import Explainer
 from mace.plans.aims import STEPS, Aimed, aims_of, best, count_of, front, touched, within
 from mace.plans.attempts import Found
@@ -37,7 +37,7 @@ from mace.worlds.world import World
 
 BRKGA = "brkga"
 PROPOSING = 0.5  # of the time, at most, that a proposer may take
-GAP, RGAP = Fraction(1, 10**6), Fraction(1, 1000)
+USUAL = Gap(Fraction(1, 10**6), Fraction(1, 1000))
 CERTIFIABLE = (
     "the bound is that of the search; `plan.certify()` or `--certificate FILE` writes its certificate, "
     "if that is not too long"
@@ -45,7 +45,10 @@ CERTIFIABLE = (
 
 
 class Planner:
-    """A model, a space and a world, read once; `plan` answers for a row."""
+    """A model, a space and a world, read once; `plan` answers for a row.
+
+    The arguments are those of `mace.plan`. Raises a MaceError for a model, a world or a rule that does not fit.
+    """
 
     @checked
     def __init__(
@@ -77,7 +80,7 @@ class Planner:
         deadline, began = Deadline.asked(timeout), now()
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
-        task, close = self.asked(x, goal, horizon, discount, avoid), _gap(gap, rgap)
+        task, close = self.asked(x, goal, horizon, discount, avoid), Gap.asked(gap, rgap, USUAL)
         aims, made = aims_of(task, objectives), list[Plan]()
         first = _proposed(task, proposer, deadline)
         while len(made) < count:
@@ -104,7 +107,7 @@ class Planner:
         timeout: for the whole front.
         The other arguments are those of `mace.plan`.
         """
-        deadline, close = Deadline.asked(timeout), _gap(gap, rgap)
+        deadline, close = Deadline.asked(timeout), Gap.asked(gap, rgap, USUAL)
         task = self.asked(x, goal, horizon, discount, avoid)
         if isinstance(points, bool) or not isinstance(points, int) or points < 2:
             raise MaceError(f"points must be a whole number >= 2, got {short(points)}")
@@ -172,22 +175,6 @@ def _proposed(task: Task, proposer: str | None, deadline: Deadline) -> Replayed 
 
     found = search(task, deadline=deadline.share(PROPOSING))
     return found[0].plan if found else None
-
-
-def _gap(gap: object, rgap: object) -> Gap:
-    return Gap(_number(gap, GAP, "gap"), _number(rgap, RGAP, "rgap"))
-
-
-def _number(value: object, default: Fraction, what: str) -> Fraction:
-    if value is None:
-        return default
-    try:
-        number = as_written(value)
-    except NumberError as error:
-        raise MaceError(f"{what} must be a number >= 0: {error.message}") from None
-    if number < 0:
-        raise MaceError(f"{what} must be a number >= 0, got {short(value)}")
-    return number
 
 
 def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:

@@ -17,7 +17,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline, now
 from mace.base.escape import short
-from mace.errors import MaceError
+from mace.base.exact import as_written
+from mace.errors import MaceError, NumberError
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.space.axes import Point
@@ -73,6 +74,15 @@ class Gap:
     absolute: Fraction = Fraction(0)
     relative: Fraction = Fraction(0)
 
+    @classmethod
+    def asked(cls, gap: object, rgap: object, usual: Gap | None = None) -> Gap:
+        """The gap that a caller wants: numbers as they are written; None stands for what is usual, or else for 0.
+
+        Raises MaceError for what is no number >= 0.
+        """
+        known = usual or cls()
+        return cls(_not_negative("gap", gap, known.absolute), _not_negative("rgap", rgap, known.relative))
+
     def met(self, lower: Fraction, upper: Fraction) -> bool:
         """Whether the two bounds are close enough."""
         return upper - lower <= max(self.absolute, self.relative * upper)
@@ -83,6 +93,17 @@ class Proved(NamedTuple):
 
     lower: Fraction
     proof: Proof | None
+
+
+def _not_negative(name: str, given: object, usual: Fraction) -> Fraction:
+    """The number that an argument of this name says."""
+    try:
+        number = usual if given is None else as_written(given)
+    except NumberError as error:
+        raise MaceError(f"{name} must be a number >= 0: {error.message}", hint=error.hint) from None
+    if number < 0 or isinstance(given, bool):
+        raise MaceError(f"{name} must be a number >= 0, got {short(given)}")
+    return number
 
 
 @dataclass(frozen=True, slots=True)

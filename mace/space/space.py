@@ -49,6 +49,8 @@ class Cells(NamedTuple):
 class Space:
     """All features in order, and the rules between them (core-language texts, one condition each).
 
+    name:      for messages.
+    notes:     what was taken for granted where the space was inferred; `from_frame` writes them.
     decisions: what people call the model's classes, by their text: {"0": "refused", "1": "approved"}.
     """
 
@@ -96,7 +98,7 @@ class Space:
         return pd.Index(self._names)
 
     def called(self, label: object) -> str:
-        """What people call a class of the model."""
+        """What people call a class of the model: by `decisions`, or else its own label."""
         return self.decisions.get(str(label), str(label))
 
     def __repr__(self) -> str:
@@ -122,7 +124,10 @@ class Space:
         return tuple(found)
 
     def change(self, rules: Sequence[str] | None = None, **changes: Change) -> Space:
-        """A copy in which the named features may change otherwise: `space.change(age="fixed")`."""
+        """A copy in which the named features may change otherwise: `space.change(age="fixed")`.
+
+        rules: in the place of those of the space; None keeps these. Raises SpaceError for a name that is no feature.
+        """
         for name in changes:
             _ = self[name]
         features = [replace(f, change=changes[f.name]) if f.name in changes else f for f in self.features]
@@ -178,7 +183,7 @@ class Space:
         return None if None in found else tuple(index for index in found if index is not None)
 
     def show(self, axes: Sequence[Axis], point: Point) -> dict[str, Any]:
-        """A point as values in the features' own types."""
+        """A point of these axes (indices, one a feature) as values in the features' own types."""
         return {f.name: f.show(axis, i) for f, axis, i in zip(self.features, axes, point, strict=True)}
 
     def matrix_row(self, axes: Sequence[Axis], point: Point) -> NDArray[np.float64]:
@@ -327,7 +332,7 @@ class Space:
         return load(Path(path), cls)
 
     def save(self, path: str | Path) -> None:
-        """Write the space as a TOML file that `load` reads back."""
+        """Write the space as a TOML file that `load` reads back; raises FileError."""
         save(self, Path(path))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, assert_never
 
-from mace.base.meant import closest
+from mace.base.meant import among, closest
 from mace.errors import ProgramError, Span
 from mace.language import (
     Apply,
@@ -109,7 +109,10 @@ class _Builder:
         assigned = [stmt.name for stmt in statements_of(body) if isinstance(stmt, Assign)]
         affects = tuple(name for name in self.names if name in assigned)
         if not affects:
-            raise self._wrong(f"the action `{action.name}` changes no feature", action.span, "Assign to a feature.")
+            hint = "Assign to a feature."
+            if assigned:
+                hint = f"`{assigned[0]}` is none. {among(assigned[0], self.names, 'The space')}"
+            raise self._wrong(f"the action `{action.name}` changes no feature", action.span, hint)
         first = tuple(Assign(name, Name(BEFORE + name)) for name in affects)
         change = self._program((*first, *body, Return(Number(Fraction(1)))), [*mine, *self._states(BEFORE)])
         known = [*mine, *self._states()]

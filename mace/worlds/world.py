@@ -37,8 +37,9 @@ class World(Laws):
     def read(cls, text: str, space: Space, name: str = "<world>") -> World:
         """A world from its text.
 
-        name: what messages call it, mostly the name of its file.
-        Raises ProgramError naming line and column.
+        space: whose features its actions read and change.
+        name:  what messages call it, mostly the name of its file.
+        Raises ProgramError naming line and column, and SpaceError for what is no space.
         """
         if not isinstance(space, Space):
             raise SpaceError(f"a world stands over a mace.Space, got {type(space).__name__}")
@@ -51,7 +52,12 @@ class World(Laws):
 
     @classmethod
     def load(cls, file: str | Path, space: Space) -> World:
-        """A world from a file; or by its name, one that comes with mace: adult, german, german-corrected, loans."""
+        """A world from a file; or by its name, one that comes with mace.
+
+        file: the path of a .mace file; or "loans", over the space of that data set, "adult", over that of "cscf-adult",
+              "german" and "german-corrected", over that of "cscf-german".
+        Raises ProgramError naming line and column, FileError for a file that is not there.
+        """
         check({"world": file})
         path = FOLDER / f"{file}.mace" if file in known_worlds() else Path(file)
         hint = f"Give the path of a world (.mace), or one of {', '.join(known_worlds())}."
@@ -68,6 +74,7 @@ class World(Laws):
 
         axes:   of the person's row; they say what values features can take.
         values: parameter -> exact value.
+        discount: whether consequences make it cheaper.
         Returns the step with the state after it, or why it cannot be taken.
         """
         return steps.take(self, axes, state, self[action], values, discount)

@@ -95,6 +95,8 @@ BOXES = (
     boxed("SVR-rbf", scaled("svm.SVR"), 0, NUMBER),
     boxed("GaussianNB", of("naive_bayes.GaussianNB"), 3, MANY),
     boxed("QDA", of("discriminant_analysis.QuadraticDiscriminantAnalysis", reg_param=0.1), 3, MANY),
+    boxed("centroids", scaled("neighbors.NearestCentroid", shrink_threshold=0.1), 3, MANY),
+    boxed("centroids-priors", of("neighbors.NearestCentroid", priors="empirical"), 2, LIKELY),
     boxed("neighbours", scaled("neighbors.KNeighborsClassifier", n_neighbors=5), 3, MANY),
     boxed("neighbours-l1", scaled("neighbors.KNeighborsClassifier", n_neighbors=4, p=1), 2, DECIDE),
     boxed("neighbours-number", scaled("neighbors.KNeighborsRegressor", n_neighbors=3), 0, NUMBER),

@@ -34,6 +34,7 @@ ENCLOSED: dict[str, tuple[Callable[[Any], Enclosed], str]] = {
     "sklearn.svm.NuSVC": (kernels.machine, "kernels rbf, poly, sigmoid; up to four classes"),
     "sklearn.svm.SVR": (kernels.machine, "kernels rbf, poly, sigmoid"),
     "sklearn.svm.NuSVR": (kernels.machine, "kernels rbf, poly, sigmoid"),
+    "sklearn.neighbors.NearestCentroid": (smooth.centroids, "Euclidean distances"),
     "sklearn.neighbors.KNeighborsClassifier": (neighbours.neighbours, "uniform weights; Minkowski with p of 1 or 2"),
     "sklearn.neighbors.KNeighborsRegressor": (neighbours.neighbours, "uniform weights; Minkowski with p of 1 or 2"),
     "sklearn.ensemble.VotingClassifier": (

@@ -1,10 +1,13 @@
-"""Bound models of scikit-learn whose scores are smooth: perceptrons with curved layers, Gaussian densities.
+"""Bound models of scikit-learn whose scores are smooth: curved layers, Gaussian densities, distances to centroids.
 
-In:  MLPClassifier or MLPRegressor with tanh or logistic layers; GaussianNB; QuadraticDiscriminantAnalysis.
+In:  MLPClassifier or MLPRegressor with tanh or logistic layers; GaussianNB; QuadraticDiscriminantAnalysis;
+     NearestCentroid.
 Out: `Enclosed`. Its scores are those that the library compares, before any exponential.
 Promise: shapes and numbers are checked before use.
 How the library decides (checked in 1.9): perceptrons as in `mace.compilers.sklearn.mlp`; GaussianNB by the first of the
-largest joint log densities; QuadraticDiscriminantAnalysis likewise, of two classes the second where it is larger.
+largest joint log densities; QuadraticDiscriminantAnalysis likewise, of two classes the second where it is larger;
+NearestCentroid by the first of the least distances, or, where classes are not equally likely, by the first of the
+largest discriminant scores, whose columns are divided by their spread within classes.
 """
 
 from __future__ import annotations
@@ -14,8 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bounds, Floats, hyperbolic, joined, logistic, rectified, squared
-from mace.compilers.enclosures.enclosed import Enclosed, largest, second, softmax
+from mace.compilers.enclosures.bounds import (
+    TINY,
+    Bounds,
+    Floats,
+    hyperbolic,
+    joined,
+    logistic,
+    rectified,
+    squared,
+    unsure,
+)
+from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, second, softmax
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Label, class_decision
@@ -91,6 +104,44 @@ def quadratic(model: Any) -> Enclosed:
         moved.append((weights, -mean @ weights))
         bias[k] -= 0.5 * np.log(spread).sum()
     return _of_squares(name_of(model), columns, classes, moved, bias)
+
+
+def centroids(model: Any) -> Enclosed:
+    """NearestCentroid: one point a class. Without what all classes share, squared distances are linear."""
+    if model.metric != "euclidean":
+        raise UnreadableError(
+            f"{name_of(model)} with the metric {model.metric!r} is not bounded over boxes", hint='Use "euclidean".'
+        )
+    classes, columns = labels_of(model), columns_of(model)
+    points, spread = fitted(model, "centroids_"), fitted(model, "within_class_std_dev_")
+    _in_doubles(model, points, spread)
+    points, spread = numbers(model, "centroids_", points, (len(classes), columns)), np.asarray(spread)
+    spread = numbers(model, "within_class_std_dev_", np.where(spread == 0, 1.0, spread), (columns,))
+    prior = numbers(model, "class_prior_", fitted(model, "class_prior_"), (len(classes),))
+    if not (prior > 0).all():
+        raise UnreadableError(f"{name_of(model)} with a prior of 0 is not bounded over boxes")
+    scored = _nearest(points / spread, spread, 2 * np.log(prior))
+    # Where no class is likelier than another, the library compares distances in the columns' own units.
+    alike = bool(np.isclose(prior, 1 / len(classes)).all())
+    decided = _nearest(points, np.ones(columns), np.zeros(len(classes))) if alike else scored
+    lead = np.array([[-1.0], [1.0]])
+    scoring = (lambda x: scored(x).affine(lead, np.zeros(1))) if len(classes) == 2 else scored
+    return Enclosed(
+        name_of(model), columns, classes, decided, largest(len(classes)), lambda x: softmax(scored(x)), scoring
+    )
+
+
+def _nearest(points: Floats, spread: Floats, bias: Floats) -> Function:
+    """One score a class: bias - |x / spread - point|^2 + |x / spread|^2."""
+    weights, shift = 2 * points.T / spread[:, None], bias - (points**2).sum(axis=1)
+
+    def scores(x: Bounds) -> Bounds:
+        found = x.affine(weights, shift)
+        # The library adds all squares up, and may take roots and square them again.
+        size = ((x.said.size[:, None, :] / spread + np.abs(points)) ** 2).sum(axis=2)
+        return Bounds(found.values, found.error + unsure(len(spread)) * (size + np.abs(bias)) + TINY, found.slopes)
+
+    return scores
 
 
 def _in_doubles(model: Any, *arrays: Any) -> None:

@@ -196,6 +196,7 @@ LIBRARY = Library(
         "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": _QUADRATIC,
         "sklearn.neighbors.KNeighborsClassifier": _NEIGHBOURS,
         "sklearn.neighbors.KNeighborsRegressor": _NEIGHBOURS,
+        "sklearn.neighbors.NearestCentroid": f"It compares distances. {_BOXES} LinearDiscriminantAnalysis has scores.",
         "sklearn.gaussian_process.GaussianProcessClassifier": _KERNELS,
         "sklearn.gaussian_process.GaussianProcessRegressor": _KERNELS,
         "sklearn.multiclass.OneVsOneClassifier": "OneVsRestClassifier over linear models has one score a class.",

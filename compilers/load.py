@@ -15,6 +15,7 @@ import pickle
 import warnings
 from pathlib import Path
 
+from mace.base.arguments import spelled
 from mace.compilers.enclosures.reader import unwrapped
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
 from mace.compilers.library import FileType, Opening, is_path, public_name
@@ -38,6 +39,7 @@ class PickleWarning(UserWarning):
     """A pickle was read, which runs the code that it names."""
 
 
+@spelled
 def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | None = None) -> object:
     """The model in a file.
 

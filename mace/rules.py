@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mace.base.arguments import spelled
 from mace.base.exact import as_written
 from mace.errors import NumberError, SpaceError
 from mace.language.show import show_name, show_number, show_text
@@ -64,6 +65,7 @@ def implies(condition: str, consequence: str) -> str:
     return f"({condition}) implies ({consequence})"
 
 
+@spelled
 def linear(weights: Mapping[str, object], compare: str, bound: object) -> str:
     """A weighted sum of features, in their own units, compared with a number: `{"Rent": 12, "Loan": 1}, "<=", 30000`.
 
@@ -78,6 +80,7 @@ def linear(weights: Mapping[str, object], compare: str, bound: object) -> str:
     return f"{terms} {compare} {_exact(bound)}"
 
 
+@spelled
 def follows(frame: pd.DataFrame, name: str, source: str, space: Space | None = None) -> str:
     """`name` follows `source`: it has the one value that it had in the data beside each value of `source`.
 
@@ -100,6 +103,7 @@ def follows(frame: pd.DataFrame, name: str, source: str, space: Space | None = N
     return _any(f"({show_name(name)} == {value} and {_among(source, givens, space)})" for value, givens in parts)
 
 
+@spelled
 def seen(frame: pd.DataFrame, *names: str, space: Space | None = None) -> str:
     """Only values (of several features: combinations) that the data hold.
 

@@ -12,7 +12,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.errors import MaceError
+import mace.scorecards
+from mace.compilers import load_model
+from mace.errors import ArgumentError, MaceError
 
 SPACE = mace.Space([mace.Feature(name, "integer", lower=0, upper=3) for name in "ab"])
 FRAME = pd.DataFrame([(a, b) for a in range(4) for b in range(4)], columns=list("ab"))
@@ -176,3 +178,72 @@ def test_a_function_that_checks_shows_its_own_arguments() -> None:
         assert not {"args", "kwargs"} & inspect.signature(function).parameters.keys()
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         mace.explain(MODEL, SPACE)
+
+
+MADE_BY_MACE = {"Answer", "Audit", "Comparison", "Front", "Menu", "Plan", "Verdict", "World"}
+"""Results, which people do not make themselves."""
+INSIDE = {"asked", "over", "ready", "warm", "step", "start", "question"}
+"""Methods that mace itself calls."""
+
+
+def called_by_people() -> dict[str, Callable[..., object]]:
+    """The public functions, the classes that people make, and their methods, that take what may be left out."""
+    found: dict[str, Callable[..., object]] = {"load_model": load_model}
+    for module in (mace, mace.datasets, mace.metrics, mace.rules, mace.scorecards):
+        here = module.__name__
+        names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+        for name in names:
+            thing = getattr(module, name)
+            if getattr(thing, "__module__", "").startswith(here) and inspect.isfunction(thing):
+                found[f"{here}.{name}"] = thing
+            if module is mace and inspect.isclass(thing):
+                if name not in MADE_BY_MACE:
+                    found[name] = thing
+                methods = [key for key in vars(thing) if not key.startswith("_") and key not in INSIDE]
+                found |= {f"{name}.{key}": getattr(thing, key) for key in methods if callable(getattr(thing, key))}
+    return {name: thing for name, thing in found.items() if _may_be_left_out(thing)}
+
+
+def _may_be_left_out(thing: Callable[..., object]) -> bool:
+    takes = list(inspect.signature(thing).parameters.values())
+    if any(one.kind is one.VAR_KEYWORD for one in takes):  # features, or what `mace.report` takes
+        return False
+    several = len([one for one in takes if one.name != "self"]) > 1
+    return several and any(one.default is not one.empty for one in takes)
+
+
+@pytest.mark.parametrize("name", sorted(called_by_people()))
+def test_whatever_people_call_answers_a_misspelt_name(name: str) -> None:
+    with pytest.raises(ArgumentError, match="has no argument `nonsense`"):
+        called_by_people()[name](nonsense=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: mace.Feature("a", "real", lower=0, uper=1), "Did you mean 'upper'?"),
+        (lambda: mace.BlackBox(len, clases=[]), "Did you mean 'classes'?"),
+        (lambda: mace.datasets.load("loans", pth="."), "Did you mean 'path'?"),
+        (lambda: mace.datasets.load("loan"), "Did you mean 'loans'?"),
+    ],
+)  # fmt: skip
+def test_the_nearest_name_is_said(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(MaceError) as caught:
+        call()
+    assert said in str(caught.value)
+
+
+def test_numbers_out_of_an_array_are_numbers() -> None:
+    two = np.int64(2)
+    answer = mace.explain(
+        MODEL, SPACE, ROW, goal=True, count=two, n_jobs=np.int32(1), most_changes=two, timeout=np.float32(9),
+        memory_mb=np.int16(4096), gap=np.float64(0),
+    )  # fmt: skip
+    assert answer.status == "optimal" and answer.counterfactuals
+    audit = mace.audit(MODEL, SPACE, FRAME, goal=True, limit=two, n_jobs=np.int64(1), cores=two, progress=np.False_)
+    assert len(audit.records) == 2
+    assert mace.front(MODEL, SPACE, ROW, goal=True, objectives=["l1", "changes"], most=two).points
+    assert mace.plan(MODEL, SPACE, ROW, WORLD, goal=True, horizon=np.int64(1), count=np.int64(1)).status
+    assert mace.BlackBox(len, batch=two, retries=two).batch == 2
+    with pytest.raises(MaceError, match="limit must be a whole number"):
+        mace.audit(MODEL, SPACE, FRAME, goal=True, limit=np.float64(1.5))

@@ -315,10 +315,11 @@ def test_an_answer_has_its_menu_which_says_what_each_feature_can_do_alone():
     answer = explainer.explain(row_of(place), goal=1)
     menu = answer.menu(safe=False)
     said = menu.sentences()
-    assert [text.partition(" alone: ")[0] for text in said[: len(menu.free)]] == list(menu.free)
+    assert [text.partition(" alone is ")[0] for text in said[: len(menu.free)]] == list(menu.free)
     for name, text in zip(menu.free, said, strict=False):
         found = menu.alone(name)
-        assert ("proved impossible" in text) == (found in menu.cannot)
+        assert ("not enough, whatever it becomes: proved" in text) == (found in menu.cannot)
+        assert (" alone is enough: " in text) == (found in menu.ways)
     for shown in (str(menu), menu._repr_html_()):
         assert "refused" in shown and "approved" in shown
     assert len(repr(menu)) < 100 and menu.to_dict()["complete"] is True

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
@@ -21,6 +22,7 @@ from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Floats, Layer, Network
 
 
+@spelled_class
 class OneOutput:
     """One output of a MultiOutputClassifier or MultiOutputRegressor: goals are then about it alone.
 
@@ -69,6 +71,7 @@ class OneOutput:
         raise AttributeError(name)
 
 
+@spelled_class
 class SumOfOutputs:
     """A weighted sum of a regressor's outputs: `500 <= total <= 700` is then a goal on all of them.
 

@@ -2,7 +2,8 @@
 
 In:  the arguments of a function of the package that people call; they are told apart by their names.
 Out: `checked`, the function that checks its arguments, which raises MaceError for one of another kind, and `spelled`,
-     which looks at their names alone: for one that is unknown, ArgumentError with the nearest that is known.
+     which looks at their names alone: for one that is unknown, ArgumentError with the nearest that is known;
+     `spelled_class` does so for what a class is made with.
 Promise: what an argument must be within its kind (which classes there are, that a number is positive) is said by
 whoever uses it. Here only that is refused which could end as an error of Python: a table where one value is meant,
 a number where a text is.
@@ -19,10 +20,12 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from mace.base.escape import one_line, short
 from mace.base.meant import meant
+from mace.base.values import plain
 from mace.errors import ArgumentError, MaceError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type)
 
 
 class _Kind(NamedTuple):
@@ -86,6 +89,13 @@ _ONE = _Kind(_single, "a single value, no table")
 _PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _NAMES = _Kind(_several, "a name, or a list of names")
 
+# Numbers, which may come out of an array: the scalars of numpy and pandas are taken for Python's own.
+_COUNTS = (
+    "count", "timeout", "memory_mb", "most_changes", "max_calls", "random_state", "limit", "n_jobs", "cores", "horizon",
+    "points",
+)  # fmt: skip
+_NUMBERS = frozenset((*_COUNTS, "most", "asked", "gap", "rgap", "confidence"))
+
 _KINDS = {
     "goal": _Kind(
         _labels,
@@ -117,13 +127,7 @@ _KINDS = {
     "rgap": _or_none(_NUMBER),
     "confidence": _or_none(_Kind(lambda value: _number(value) and not isinstance(value, str), _NUMBER.what)),
     "most": _WHOLE,
-    **dict.fromkeys(
-        (
-            "count", "proposer", "timeout", "memory_mb", "most_changes", "max_calls", "random_state", "limit", "n_jobs",
-            "cores", "horizon",
-        ),
-        _ONE,
-    ),
+    **dict.fromkeys((*_COUNTS, "proposer"), _ONE),
     **dict.fromkeys(("together", "safe", "resume", "check", "flips", "discount"), _TRUTH),
     "progress": _or_none(_TRUTH),
     "diversity": _Kind(lambda value: _single(value), "a text, a number, or a list of these"),
@@ -151,8 +155,10 @@ def names(value: str | Iterable[str]) -> list[str]:
 
 def spelled(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, which says what a name was meant to be that none of its arguments has."""
-    takes = inspect.signature(function).parameters.values()
+    takes = list(inspect.signature(function).parameters.values())
     known = [one.name for one in takes if one.name not in ("self", "cls")]
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in takes):  # whoever is given the rest says so
+        return function
     called = function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
@@ -167,14 +173,28 @@ def spelled(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
+def spelled_class(made: C) -> C:
+    """The same class, which says what a name was meant to be that none of its fields has."""
+    made.__init__ = spelled(made.__init__)  # type: ignore[misc]
+    return made
+
+
+def _own(name: str, value: object) -> object:
+    """What is meant by a scalar of numpy where a number is expected; everything else as it is."""
+    return plain(value) if name in _NUMBERS else value
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, which checks its arguments first."""
-    takes = inspect.signature(function).parameters.values()
+    takes = list(inspect.signature(function).parameters.values())
     names = [one.name for one in takes if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        check({**dict(zip(names, args, strict=False)), **kwargs})
-        return function(*args, **kwargs)
+        # More arguments than there are names are left for Python to refuse.
+        own = [_own(name, value) for name, value in zip(names, args, strict=False)]
+        named = {name: _own(name, value) for name, value in kwargs.items()}
+        check({**dict(zip(names, own, strict=False)), **named})
+        return function(*own, *args[len(own) :], **named)  # type: ignore[arg-type]
 
     return spelled(wrapped)

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
+from mace.base.arguments import spelled
+from mace.base.escape import short
+from mace.base.meant import meant
 from mace.datasets.cscf import PERSONS, Persons, persons
 from mace.datasets.dataset import Dataset
 from mace.errors import FileError
@@ -76,6 +79,7 @@ def load(  # type: ignore[overload-overlap]
 def load(name: str, path: str | Path | None = None, *, verify: bool = True) -> Dataset: ...
 
 
+@spelled
 def load(name: str, path: str | Path | None = None, *, verify: bool = True) -> Dataset | Persons:
     """Load a data set by name.
 
@@ -89,7 +93,9 @@ def load(name: str, path: str | Path | None = None, *, verify: bool = True) -> D
     if name in PERSONS:
         return persons(name, path)
     if name not in NAMES:
-        raise FileError(f"there is no data set {name!r}", hint=f"Data sets: {', '.join((*NAMES, *PERSONS))}.")
+        known = (*NAMES, *PERSONS)
+        hint = meant(name, known, f"Data sets: {', '.join(known)}.")
+        raise FileError(f"there is no data set {short(name)}", hint=hint)
     if name == "loans":
         from mace.datasets.loans import loans
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.arguments import spelled
 from mace.base.exact import nearest, shown_above, shown_below, text
 from mace.base.formats import schema_of
 from mace.base.values import for_json
@@ -198,6 +199,7 @@ class Answer(Proved):
         """What was wanted, with the names that people have for classes."""
         return self.named or self.goal
 
+    @spelled
     def sentences(self, which: int = 0) -> list[str]:
         """One sentence for each change of counterfactual number `which`: `Income from 25,300 to 30,000 EUR a year`."""
         found: list[str] = view("answer as sentences")(self, which)
@@ -213,6 +215,7 @@ class Answer(Proved):
             return self
         return self.missed()
 
+    @spelled
     def menu(self, timeout: float | None = 60.0, *, safe: bool = True) -> Any:
         """A `mace.Menu`: the minimal sets of features that suffice, with nearest changes, and the maximal that do not.
 
@@ -281,6 +284,7 @@ class Answer(Proved):
         index = ["start", *(f"counterfactual {n}" for n in range(1, len(self.counterfactuals) + 1))]
         return pd.DataFrame(rows, index=index)
 
+    @spelled
     def to_html(self, path: str | Path, menu: Any = None) -> Path:
         """Write one page of HTML with the answer, its plots, its certificate and, where it is given, its `mace.Menu`.
 
@@ -288,6 +292,7 @@ class Answer(Proved):
         """
         return Path(view("answer as a page")(self, path, menu))
 
+    @spelled
     def plot(self, ax: Axes | None = None, *, which: int | None = None) -> Plot:
         """Draw what counterfactual number `which`, from 0, changes, or all of them; into `ax`, or into a new figure.
 

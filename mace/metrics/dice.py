@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mace.base.arguments import spelled
 from mace.metrics.distances import categorical, changed, continuous, mads
 from mace.metrics.frames import paired
 from mace.metrics.measures import over_pairs, over_rows
@@ -37,6 +38,7 @@ class DiceMetrics(NamedTuple):
     count_diversity: float
 
 
+@spelled
 def dice(
     rows: pd.DataFrame,
     counterfactuals: pd.DataFrame,

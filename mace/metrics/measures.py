@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import spelled
 from mace.base.escape import short
 from mace.errors import MaceError
 from mace.metrics.distances import categorical, changed, continuous, deltas, mads, norm_of
@@ -36,6 +37,7 @@ By = Literal["proximity", "sparsity", "pairs"]
 CELLS = 2_000_000  # numbers held at once while answers are compared with real rows
 
 
+@spelled
 def proximity(
     rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space, data: pd.DataFrame | None = None
 ) -> float:
@@ -48,6 +50,7 @@ def proximity(
     return over_rows(pairs, _between(pairs.before, pairs.after, space, data, rows))
 
 
+@spelled
 def sparsity(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space) -> float:
     """The mean share of features that an answer changes, ||x' - x||_0 / p, from 0 to 1; smaller is sparser.
 
@@ -57,6 +60,7 @@ def sparsity(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space) ->
     return over_rows(pairs, changed(pairs.before, pairs.after).mean(axis=1))
 
 
+@spelled
 def diversity(
     rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space, data: pd.DataFrame | None = None
 ) -> float:
@@ -68,6 +72,7 @@ def diversity(
     return over_pairs(pairs, lambda one, other: _between(one, other, space, data, rows))
 
 
+@spelled
 def normalised_diversity(
     rows: pd.DataFrame,
     counterfactuals: pd.DataFrame,
@@ -101,6 +106,7 @@ def normalised_diversity(
     return _mean(means)
 
 
+@spelled
 def coverage(
     rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space, valid: Sequence[bool] | None = None, asked: int = 1
 ) -> float:
@@ -118,6 +124,7 @@ def coverage(
     return sum(given) / (asked * len(rows)) if len(rows) else float("nan")
 
 
+@spelled
 def closeness(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space, data: pd.DataFrame) -> float:
     """How unusual the changes are beside real rows: the l1 norm of the change, decorrelated; smaller is more usual.
 
@@ -133,6 +140,7 @@ def closeness(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space, d
     return over_rows(pairs, np.abs((after - before) @ mixing.T).sum(axis=1))
 
 
+@spelled
 def plausibility(
     rows: pd.DataFrame,
     counterfactuals: pd.DataFrame,
@@ -162,6 +170,7 @@ def plausibility(
     return over_rows(pairs, np.concatenate(nearest) if nearest else np.empty(0))
 
 
+@spelled
 def cost(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space, prices: Mapping[str, object]) -> float:
     """The mean price of an answer, in the unit of the prices: the objective "cost" of `mace.explain`.
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.arguments import checked
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
@@ -114,6 +115,7 @@ class PlanAudit:
         return str(view("as HTML")(str(self)))
 
 
+@checked
 def audit_plans(
     model: object, space: Space, frame: pd.DataFrame, world: World | str | Path, *,
     goal: Any = None, groups: Sequence[str] = (), limit: int | None = None, rules: Sequence[str | Path] = (),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mace.base.arguments import spelled
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
 from mace.base.exact import below, nearest, shown_above, shown_below, text
@@ -139,6 +140,7 @@ class Plan:
         """The state that the plan leads to, in the space's own types."""
         return self.steps[-1].state if self.steps else self.start
 
+    @spelled
     def certify(self, timeout: float | None = 60.0, of: str = "cost") -> Certificate:
         """A certificate of the lower bound, and of the plan, that `mace check` reads.
 

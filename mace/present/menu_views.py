@@ -29,27 +29,28 @@ def sentences(menu: Menu) -> list[str]:
     """What each feature can do alone, the ways of several features, and what is left open."""
     if menu.ways and not menu.ways[0].features:
         return [f"Nothing has to change: the decision is {one_line(menu.wanted)} already."]
-    said = [_of_one(menu, name) for name in menu.free]
+    said = [f"{one_line(name)} alone is {_of_one(menu, name)}" for name in menu.free]
     for way in menu.ways:
         if len(way.features) > 1:
-            said.append(f"{_names(way.features)} together: {'; '.join(moves(way))}.{_keeps(menu.space, way)}")
+            changes = "; ".join(moves(way))
+            said.append(f"{_names(way.features)} together are enough: {changes}.{_keeps(menu.space, way)}")
     if not menu.ways and menu.complete:
-        said.append("Whatever changes of what may change, the decision stays: proved.")
+        said.append("Whatever is changed of what may change, the decision stays the same: proved.")
     elif menu.complete:
-        said.append("Nothing else is enough: proved.")
+        said.append("Other features are enough only together with all those of one of these ways: proved.")
     else:
-        said.append(f"For {len(menu.undecided)} other choices it is not known whether they are enough.")
+        said.append(f"Of {len(menu.undecided)} other sets of features it is not known whether they are enough.")
     return said
 
 
 def _of_one(menu: Menu, name: str) -> str:
-    """What one feature can do alone."""
+    """What one feature can do alone, after "it is"."""
     found = menu.alone(name)
     if found is None:
-        return f"{one_line(name)} alone: not known."
+        return "perhaps enough: not known."
     if isinstance(found, Way):
-        return f"{one_line(name)} alone: {'; '.join(moves(found))}.{_keeps(menu.space, found)}"
-    return f"{one_line(name)} alone: proved impossible."
+        return f"enough: {'; '.join(moves(found))}.{_keeps(menu.space, found)}"
+    return "not enough, whatever it becomes: proved."
 
 
 def _names(features: tuple[str, ...]) -> str:
@@ -73,8 +74,8 @@ def _keeps(space: Space, way: Way) -> str:
         return ""
     if len(way.box.ranges) == 1:
         (name,) = way.box.ranges
-        return f" Proved for {range_words(space, way.box, name)}."
-    return f" Proved for every mixture of {_mixture(space, way.box)}."
+        return f" The wanted decision is proved for {range_words(space, way.box, name)}."
+    return f" The wanted decision is proved for every combination of {_mixture(space, way.box)}."
 
 
 def _mixture(space: Space, box: Safe) -> str:
@@ -99,13 +100,18 @@ def _head(menu: Menu) -> str:
 def ending(menu: Menu) -> str:
     """How many there are, and whether these are all."""
     if menu.complete:
-        counts = f"{len(menu.ways)} minimal choices are enough, {len(menu.cannot)} maximal ones are not"
-        return f"{counts}; proved: every other choice holds one of the first or lies in one of the second"
+        counts = f"{_sets(len(menu.ways), 'minimal')} enough, {_sets(len(menu.cannot), 'maximal')} not"
+        return f"{counts}; proved: every other set holds one of the first or lies in one of the second"
     why = one_line(menu.why) or "no answer"
     return (
-        f"{len(menu.ways)} choices are enough, perhaps with less; {len(menu.cannot)} maximal ones are not, proved; "
-        f"{len(menu.undecided)} are undecided ({why})"
+        f"{_sets(len(menu.ways))} enough, perhaps with less; {_sets(len(menu.cannot), 'maximal')} not, proved; "
+        f"{len(menu.undecided)} undecided ({why})"
     )
+
+
+def _sets(count: int, which: str = "") -> str:
+    """So many sets of features, and the verb."""
+    return f"{count} {f'{which} ' if which else ''}{'set of features is' if count == 1 else 'sets of features are'}"
 
 
 def _rest(found: Sequence[object]) -> list[str]:
@@ -117,9 +123,8 @@ def as_text(menu: Menu) -> str:
     if menu.ways and not menu.ways[0].features:
         return "\n".join([_head(menu), *sentences(menu)])
     lines = [_head(menu), "alone:"]
-    alone = [_of_one(menu, name).replace(" alone: ", "\t", 1) for name in menu.free]
-    width = max((len(line.partition("\t")[0]) for line in alone), default=0)
-    lines += [f"  {name:{width}}  {said}" for name, _, said in (line.partition("\t") for line in alone)]
+    width = max((len(one_line(name)) for name in menu.free), default=0)
+    lines += [f"  {one_line(name):{width}}  {_of_one(menu, name)}" for name in menu.free]
     several = [way for way in menu.ways if len(way.features) > 1]
     if several:
         lines.append("together:")

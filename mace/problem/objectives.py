@@ -25,6 +25,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.errors import MaceError, NumberError
@@ -58,6 +59,7 @@ NOT_SUMMED = {  # why, and what to do
 _WITHIN = re.compile(r"^(.*\S)\s+within\s+(\S+?)\s*(%?)$")
 
 
+@spelled_class
 @dataclass(frozen=True, slots=True)
 class Objective:
     """One objective, where a text alone does not say it.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from mace.base.arguments import spelled
 from mace.base.escape import short
 from mace.errors import ModelError, RowError
 
@@ -213,6 +214,7 @@ def _value(scorecard: Any, binned: Any, one: Bin, codes: Sequence[Any]) -> float
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
+@spelled
 def read_card(table: pd.DataFrame | Sequence[Mapping[str, Any]], intercept: float, target: str = "binary") -> Card:
     """A card from a table with a row for each bin.
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mace.base.arguments import check, names
+from mace.base.arguments import check, names, spelled
 from mace.base.console import console
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
@@ -69,6 +69,7 @@ class Counterfactual:
                      add to the score, special and missing bins included).
     """
 
+    @spelled
     def __init__(
         self, scorecard: Any, special_missing: bool = False, n_jobs: int = 1, verbose: bool = False,
         proximity: Literal["paper", "library"] = "paper",
@@ -133,6 +134,7 @@ class Counterfactual:
 
     # ------------------------------------------------------------------------------------------ generate
 
+    @spelled
     def generate(
         self, query: Mapping[str, Any] | pd.DataFrame, y: float, outcome_type: str, n_cf: int,
         method: str = "weighted", objectives: Mapping[str, float] | None = None, max_changes: int | None = None,
@@ -283,6 +285,7 @@ class Counterfactual:
         asked = self._generated
         return certificate_of(asked.problem, asked.rules, asked.count, asked.objective, asked.chosen, asked.status)
 
+    @spelled
     def display(self, show_only_changes: bool = False, show_outcome: bool = False, show_points: bool = False) -> Any:
         """The set as a frame, a row each: changed variables as bins, the others with their own value.
 
@@ -322,6 +325,7 @@ class Counterfactual:
         found = [self._raw(asked.query, asked.problem.places(bins), start) for bins in asked.chosen.bins]
         return pd.DataFrame(found, index=[asked.index] * len(found))
 
+    @spelled
     def information(self, print_level: int = 1) -> None:
         """Print what was asked and what came of it, and with `print_level` 2 the options."""
         asked = self._generated

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import GoalError
@@ -40,6 +41,7 @@ class Aim(Protocol):
         ...
 
 
+@spelled_class
 @dataclass(frozen=True)
 class Targets:
     """A target for each of several outputs of a black box.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import spelled_class
 from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.base.values import plain
@@ -36,6 +37,7 @@ LABELS = (str, bytes, bool, int, float)
 CLOSE_TO = 1e-6  # how far probabilities may lie beyond 0 and 1, by their rounding
 
 
+@spelled_class
 @dataclass(frozen=True, eq=False)
 class BlackBox:
     """A model that is asked, and how.
@@ -74,9 +76,11 @@ class BlackBox:
         if self.given not in ("frame", "encoded", "array"):
             raise ModelError(f"given must be frame, encoded or array, got {short(self.given)}")
         for key, least in (("batch", 1), ("retries", 0)):
-            value = getattr(self, key)
+            value = plain(getattr(self, key))
+            object.__setattr__(self, key, value)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ModelError(f"{key} must be a whole number >= {least}, got {short(value)}")
+        object.__setattr__(self, "pause", plain(self.pause))
         if not isinstance(self.pause, (int, float)) or not self.pause >= 0:
             raise ModelError(f"pause must be a number of seconds >= 0, got {short(self.pause)}")
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, float_to_rank, nearest, rank_to_float
 from mace.base.kept import Recent
@@ -47,6 +48,7 @@ DEFAULT_ENCODING: dict[Kind, Encoding] = {
 }
 
 
+@spelled_class
 @dataclass(frozen=True)
 class Feature:
     """One feature of the table that people see.

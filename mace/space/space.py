@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.arguments import spelled
+from mace.base.arguments import spelled, spelled_class
 from mace.base.exact import nearest
 from mace.base.meant import among, few, meant
 from mace.base.values import hashed, no_single, plain
@@ -45,6 +45,7 @@ class Cells(NamedTuple):
     read: dict[Cell, Fraction | int | None]
 
 
+@spelled_class
 @dataclass(frozen=True)
 class Space:
     """All features in order, and the rules between them (core-language texts, one condition each).

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from mace.base.arguments import spelled
 from mace.base.escape import one_line
 from mace.base.formats import schema_of
 from mace.base.values import for_json, plain
@@ -118,6 +119,7 @@ class Verdict:
         """Whether every refutation that the verdict rests on has a certificate."""
         return bool(self.certificates) and len(self.certificates) == self.refuted
 
+    @spelled
     def raise_if_violated(self, *, unknown: bool = False) -> Verdict:
         """Return the verdict itself, for tests.
 

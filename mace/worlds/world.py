@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mace.base.arguments import check
+from mace.base.arguments import check, spelled
 from mace.base.files import read_text
 from mace.base.views import view
 from mace.errors import SpaceError
@@ -34,6 +34,7 @@ class World(Laws):
     """What can be done over a space, and what follows from it."""
 
     @classmethod
+    @spelled
     def read(cls, text: str, space: Space, name: str = "<world>") -> World:
         """A world from its text.
 
@@ -51,6 +52,7 @@ class World(Laws):
         return made
 
     @classmethod
+    @spelled
     def load(cls, file: str | Path, space: Space) -> World:
         """A world from a file; or by its name, one that comes with mace.
 

@@ -84,6 +84,12 @@ def _read_one(model: Any, *inside: Any) -> Table:
         members = found.reader.members(model) if found.reader.members is not None and not inside else ()
         if any(chain_of(member).steps is not None for member in members):
             raise UnreadableError(f"{type(model).__name__}: a member is a pipeline, which is not supported there")
+        if coding := [member for member in members if step_of(member) is not None]:
+            raise UnreadableError(
+                f"{type(model).__name__}: its {type(coding[0]).__name__} numbers categories by itself, which is not "
+                "supported for one of several members",
+                hint="Encode the categories in a step before it: make_pipeline(OrdinalEncoder(), ..).",
+            )
         if members:
             inside = (None, None, [read_coded(member) for member in members])
         return validate(found.reader.read(model, *inside))

@@ -68,6 +68,10 @@ ADVICE: dict[str, Advice] = {
         "Each member was fitted with steps of its own, so that they see different columns.",
         "Put the calibration behind the steps: make_pipeline(StandardScaler(), CalibratedClassifierCV(..)).",
     ),
+    "several members that number categories by themselves": Advice(
+        "Each member may give the same category another number.",
+        "Fit it with ensemble=False, or encode the categories in a step before it.",
+    ),
     "scores that are neither linear nor of gradient boosting": Advice(
         "Where along such a score the decision turns is not known.",
         "Explain the model inside, with a goal such as `p(good) >= 0.4`.",

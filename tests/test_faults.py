@@ -28,16 +28,22 @@ from mace.audit.store import Store
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import above, as_written, below, exact, rounded_text, text
-from mace.base.files import LARGEST, parse_toml, read_text
+from mace.base.files import LARGEST, parse_toml, read_text, write_whole
 from mace.certify.export import export_question
 from mace.cli import app
+from mace.cli.table import read_csv
 from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
+from mace.report.read import read_audit
 from mace.solve.protocol import memory_asked
 from mace.verify.properties import read as read_property
+from mace.verify.vnnlib.read import read_property as read_property_file
 
 LONG = "1" * 5000
 FRAME = pd.DataFrame({"a": range(20), "b": [k % 3 for k in range(20)]})
 SPACE = mace.Space([mace.Feature("a", "integer", 0, 19), mace.Feature("b", "integer", 0, 2)])
+PROPERTY = (
+    b"(declare-const X_0 Real) (declare-const Y_0 Real) (assert (>= X_0 0)) (assert (<= X_0 1)) (assert (>= Y_0 1))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +217,57 @@ def test_toml_that_cannot_be_read_is_a_file_error(text, tmp_path):
     (tmp_path / "s.toml").write_text(text)
     with pytest.raises(MaceError, match="is not valid TOML"):
         mace.Space.load(tmp_path / "s.toml")
+
+
+BOM = b"\xef\xbb\xbf"  # a byte order mark, which some editors and spreadsheets begin a text with
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(model, tmp_path):
+    def marked(name: str, raw: bytes) -> Path:
+        (tmp_path / name).write_bytes(BOM + raw)
+        return tmp_path / name
+
+    SPACE.save(tmp_path / "space.toml")
+    assert mace.Space.load(marked("marked.toml", (tmp_path / "space.toml").read_bytes())) == SPACE
+    program = marked("marked.mace", b"input a: int in [0, 19]\nreturn a > 9\n")
+    assert CliRunner().invoke(app, ["compile", str(program)]).exit_code == 0
+    assert read_property_file(marked("marked.vnnlib", PROPERTY)).inputs == 1
+    assert list(read_csv(str(marked("marked.csv", b"a,b\n1,2\n")))) == ["a", "b"]
+    audit = mace.audit(model, SPACE, FRAME, goal=1, limit=2, n_jobs=1, progress=False)
+    for ending in (".json", ".jsonl", ".csv"):
+        raw = audit.save(tmp_path / f"audit{ending}").read_bytes()
+        found = read_audit(marked(f"marked{ending}", raw))
+        assert [record.status for record in found.records] == [record.status for record in audit.records]
+
+
+def test_what_is_no_utf_8_says_so_without_the_words_of_a_codec(tmp_path):
+    for raw, said in (("a,b\n1,2\n".encode("utf-16"), "in UTF-16"), (b"a,b\n1,\xe9\n", "holds the byte 0xe9")):
+        (tmp_path / "a.csv").write_bytes(raw)
+        for read in (lambda path: read_csv(str(path)), read_property_file, lambda path: read_text(path, "")):
+            with pytest.raises(FileError, match=said):
+                read(tmp_path / "a.csv")
+
+
+def test_what_is_open_already_is_written_to_and_not_replaced(model, tmp_path):
+    question = mace.Explainer(model, SPACE).question(FRAME.iloc[0], 1)[0]
+    with (tmp_path / "out").open("wb+") as file:  # as /dev/stdout is, where a shell sends it to a file
+        path = Path(f"/dev/fd/{file.fileno()}")
+        assert export_question(question, "smt2", None, path) == ""
+        write_whole(path, b"; more\n")
+        said = (tmp_path / "out").read_text()
+    assert said == export_question(question, "smt2", None, None) + "; more\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_records_of_an_audit_are_read_where_nothing_can_be_written(model, tmp_path, monkeypatch):
+    audit = mace.audit(model, SPACE, FRAME, goal=1, limit=2, n_jobs=1, progress=False)
+    saved = audit.save(tmp_path / "audit.csv")
+
+    def read_only(**_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", read_only)
+    assert len(read_audit(saved).records) == 2
 
 
 def test_a_file_without_an_end_is_read_up_to_its_limit():

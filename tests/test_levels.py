@@ -17,7 +17,8 @@ from sklearn.linear_model import LinearRegression
 import mace
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
-from mace.problem.distance import DistanceError, DistanceProgram
+from mace.problem.around import Place
+from mace.problem.distance import DistanceError, DistanceProgram, NearestRow, norm, together
 from mace.problem.objectives import Objective, Priority, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -232,6 +233,21 @@ def test_some_objectives_need_background_rows(forest: RandomForestClassifier, na
 def test_the_nearest_of_several_rows_is_that_of_enumeration(seed: int) -> None:
     question = plain(seed)
     certified(compared(question, random_rows(seed, question)))
+
+
+def test_distances_to_many_rows_are_exact_of_those_alone_that_may_be_the_nearest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = Space([Feature(name, "real", 0, 1, step="0.001") for name in "abc"])
+    rng = np.random.default_rng(0)
+    rows = [tuple(row) for row in rng.integers(0, 1001, (500, 3)).tolist()]
+    axes = space.axes({"a": 0.5, "b": 0.5, "c": 0.5})
+    distance = NearestRow(norm("l1", 3, [1, 2, Fraction(1, 3)]), tuple(rows))
+    around, counted = Place(space, axes, distance), list[int]()
+    truly = min(around.distance_between(row, (7, 8, 9)) for row in rows)
+    monkeypatch.setattr("mace.problem.around.together", lambda costs: counted.append(1) or together(costs))
+    assert around.distance_of((7, 8, 9)) == truly and len(counted) < 5
+    assert around.distance_of(rows[3]) == 0
 
 
 def test_plausibility_is_the_distance_to_the_nearest_row_with_the_goal(forest: RandomForestClassifier) -> None:

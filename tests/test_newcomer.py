@@ -13,8 +13,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import Result
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
 
 import mace
 from mace.audit.record import Record
@@ -459,3 +461,31 @@ def test_a_model_of_texts_that_read_as_numbers_is_refused():
 def test_complex_numbers_are_no_feature():
     with pytest.raises(SpaceError, match="complex numbers"):
         mace.Space.from_frame(pd.DataFrame({"a": [1 + 2j, 3]}))
+
+
+def run(*words: str) -> Result:
+    from mace.cli import app
+
+    return CliRunner().invoke(app, words)
+
+
+def test_tables_that_go_to_no_terminal_are_not_broken(tmp_path):
+    levels = [f"a rather long level, number {place}" for place in range(12)]
+    mace.Space([mace.Feature("Job", "categorical", levels=levels)]).save(tmp_path / "space.toml")
+    shown = run("inspect", "--space", str(tmp_path / "space.toml")).output
+    assert ", ".join(levels) in shown
+
+
+def test_a_space_that_is_no_file_may_be_a_data_set_misspelt():
+    result = run("inspect", "--space", "lons")
+    assert isinstance(result.exception, MaceError) and "Did you mean 'loans'?" in str(result.exception)
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "Int64", "int64[pyarrow]"])
+def test_whole_numbers_that_doubles_do_not_hold_are_no_feature(kind):
+    held, lost = 2**60, 2**53 + 1
+    frame = pd.DataFrame({"a": pd.Series([1, held, 3], dtype=kind), "b": [1, 2, 3]})
+    space = mace.Space.from_frame(frame)
+    assert all(space.axes(frame.iloc[place]) for place in range(3))
+    with pytest.raises(SpaceError, match=f"column `a`.* cannot hold {lost}"):
+        mace.Space.from_frame(pd.DataFrame({"a": pd.Series([1, lost, 3], dtype=kind)}))

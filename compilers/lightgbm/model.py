@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mace.base.files import read_bytes
+from mace.base.files import no_text, read_bytes
 from mace.compilers.formats.fields import LONGEST_TEXT, shown, writable
 from mace.errors import FileError, ModelError
 
@@ -50,9 +50,9 @@ _ITSELF = f"{_DAMAGED} it"
 def load(path: Path) -> str:
     """The checked text of a model file; raises FileError for what is no such file, ModelError."""
     try:
-        text = read_bytes(path, LARGEST_FILE).decode("utf-8").replace("\r\n", "\n")
+        text = read_bytes(path, LARGEST_FILE).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise FileError(f"{path} is no text ({error.reason})") from None
+        raise FileError(f"{path}: {no_text(error)}") from None
     if not text.startswith("tree\n"):
         raise FileError(f"{path} is no LightGBM model: its first line is not `tree`")
     return checked(text)

@@ -202,7 +202,11 @@ def _hist_tree(where: str, predictor: Any, columns: int, source: list[int], know
             left[node], right[node] = right[node], left[node]
             missing[node] = False
         members[node] = equal_to(goes)
-    # A split between NaN and the rest has the threshold infinity: every finite number goes left.
+    # A split between minus infinity and the rest sends every finite number to the right: its branches are swapped.
+    least = np.isneginf(threshold) & ~leaf & ~categorical
+    left, right = np.where(least, right, left), np.where(least, left, right)
+    threshold, missing = np.where(least, np.inf, threshold), missing ^ least
+    # One between NaN and the rest has the threshold infinity: every finite number goes left.
     threshold = np.where(np.isposinf(threshold), np.finfo(np.float64).max, threshold)
     tree = checked(where, columns, left, right, column, threshold, value[:, None], missing, members)
     moved = np.where(tree.column < 0, -1, np.asarray(source, dtype=np.int32)[tree.column])

@@ -156,7 +156,8 @@ LIBRARY = Library(
         "sklearn.calibration.CalibratedClassifierCV": Reader(
             calibrated.read_calibrated,
             "as the model inside; margin where a libm has a say",
-            "more than two classes, but for several single trees; members that are pipelines",
+            "more than two classes, but for several single trees; members that are pipelines; "
+            "several members that number categories by themselves",
             inside=calibrated.inside,
             members=calibrated.members,
         ),

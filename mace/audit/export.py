@@ -76,7 +76,7 @@ def save(path: Path, records: Sequence[Record], groups: Groups, whole: Callable[
 def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
     """The records and groups of a file that `save` wrote; raises FileError."""
     path = Path(path)
-    check_name(path)
+    _check_format(path)
     try:
         rows = _READERS[path.suffix](path)
         records = [from_cells(row) for row in rows]
@@ -92,12 +92,17 @@ def read(path: str | Path) -> tuple[list[Record], dict[str, list[str]]]:
 
 
 def check_name(path: Path) -> None:
-    """Raise FileError unless the name says which format is meant, and a file of this name can be."""
+    """Raise FileError unless the name says which format is meant, and a file of this name can be written."""
+    _check_format(path)
+    check_folder(path)
+
+
+def _check_format(path: Path) -> None:
+    """Raise FileError unless the name says which format is meant."""
     if path.suffix not in _WRITERS:
         raise FileError(
             f"{path}: cannot tell the format from the name", hint=f"End it with one of {', '.join(_WRITERS)}."
         )
-    check_folder(path)
 
 
 def _write_lines(audit: Saved, path: Path) -> None:
@@ -108,7 +113,7 @@ def _write_lines(audit: Saved, path: Path) -> None:
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         rows = [json.loads(line) for line in file]
     return [row | {name: json.dumps(row[name], ensure_ascii=False) for name in NESTED} for row in rows]
 
@@ -122,7 +127,7 @@ def _write_csv(audit: Saved, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return [{name: _typed(name, cell) for name, cell in row.items()} for row in csv.DictReader(file)]
 
 
@@ -167,7 +172,7 @@ def _write_whole(audit: Saved, path: Path) -> None:
 
 
 def _read_whole(path: Path) -> list[dict[str, Any]]:
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = json.loads(path.read_text(encoding="utf-8-sig"))
     rows = [to_cells(Record(**one)) for one in data["records"]]
     return [
         row | {GROUP + name: labels[place] for name, labels in data["groups"].items()} for place, row in enumerate(rows)

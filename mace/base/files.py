@@ -7,9 +7,12 @@ written and stops, BrokenPipeError says so, as of anything that is printed.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import os
+import re
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -17,6 +20,7 @@ from typing import Any
 
 from mace.errors import FileError
 
+_OPEN = re.compile(r"/(?:dev|proc/self)/(stdout|stderr|fd/[0-9]{1,9})")
 LARGEST = 2**20  # bytes of a text that a person wrote
 
 
@@ -26,11 +30,18 @@ def reason(error: Exception) -> str:
 
 
 def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
-    """The text of a file in UTF-8, of at most so many bytes; raises FileError with the hint."""
+    """The text of a file in UTF-8, with or without a byte order mark, of at most so many bytes; raises FileError."""
     try:
-        return io.TextIOWrapper(io.BytesIO(read_bytes(path, largest, hint)), encoding="utf-8").read()
+        return io.TextIOWrapper(io.BytesIO(read_bytes(path, largest, hint)), encoding="utf-8-sig").read()
     except UnicodeDecodeError as error:
-        raise FileError(f"{path}: cannot be read ({error})", hint=hint) from None
+        raise FileError(f"{path}: {no_text(error)}", hint=hint) from None
+
+
+def no_text(error: UnicodeDecodeError) -> str:
+    """What a file is that is no text in UTF-8."""
+    if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "it is in UTF-16, and must be in UTF-8"
+    return f"it is no text in UTF-8: it holds the byte 0x{error.object[error.start]:02x}"
 
 
 def read_toml(path: Path, hint: str) -> tuple[dict[str, Any], str]:
@@ -68,8 +79,19 @@ def check_folder(path: Path) -> None:
         raise FileError(f"{path}: there is no folder {path.parent}", hint="Make it, or give another name.")
     if path.is_dir():
         raise FileError(f"{path}: this is a folder", hint="Give the name of a file.")
-    if not path.exists() or path.is_file():
+    if not is_stream(path):
         _probe(path.parent, f"{path}: cannot be written")
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path names what is written to as it is: a pipe, a device, or a file that is open already."""
+    return _descriptor(path) is not None or path.exists() and not (path.is_file() or path.is_dir())
+
+
+def _descriptor(path: Path) -> int | None:
+    """The number of a file that this process has open, where a path says so, as /dev/stdout does."""
+    name = _OPEN.fullmatch(str(path))
+    return None if name is None else {"stdout": 1, "stderr": 2}.get(name[1]) or int(name[1].rpartition("/")[2])
 
 
 def make_folder(path: Path, what: str) -> Path:
@@ -97,9 +119,11 @@ def _probe(folder: Path, cannot: str) -> None:
 def write_whole(path: Path, raw: bytes) -> Path:
     """Write a file by way of a draft beside it, which takes its place when it is complete; raises FileError."""
     try:
-        if path.exists() and not path.is_file():
-            # A pipe or a device is written to; a draft would take the place of /dev/stdout itself.
-            path.write_bytes(raw)
+        if is_stream(path):  # a draft would take the place of /dev/stdout itself, even where that leads to a file
+            number = _descriptor(path)
+            sys.stdout.flush()
+            with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as file:
+                file.write(raw)
             return path
         handle, draft = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
         try:

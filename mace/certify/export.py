@@ -24,10 +24,10 @@ import numpy as np
 
 from mace.base.escape import one_line
 from mace.base.exact import above, as_written, below, exact
-from mace.base.files import write_whole
+from mace.base.files import is_stream, write_whole
 from mace.certify.elaboration import all_cuts
 from mace.certify.writer import FORMAT, statement
-from mace.errors import CertificateError, MaceError, ModelError, NumberError
+from mace.errors import CertificateError, FileError, MaceError, ModelError, NumberError
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
@@ -67,8 +67,15 @@ def export(question: Question, to: str, radius: Fraction | None = None) -> dict[
 
 
 def save(files: dict[str, bytes], path: str | Path) -> list[Path]:
-    """Write the files of `export` beside each other; the ending of `path`, if it is one of theirs, is replaced."""
+    """Write the files of `export` beside each other; the ending of `path`, if it is one of theirs, is replaced.
+
+    What is no file, such as /dev/stdout or a pipe, has no ending and is written to, once.
+    """
     path = Path(path)
+    if is_stream(path):
+        if len(files) > 1:
+            raise FileError(f"{path}: {len(files)} files are written, and this is one", hint="Give the name of a file.")
+        return [write_whole(path, content) for content in files.values()]
     stem = path.with_suffix("") if path.suffix in files else path
     written = []
     for ending, content in files.items():
@@ -85,7 +92,8 @@ def export_question(question: Question, to: str, radius: str | None, out: Path |
         raise MaceError(f"--radius: {error.message}", hint=error.hint) from None
     files = export(question, to, number)
     if out is not None:
-        return "".join(f"written to {path}\n" for path in save(files, out))
+        written = save(files, out)
+        return "" if is_stream(out) else "".join(f"written to {path}\n" for path in written)
     if len(files) > 1:
         raise MaceError(f"{to} makes {len(files)} files", hint="Give --out NAME.")
     return next(iter(files.values())).decode()

@@ -26,7 +26,7 @@ from mace.base.escape import json_text, lines
 from mace.base.meant import among, meant
 from mace.cli.alive import alive
 from mace.cli.faults import explained
-from mace.errors import MaceError, RowError
+from mace.errors import FileError, MaceError, RowError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mace.worlds.world import World
 
 SHOWN = re.compile(r" *\d* \| ")  # a line of a program in a message, or what marks a place in it
+WIDEST = 1_000_000  # columns of what is no terminal
 DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
 
 
@@ -382,7 +383,12 @@ def read_space(name: str) -> Space:
     from mace import datasets
     from mace.space.space import Space
 
-    return Space.load(Path(datasets.__file__).parent / f"{name}.toml" if name in datasets.NAMES else name)
+    if name in datasets.NAMES:
+        return Space.load(Path(datasets.__file__).parent / f"{name}.toml")
+    if not Path(name).exists():
+        known = f"Give the path of a space file (TOML), or the name of a data set: {', '.join(datasets.NAMES)}."
+        raise FileError(f"{name}: there is no such file", hint=meant(name, datasets.NAMES, known))
+    return Space.load(name)
 
 
 class Planned(NamedTuple):
@@ -451,9 +457,9 @@ def print_json(value: object) -> None:
 
 
 def terminal() -> Any:
-    """Where tables are printed; what is not a terminal gets lines that are not cut."""
+    """Where tables are printed; what is not a terminal gets lines that are neither cut nor broken."""
     alive.spoke()
-    return console(soft_wrap=not sys.stdout.isatty())
+    return console() if sys.stdout.isatty() else console(soft_wrap=True, width=WIDEST)
 
 
 def wrapped(text: str) -> str:

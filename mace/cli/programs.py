@@ -46,11 +46,11 @@ def export(
     radius: Annotated[str | None, typer.Option("--radius", help="Ask for distances up to this; default: any.")] = None,
 ) -> None:
     """Write the question about a row for other solvers."""
-    from mace.base.files import check_folder
+    from mace.base.files import check_folder, is_stream
     from mace.certify.export import export_question
 
     if out is not None:
-        check_folder(out.with_name(f"{out.name}.json"))  # the endings are known later
+        check_folder(out if is_stream(out) else out.with_name(f"{out.name}.json"))  # the endings are known later
     say(export_question(question_of(given, measured, asked), to, radius, out), nl=False)
 
 

@@ -13,7 +13,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from mace.base.escape import short
-from mace.base.files import reason
+from mace.base.files import no_text, reason
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
         raise FileError(f"{path}: there is no such file", hint=hint) from None
     except OSError as error:
         raise FileError(f"{path}: cannot be read as CSV ({reason(error)})", hint=hint) from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: {no_text(error)}", hint=_EXPECTED) from None
+    except pd.errors.EmptyDataError:
+        raise FileError(f"{path}: it is empty", hint=_EXPECTED) from None
     except (ValueError, pd.errors.ParserError) as error:
         said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise FileError(f"{path}: cannot be read as CSV ({said})", hint=_EXPECTED) from None

@@ -38,7 +38,7 @@ MEANING = {
     "optimal": "proved: nothing nearer reaches the goal",
     "bounded": "a limit was reached: the true distance lies between the two bounds",
     "infeasible": "proved: nothing allowed reaches the goal",
-    "unknown": "no counterfactual was found and none was ruled out",
+    "unknown": "no counterfactual was found, and it is not known whether there is one",
 }
 
 WITHIN = "proved: nothing that is nearer by more than the gap reaches the goal"
@@ -66,7 +66,7 @@ MEANING_OF_SETS = {
     "optimal": "proved: no such set has a smaller sum",
     "bounded": "a limit was reached: the least sum lies between the two bounds",
     "infeasible": "proved: there is no such set",
-    "unknown": "no such set was found and none was ruled out",
+    "unknown": "no such set was found, and it is not known whether there is one",
 }
 
 

@@ -31,7 +31,7 @@ MEANING = {
     "optimal": "proved: no plan of this length costs less",
     "bounded": "a limit was reached: the least cost lies between the two bounds",
     "infeasible": "proved: no plan of this length reaches the goal",
-    "unknown": "no plan was found and none was ruled out",
+    "unknown": "no plan was found, and it is not known whether there is one",
 }
 
 

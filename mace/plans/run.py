@@ -184,7 +184,11 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
     reason = uncertifiable(task)
     nearer = aimed.nearer
     limit = min((rule.most for rule in question.rules if isinstance(rule, Budget)), default=None)
-    notes = [CERTIFIABLE if reason is None else f"the bound is that of the search; it has no certificate: {reason}"]
+    notes = list[str]()
+    if reason is not None:
+        notes.append(f"the bound is that of the search; it has no certificate: {reason}")
+    elif found.plan is not None or not found.why:  # else there is nothing to certify
+        notes.append(CERTIFIABLE)
     if found.refused:
         notes.append(
             f"{found.refused} ends that rounding leaves in doubt were asked of the model, which refused them: the "

@@ -24,7 +24,7 @@ MEANING = {
     "optimal": "proved: these are all",
     "bounded": "a limit was reached: there may be more",
     "infeasible": "proved: nothing allowed reaches the goal",
-    "unknown": "no point was found and none was ruled out",
+    "unknown": "no point was found, and it is not known whether there is one",
 }
 
 

@@ -57,7 +57,8 @@ def bounds(plan: Plan) -> str:
     if plan.status == "infeasible":
         return f"infeasible ({plan.meaning})"
     if plan.cost is None:
-        return f"{plan.status} ({plan.meaning}{why}); none costs less than {plan.lower_bound:.9g}"
+        least = f"; none costs less than {plan.lower_bound:.9g}" if plan.lower_bound > 0 else ""
+        return f"{plan.status} ({plan.meaning}{why}){least}"
     if plan.exact_cost == plan.exact_lower_bound:
         return f"{plan.status} ({plan.meaning}{why}): cost = lower bound = {plan.cost:.9g}, gap 0"
     gap = plan.cost - plan.lower_bound

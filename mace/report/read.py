@@ -83,7 +83,7 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
 
 
 def _whole(path: Path) -> Audit:
-    data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    data = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse)
     extra = {str(part): [Record(**one) for one in some] for part, some in data["extra"].items()}
     groups = {str(name): [str(label) for label in labels] for name, labels in data["groups"].items()}
     # Each protected feature has asked what flips when it alone changes.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.result import Tracked
 from mace.base.escape import to_cell
-from mace.base.files import make_folder
+from mace.base.files import make_folder, write_whole
 from mace.report.make import report
 from mace.report.parts import goal_of
 
@@ -32,7 +32,7 @@ def tracked(audit: Audit, folder: Path) -> Tracked:
     report(audit, folder / "report.html")
     if audit.groups:
         table = audit.by_group().by_group.rename(index=to_cell)
-        (folder / "by_group.csv").write_text(table.to_csv(), encoding="utf-8")
+        write_whole(folder / "by_group.csv", table.to_csv().encode())
     return Tracked(_params(audit), _metrics(audit), folder)
 
 

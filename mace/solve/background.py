@@ -108,7 +108,13 @@ class Background:
             else:
                 known = gone if feature.numeric else values[:, j] < axis.count
             values = values[known]
-        found = [point for row in values if (point := self._point(question, row)) is not None]
+        # Rows share most of their values, and a number takes long to be found on its grid.
+        columns = []
+        for axis, column in zip(question.axes, values.T, strict=True):
+            different_ones, places = np.unique(column, return_inverse=True)
+            indices = [_index(axis, value) for value in different_ones.tolist()]
+            columns.append([indices[place] for place in places.tolist()])
+        found: list[Point] = [row for row in zip(*columns, strict=True) if None not in row]
         return Rows(found, different - len(found))
 
     @staticmethod
@@ -116,19 +122,20 @@ class Background:
         """The point of a row; None when a value does not lie on the question's grid."""
         point = []
         for axis, value in zip(question.axes, values.tolist(), strict=True):
-            if isinstance(axis, LevelAxis):
-                point.append(0 if np.isnan(value) else int(value))
-                continue
-            if np.isnan(value):
-                assert axis.missing is not None
-                point.append(axis.missing)
-                continue
-            number = as_written(value) if axis.grid.kind == "step" else exact(value)
-            index = index_of(axis, number)
+            index = _index(axis, value)
             if index is None:
                 return None
             point.append(index)
         return tuple(point)
+
+
+def _index(axis: Axis, value: float) -> int | None:
+    """The index of a value on its axis; None where it is no value of the axis."""
+    if isinstance(axis, LevelAxis):
+        return 0 if np.isnan(value) else int(value)
+    if np.isnan(value):
+        return axis.missing
+    return index_of(axis, as_written(value) if axis.grid.kind == "step" else exact(value))
 
 
 class _Having:

@@ -60,7 +60,7 @@ def load(path: Path, make: Make[Made]) -> Made:
 def loads(text: str, make: Make[Made], file: str = "<space>") -> Made:
     """Read a space from TOML text; `file` is the name shown in messages."""
     try:
-        data = parse_toml(text, file)
+        data = parse_toml(text, file, "A space is a TOML file, as `Space.save` writes it.")
     except FileError as error:
         raise SpaceError(error.message, hint=error.hint) from None
     if data.get("mace_space") != VERSION:

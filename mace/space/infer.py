@@ -151,6 +151,8 @@ def _describe(
             f"column `{column}` holds an infinity, first in row {short(row)}",
             hint="Drop such rows, or let them be missing (NaN).",
         )
+    if pd.api.types.is_integer_dtype(values.dtype):
+        _check_whole(values, column)
     lower, upper = numbers.min().item(), numbers.max().item()
     whole = bool((numbers == np.floor(numbers)).all())
     if set(np.unique(numbers)) == {0.0, 1.0} and column not in step:
@@ -162,6 +164,17 @@ def _describe(
         note = f"integer in {int(lower)}..{int(upper)} (observed)"
         return {"kind": "integer", "lower": int(lower), "upper": int(upper)}, note
     return {"kind": "real", "lower": lower, "upper": upper}, f"real, any float64 in {lower:g}..{upper:g} (observed)"
+
+
+def _check_whole(values: pd.Series[Any], column: str) -> None:
+    """Raise SpaceError for whole numbers of which the models' doubles do not tell one from the next."""
+    lost = next((whole for whole in map(int, values.tolist()) if float(whole) != whole), None)
+    if lost is not None:
+        raise SpaceError(
+            f"column `{column}`: the models' numbers (float64) cannot hold {lost}, only whole numbers up to 2^53 and "
+            "some beyond",
+            hint="Drop it if it is an identifier; else make it texts, or round it.",
+        )
 
 
 def _encoding(levels: Sequence[Level], *, lacking: bool) -> Encoding | None:

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.base.exact import exact
 from mace.compilers import load_model, read
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.margins import compare_slack, squashed_between, turns_of
 from mace.tables.table import Ensemble, Floats, Network, decided, decision_of, runs
 from tests.compilers import cases
@@ -324,6 +324,16 @@ def test_a_damaged_calibration_is_named(method: str, attribute: str, value: obje
     setattr(model.calibrated_classifiers_[0].calibrators[0], attribute, value)
     with pytest.raises(ModelError, match=message):
         read(model)
+
+
+def test_members_that_number_categories_by_themselves_are_asked_and_named() -> None:
+    frame = pd.DataFrame({"a": range(60), "b": pd.Categorical(list("xyz") * 20)})
+    booster = HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=2, categorical_features="from_dtype")
+    model = CalibratedClassifierCV(booster, cv=2).fit(frame, (frame.a > 30).astype(int))
+    with pytest.raises(UnreadableError, match="its HistGradientBoostingClassifier numbers categories by itself"):
+        mace.Explainer(model, mace.Space.from_frame(frame))
+    answer = mace.explain(model, frame, frame.iloc[0], goal=1, timeout=5)
+    assert answer.counterfactuals[0].values["a"] > 29 and any("numbers categories" in note for note in answer.notes)
 
 
 def test_one_split_or_a_fitted_model_needs_no_ensemble_false() -> None:

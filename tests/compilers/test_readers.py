@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from mace.compilers import READERS, read
 from mace.tables.table import Ensemble, Network, class_decision
@@ -117,3 +118,19 @@ def test_every_reader_is_of_a_class_that_the_library_has() -> None:
         except ModuleNotFoundError:  # an extra that is not installed
             continue
         assert getattr(found, name).__qualname__ == name
+
+
+def test_a_split_between_minus_infinity_and_the_rest_is_one_that_finite_numbers_do_not_see() -> None:
+    rng = np.random.default_rng(0)
+    for lacking in (False, True):
+        X = rng.normal(size=(300, 3))
+        X[rng.random(300) < 0.3, 1] = -np.inf
+        X[rng.random(300) < 0.2, 1] = np.nan if lacking else -np.inf
+        y = (np.isneginf(X[:, 1]) ^ (X[:, 0] > 0.5)).astype(int)
+        model = HistGradientBoostingClassifier(max_iter=8, random_state=0).fit(X, y)
+        nodes = [tree.nodes for stage in model._predictors for tree in stage]
+        assert any(np.isneginf(one["num_threshold"]).any() for one in nodes)
+        rows = X[~np.isneginf(X[:, 1])]
+        rows = np.vstack([rows, np.full((1, 3), -np.finfo(float).max), np.full((1, 3), np.nan)])
+        table = read(model)
+        assert [table.scores(row)[0] for row in rows] == model.decision_function(rows).tolist()

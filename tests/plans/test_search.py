@@ -143,6 +143,16 @@ def test_a_plan_of_one_person_shows_itself() -> None:
     assert plan.lower_bound <= plan.cost
 
 
+def test_a_plan_that_time_did_not_suffice_for_promises_no_certificate_and_no_bound_of_nothing() -> None:
+    planner = planner_of(1)
+    rows = frame_of(planner.space, np.random.default_rng(1), 30)
+    said = planner.explainer.decisions(rows)
+    x = next(rows.iloc[k] for k in range(30) if said[k] != 1 and rows.a[k] + rows.b[k] <= 18)
+    plan = planner.plan(x, goal=1, timeout=1e-9)
+    assert plan.status == "unknown" and "certify" not in str(plan) and "less than 0" not in str(plan)
+    assert "it is not known whether there is one" in str(plan)
+
+
 def test_a_row_that_has_the_goal_needs_no_plan() -> None:
     planner = planner_of(1)
     rows = frame_of(planner.space, np.random.default_rng(1), 30)

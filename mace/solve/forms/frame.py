@@ -273,19 +273,24 @@ def _trees(question: Question, number: int) -> tuple[Trees, list[list[int]], Arr
         for j, axis in enumerate(axes)
     ]
     items = _items(axes, ends)
-    sides = np.zeros((len(one.sides.tree), len(items.low)), bool)
+    sides, lefts = np.zeros((len(one.sides.tree), len(items.low)), bool), dict[tuple[int, int], NDArray[np.bool_]]()
     for row, (j, cut, side) in enumerate(zip(one.sides.axis, one.sides.cut, one.sides.side, strict=True)):
-        axis = axes[j]
-        grid = isinstance(axis, GridAxis)
-        at = _end(axis, cuts[j], int(cut)) if isinstance(axis, GridAxis) else int(cuts[j][cut])
-        for item in range(*items.begin[j : j + 2]):
-            left = items.last[item] <= at if grid else bool(at >> items.first[item] & 1)
-            sides[row, item] = left == (side == 0)
+        axis, mine = axes[j], slice(*items.begin[j : j + 2])
+        if (j, cut) not in lefts:  # many nodes ask the same
+            if isinstance(axis, GridAxis):
+                at = _end(axis, cuts[j], int(cut))
+                lefts[j, cut] = np.array([last <= at for last in items.last[mine]], bool)
+            else:
+                at = int(cuts[j][cut])
+                lefts[j, cut] = np.array([at >> level & 1 for level in items.first[mine]], bool)
+        sides[row, mine] = lefts[j, cut] == (side == 0)
     holds = np.ones((len(one.tree), len(items.low)), bool)
-    for leaf, row in zip(one.leaf_of.tolist(), one.row_of.tolist(), strict=True):
-        j = int(one.sides.axis[row])
-        mine = slice(*items.begin[j : j + 2])
-        holds[leaf, mine] &= sides[row, mine]
+    tested = np.asarray(one.sides.axis)[one.row_of]
+    for j in np.unique(tested).tolist():
+        mine, pairs = slice(*items.begin[j : j + 2]), np.flatnonzero(tested == j)
+        pairs = pairs[np.argsort(one.leaf_of[pairs], kind="stable")]
+        leaves, firsts = np.unique(one.leaf_of[pairs], return_index=True)
+        holds[leaves, mine] = np.logical_and.reduceat(sides[one.row_of[pairs], mine], firsts, axis=0)
     gain = one.gain * unit
     need = np.array([float(one.need[k] * unit) for k in range(len(one.compares))])
     node = one.sides.node - grounded.forest.roots[one.sides.tree]

@@ -21,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from mace.base.files import read_bytes, reason
+from mace.base.files import no_text, read_bytes, reason
 from mace.errors import FileError
 from mace.verify.vnnlib.formula import Atom, Formulae, Variable
 from mace.verify.vnnlib.text import Expression, Text
@@ -65,9 +65,9 @@ def read_property(path: str | Path) -> Specification:
     if path.suffix == ".gz":
         raw = _unpacked(raw, path)
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"{path}: cannot be read ({error})", hint="Give a property in VNN-LIB, in UTF-8.") from None
+        raise FileError(f"{path}: {no_text(error)}", hint="Give a property in VNN-LIB.") from None
     return parse_property(text, str(path))
 
 

@@ -115,7 +115,6 @@ views.register(
         "plan as a plot": "mace.report.plans:PlanDisplay.from_plan",
         "plan as text": "mace.report.plans:as_text",
         "plan for rich": "mace.report.plans:as_rich",
-        "value": "mace.present.drawing:cell",
     }
 )
 

@@ -76,11 +76,15 @@ IDEAS = [
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("what is superfluous in a set, and which sets suffice", "mace/explain/subsets.py", r"\bhitting_"),
     Idea("what a word that nobody knows may have meant", "mace/base/meant.py", r"\bdifflib\b"),
+    Idea(
+        "a file that is written whole, or not at all", "mace/base/files.py", r"\bmkstemp\b|\.replace\((path|target)\)"
+    ),
+    Idea("whether something is a table of rows, or one row", "mace/base/arguments.py", r'"ndim", \d\) == 2'),
     Idea("the gap that a caller wants", "mace/solve/protocol.py", r"\bas_written\((self\.)?r?gap\b|\b_not_negative\("),
     Idea("the first few of many words in a message", "mace/base/meant.py", r'", ?\.{2,3}"|", \.{2,3}\b'),
     Idea(
         "a value of a feature as people read it, and by how much it moves",
-        "mace/present/drawing.py",
+        "mace/base/figures.py",
         r":\+?,\.\d+g|\b(int|float)\)\) and not isinstance\(\w+, bool\) else one_line",
     ),
     Idea("whether the values of a feature lie in an order", "mace/space/feature.py", r'numeric or .{0,20}"ordinal"'),
@@ -92,7 +96,7 @@ IDEAS = [
     Idea("what people import a class by", "compilers/library.py", r"__module__\}\.\{"),
     Idea("how much time is left", "mace/base/deadline.py", r"\bmonotonic\b"),
     Idea(
-        "a value as people and JSON see it",
+        "a value as Python and JSON see it",
         "mace/base/values.py",
         r"np\.generic\b",
         {"mace/audit/digest.py": "tells types apart, since equal digests must mean equal questions"},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
 from mace.base.escape import from_cell, json_text, short, to_cell
-from mace.base.files import check_folder, reason
+from mace.base.files import check_folder, draft_of
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -62,14 +62,8 @@ def save(path: Path, records: Sequence[Record], groups: Groups, whole: Callable[
     The file appears whole or not at all.
     """
     check_name(path)
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        _WRITERS[path.suffix](Saved(records, groups, whole), temporary)
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written ({reason(error)})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with draft_of(path) as draft:
+        _WRITERS[path.suffix](Saved(records, groups, whole), draft)
     return path
 
 

@@ -16,12 +16,15 @@ import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from mace.base.escape import one_line, short
 from mace.base.meant import meant
 from mace.base.values import plain
 from mace.errors import ArgumentError, MaceError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,8 +49,13 @@ def _labels(value: object) -> bool:
     return all(_single(one) and isinstance(one, Hashable) for one in several)
 
 
-def _is_frame(value: object) -> bool:
-    return hasattr(value, "iloc") and hasattr(value, "columns") and getattr(value.columns, "is_unique", True)
+def is_frame(value: object) -> TypeGuard[pd.DataFrame]:
+    """Whether something is a table of rows rather than one row."""
+    return hasattr(value, "iloc") and getattr(value, "ndim", 1) == 2
+
+
+def _frame(value: object) -> bool:
+    return is_frame(value) and value.columns.is_unique
 
 
 def _texts(value: object) -> bool:
@@ -84,7 +92,7 @@ _TEXT = _Kind(lambda value: isinstance(value, str), "a text")
 _NUMBER = _Kind(_number, "a number")
 _WHOLE = _Kind(lambda value: isinstance(value, int), "a whole number")
 _TRUTH = _Kind(lambda value: type(value).__name__ in ("bool", "bool_"), "True or False")  # numpy's are no `bool`
-_FRAME = _Kind(_is_frame, "a DataFrame")
+_FRAME = _Kind(_frame, "a DataFrame")
 _ONE = _Kind(_single, "a single value, no table")
 _PATH = _Kind(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _NAMES = _Kind(_several, "a name, or a list of names")

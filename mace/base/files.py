@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,27 +117,41 @@ def _probe(folder: Path, cannot: str) -> None:
         raise FileError(f"{cannot} ({reason(error)})", hint="Give another name.") from None
 
 
-def write_whole(path: Path, raw: bytes) -> Path:
-    """Write a file by way of a draft beside it, which takes its place when it is complete; raises FileError."""
+@contextlib.contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """A draft beside a file, which takes its place when it is complete; raises FileError where it cannot be written."""
     try:
         if is_stream(path):  # a draft would take the place of /dev/stdout itself, even where that leads to a file
-            number = _descriptor(path)
-            sys.stdout.flush()
-            with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as file:
-                file.write(raw)
-            return path
-        handle, draft = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+            with tempfile.TemporaryDirectory() as folder:
+                yield (draft := Path(folder) / "draft")
+                _pour(draft.read_bytes(), path)
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        os.close(handle)
+        draft = Path(name)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-            Path(draft).chmod(0o644)
-            Path(draft).replace(path)
+            yield draft
+            draft.chmod(0o644)
+            draft.replace(path)
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                Path(draft).unlink()
+            draft.unlink(missing_ok=True)
             raise
     except BrokenPipeError:  # whoever read /dev/stdout has seen enough, which is no mistake
         raise
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({reason(error)})") from None
+
+
+def _pour(raw: bytes, path: Path) -> None:
+    """Write to a pipe, a device, or a file that is open already."""
+    number = _descriptor(path)
+    sys.stdout.flush()
+    with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as file:
+        file.write(raw)
+
+
+def write_whole(path: Path, raw: bytes) -> Path:
+    """Write a file whole, or leave it as it was; raises FileError."""
+    with draft_of(path) as draft:
+        draft.write_bytes(raw)
     return path

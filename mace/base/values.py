@@ -1,4 +1,4 @@
-"""Single values as people and JSON see them: cells of rows, labels, predicted numbers.
+"""Single values as Python and JSON see them: cells of rows, labels, predicted numbers.
 
 In:  whatever a library, a frame or a space holds in one place.
 Out: Python's own scalars; for JSON, one of those that JSON has a place for.

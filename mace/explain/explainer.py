@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from numpy.typing import NDArray
 
-from mace.base.arguments import checked
+from mace.base.arguments import checked, is_frame
 from mace.base.deadline import NEVER, Deadline, interruptible, now
 from mace.base.escape import short
 from mace.base.kept import Kept
@@ -32,7 +32,7 @@ from mace.explain.asked import AskedRow
 from mace.explain.asking import Asking, Unsettled
 from mace.explain.assemble import answer_of
 from mace.explain.beside import Beside
-from mace.explain.frames import answers_of, is_frame
+from mace.explain.frames import answers_of
 from mace.explain.inferred import inferred
 from mace.explain.judge import Judge, of_probability
 from mace.explain.levels import by_priority

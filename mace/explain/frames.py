@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from mace.errors import RowError
 from mace.explain.answer import Answer
@@ -11,11 +11,6 @@ from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def is_frame(x: object) -> TypeGuard[pd.DataFrame]:
-    """Whether something is a table of rows rather than one row."""
-    return hasattr(x, "iloc") and getattr(x, "ndim", 1) == 2
 
 
 def answers_of(space: Space, frame: pd.DataFrame, answer: Callable[[object], Answer]) -> list[Answer]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.arguments import checked
+from mace.base.arguments import checked, is_frame
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.meant import among
@@ -29,7 +29,7 @@ from mace.errors import GoalError, MaceError, ModelError
 from mace.explain import told
 from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import GAP, about_probabilities, agrees, bounded, enclosure_of, takes
-from mace.explain.frames import answers_of, is_frame
+from mace.explain.frames import answers_of
 from mace.explain.proposing import counterfactual, places_of
 from mace.explain.search import exclusion
 from mace.explain.settings import GoalSpec

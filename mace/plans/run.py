@@ -16,7 +16,8 @@ from typing import Any
 from mace.base.arguments import checked, names
 from mace.base.deadline import Deadline, now
 from mace.base.escape import short
-from mace.base.exact import above, below, nearest
+from mace.base.exact import nearest
+from mace.base.figures import at_least, at_most
 from mace.base.meant import meant
 from mace.errors import MaceError
 from mace.explain.explainer import Explainer
@@ -202,12 +203,10 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
     ]
     if aimed.far is not None and found.plan is not None:
         rest = " that earlier objectives leave" if aimed.counts or limit is None else ""
-        far = above(task.gower(found.plan.end))
-        notes.append(
-            f"Gower's distance of start and end is {far:.9g}; no plan{rest} has less than {below(aimed.far):.9g}"
-        )
+        far = at_most(task.gower(found.plan.end))
+        notes.append(f"Gower's distance of start and end is {far}; no plan{rest} has less than {at_least(aimed.far)}")
     if limit is not None:
-        notes.append(f"cost and bound are about plans whose end is within a distance of {below(limit):.9g}")
+        notes.append(f"cost and bound are about plans whose end is within a distance of {at_least(limit)}")
     if task.allowed != EVERYTHING:
         notes.append(_asked(task.allowed))
     return Plan(

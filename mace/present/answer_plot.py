@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mace.base.figures import Rounding, at_least, cell, number
 from mace.errors import MaceError, RowError
-from mace.present.drawing import BLUE, FAINT, GREY, INK, Display, Rounding, cell, number, plain
+from mace.present.drawing import BLUE, FAINT, GREY, INK, Display, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +65,9 @@ class AnswerDisplay(Display):
         """The display, not drawn yet."""
         shown = answer.counterfactuals[which]
         rounding: Rounding = "nearest" if shown.exact_distance == shown.exact_lower_bound else "up"
-        held = f"{answer.distance_name} distance {number(shown.distance, rounding=rounding)}"
+        held = f"{answer.distance_name} distance {number(shown.exact_distance, rounding=rounding)}"
         if rounding == "up":
-            held += f", lower bound {number(float(shown.exact_lower_bound), rounding='down')}"
+            held += f", lower bound {at_least(shown.exact_lower_bound, 6)}"
         return cls(changes_on(answer.space, shown.changes), f"{shown.status}: {held}")
 
     @classmethod

@@ -6,9 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
-from mace.present.drawing import cell, move
+from mace.base.figures import DIGITS, at_least, at_most, cell, move, number
 from mace.present.html import grid
-from mace.present.words import chance, decision
+from mace.present.words import bracketed, chance, decision
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,17 +23,14 @@ def bounds(answer: Answer) -> str:
     meaning = answer.meaning
     if answer.status == "infeasible":
         return f"infeasible ({meaning})"
-    if answer.distance is None:
-        floor = f"; none is closer than {answer.lower_bound:.9g}" if answer.lower_bound else ""
+    if answer.distance is None or answer.exact_distance is None:
+        floor = f"; none is closer than {at_least(answer.exact_lower_bound)}" if answer.lower_bound else ""
         return f"{answer.status} ({meaning}{floor}): {one_line(answer.why)}"
+    what = f"{answer.distance_name} distance"
     if len(answer.levels) > 1 and answer.status == "optimal":  # the bounds of each stand below
-        held = f"{answer.distance_name} distance {answer.distance:.9g}"
-    elif answer.exact_distance == answer.exact_lower_bound:
-        held = f"{answer.distance_name} distance = lower bound = {answer.distance:.9g}, gap 0"
+        held = f"{what} {answer.distance:.9g}"
     else:
-        gap = answer.distance - answer.lower_bound
-        held = f"{answer.distance_name} distance {answer.distance:.9g}, "
-        held += f"lower bound {answer.lower_bound:.9g}, gap {gap:.2g}"
+        held = bracketed(what, answer.exact_distance, answer.exact_lower_bound)
     why = f": {one_line(answer.why)}" if answer.why else ""
     return f"{answer.status} ({meaning}{why}): {held}"
 
@@ -43,14 +40,14 @@ def levels(answer: Answer) -> list[str]:
     if len(answer.levels) < 2:
         return []
     lines = []
-    for number, level in enumerate(answer.levels, 1):
-        head = f"{number}. {one_line(level.name)}"
-        if level.value is None:
+    for place, level in enumerate(answer.levels, 1):
+        head = f"{place}. {one_line(level.name)}"
+        if level.value is None or level.exact_value is None:
             lines.append(f"{head}: {level.status}")
         elif level.exact_value == level.exact_lower_bound:
-            lines.append(f"{head} = lower bound = {level.value:.9g}")
+            lines.append(f"{head} = lower bound = {number(level.exact_value, DIGITS)}")
         else:
-            lines.append(f"{head} {level.value:.9g}, lower bound {level.lower_bound:.9g}")
+            lines.append(f"{head} {at_most(level.exact_value)}, lower bound {at_least(level.exact_lower_bound)}")
         if level.of_answer is not None and level.value is not None and level.of_answer > level.value:
             lines[-1] += f"; {level.of_answer:.9g} here, as its tolerance allows"
         if level.why:

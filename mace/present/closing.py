@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import now
+from mace.base.figures import at_least, at_most
 
 if TYPE_CHECKING:
     from mace.solve.driver import Bracket
@@ -57,5 +58,5 @@ def bar(bracket: Bracket, width: int = 30) -> str:
     left = round(width * lower / upper) if upper else 0
     asked = len(bracket.trace)
     count = f"  ({asked} questions)" if asked > 1 else ""
-    shown = "?" if upper is None else f"{upper:.6g}"
-    return f"between {lower:.6g} {'━' * left}{'╌' * (width - left)} and {shown}{count}"
+    shown = "?" if bracket.upper is None else at_most(bracket.upper, 6)
+    return f"between {at_least(bracket.lower, 6)} {'━' * left}{'╌' * (width - left)} and {shown}{count}"

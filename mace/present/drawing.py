@@ -13,8 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.errors import MaceError
@@ -45,8 +44,6 @@ _STYLE: dict[str, Any] = {
     "ytick.color": INK,
     "hatch.linewidth": 0.6,
 }
-Rounding = Literal["down", "up", "nearest"]
-_ROUNDING = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "nearest": ROUND_HALF_EVEN}
 
 
 class Display:
@@ -102,47 +99,6 @@ def plain(text: object, longest: int = LONGEST) -> str:
     short = line if len(line) <= longest else f"{line[: longest - tail - 1].rstrip()}…{line[-tail:].lstrip()}"
     # Mathematics stands between dollars; a dollar with a backslash is a dollar.
     return short.replace("$", r"\$")
-
-
-def number(value: float, digits: int = 6, rounding: Rounding = "nearest") -> str:
-    """A number with so many significant digits; a lower bound is rounded down, an upper bound up."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return str(value)
-    rounded = Context(prec=digits, rounding=_ROUNDING[rounding]).create_decimal(Decimal(value))
-    if rounded and not -5 <= rounded.adjusted() < 15:
-        return f"{rounded.normalize():e}"
-    text = f"{rounded:,f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def cell(value: Any, unit: str = "") -> str:
-    """A value of a feature, as people write it, in one line."""
-    if value is None or value != value:
-        return "missing"
-    words = isinstance(value, bool) or not isinstance(value, (int, float))
-    shown = value if words else f"{value:,}" if isinstance(value, int) else number(value, 12)
-    return one_line(f"{shown} {unit}".strip())
-
-
-def move(before: Any, after: Any) -> str:
-    """By how much a number moves; nothing for what is no number."""
-    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in (before, after)):
-        return ""
-    # As people subtract: 0.3 - 0.1 is 0.2.
-    by = Decimal(str(after)) - Decimal(str(before))
-    return f"{'+' if by > 0 else '-'}{cell(abs(int(by) if by == int(by) else float(by)))}"
-
-
-def percent(share: float | None, *, exact: bool = False) -> str:
-    """A share in percent; what is not all never shows as 100 %, what is not nothing never as 0 %."""
-    if share is None:
-        return "none"
-    text = f"{share:.1%}"
-    if not exact and text == "100.0%" and share < 1:
-        return ">99.9%"
-    if not exact and text == "0.0%" and share > 0:
-        return "<0.1%"
-    return text
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
+from mace.base.figures import cell
 from mace.explain.menu import Way
-from mace.present.drawing import cell
 from mace.present.html import grid
 from mace.present.words import sentences as changes_of
 

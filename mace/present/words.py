@@ -6,11 +6,12 @@ Promise: what stands in a sentence stands in the answer; nothing is rounded so t
 
 from __future__ import annotations
 
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
-from mace.present.drawing import cell, number
+from mace.base.figures import DIGITS, at_least, at_most, cell, number
 from mace.present.html import grid
 
 if TYPE_CHECKING:
@@ -50,13 +51,20 @@ def chance(value: float, name: str) -> str:
     return f"{value:.1%}" if name.startswith("p(") else number(value)
 
 
+def bracketed(what: str, upper: Fraction, lower: Fraction) -> str:
+    """The two bounds of something, and what is between them."""
+    if upper == lower:
+        return f"{what} = lower bound = {number(upper, DIGITS)}, gap 0"
+    return f"{what} {at_most(upper)}, lower bound {at_least(lower)}, gap {number(upper - lower, 2, 'up')}"
+
+
 def short(answer: Answer) -> str:
     """An answer in one line."""
     said = "; ".join(sentences(answer)[:4])
     if answer.distance is not None:
         said += f"; {answer.distance_name} distance {answer.distance:.6g}"
         if answer.status == "bounded":
-            said += f", none below {answer.lower_bound:.6g}"
+            said += f", none below {at_least(answer.exact_lower_bound, 6)}"
     more = len(answer.counterfactuals) - 1
     return f"Answer({answer.status}: {said or answer.meaning}{f'; and {more} more' if more > 0 else ''})"
 

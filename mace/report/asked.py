@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mace.base.figures import cell
 from mace.base.versions import MACE
-from mace.present.drawing import cell
 from mace.report.parts import NOT_KNOWN, Pair, Table, goal_of
 
 if TYPE_CHECKING:

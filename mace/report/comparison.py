@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mace.base.figures import number, percent
 from mace.errors import MaceError
-from mace.present.drawing import BLUE, GREY, PALE, Display, number, percent, plain
+from mace.present.drawing import BLUE, GREY, PALE, Display, plain
 from mace.present.tables import as_text as written
 from mace.present.tables import row, stacked, table
 

@@ -10,22 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mace.present.drawing import (
-    BLUE,
-    FAINT,
-    GREEN,
-    GREY,
-    INK,
-    LONGEST,
-    ORANGE,
-    PALE,
-    PURPLE,
-    RED,
-    Display,
-    number,
-    percent,
-    plain,
-)
+from mace.base.figures import number, percent
+from mace.present.drawing import BLUE, FAINT, GREEN, GREY, INK, LONGEST, ORANGE, PALE, PURPLE, RED, Display, plain
 
 if TYPE_CHECKING:
     from typing import Self

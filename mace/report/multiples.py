@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mace.present.drawing import BLUE, FAINT, GREY, ORANGE, number, percent, plain
+from mace.base.figures import number, percent
+from mace.present.drawing import BLUE, FAINT, GREY, ORANGE, plain
 from mace.report.displays import AuditDisplay, members, name_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mace.present.drawing import number, percent, to_svg
+from mace.base.figures import number, percent
+from mace.present.drawing import to_svg
 
 if TYPE_CHECKING:
     from mace.audit.intervals import Estimate, Share

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.base.figures import cell, move, number
 from mace.base.files import reason
 from mace.base.meant import few
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
-from mace.present.drawing import cell, move, number
 from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of, units_of
 
 if TYPE_CHECKING:

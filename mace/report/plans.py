@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.base.exact import nearest
+from mace.base.figures import at_least, cell
 from mace.errors import MaceError
-from mace.present.drawing import cell
 from mace.present.html import grid
+from mace.present.words import bracketed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,15 +57,12 @@ def bounds(plan: Plan) -> str:
     why = f": {one_line(plan.why)}" if plan.why else ""
     if plan.status == "infeasible":
         return f"infeasible ({plan.meaning})"
-    if plan.cost is None:
-        least = f"; none costs less than {plan.lower_bound:.9g}" if plan.lower_bound > 0 else ""
+    if plan.exact_cost is None:
+        some = plan.exact_lower_bound > 0
+        least = f"; none costs less than {at_least(plan.exact_lower_bound)}" if some else ""
         return f"{plan.status} ({plan.meaning}{why}){least}"
-    if plan.exact_cost == plan.exact_lower_bound:
-        return f"{plan.status} ({plan.meaning}{why}): cost = lower bound = {plan.cost:.9g}, gap 0"
-    gap = plan.cost - plan.lower_bound
-    return (
-        f"{plan.status} ({plan.meaning}{why}): cost {plan.cost:.9g}, lower bound {plan.lower_bound:.9g}, gap {gap:.2g}"
-    )
+    held = bracketed("cost", plan.exact_cost, plan.exact_lower_bound)
+    return f"{plan.status} ({plan.meaning}{why}): {held}"
 
 
 def _first(of: Plan | PlanAudit) -> str:
@@ -96,7 +94,7 @@ def front_as_text(front: PlanFront) -> str:
     rows = [("at most", "cost", "at least", "status", "actions in order")]
     for most, plan in front.points:
         cost = "·" if plan.cost is None else f"{plan.cost:.6g}"
-        least = "·" if plan.status == "infeasible" else f"{plan.lower_bound:.6g}"
+        least = "·" if plan.status == "infeasible" else at_least(plan.exact_lower_bound, 6)
         rows.append((f"{most:.6g}", cost, least, plan.status, ", ".join(one_line(s.action) for s in plan.steps) or "·"))
     return "\n".join([f"wanted: {one_line(front.points[0].plan.wanted)}; {title}", *_aligned(rows)])
 

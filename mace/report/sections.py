@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.base.figures import cell, number, percent
 from mace.explain.answer import MEANING
-from mace.present.drawing import cell, number, percent
 from mace.report.asked import held_protected
 from mace.report.displays import (
     MOST_FEATURES,

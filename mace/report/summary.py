@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from mace.present.drawing import cell, number, percent
+from mace.base.figures import cell, number, percent
 from mace.report.asked import held_protected
 from mace.report.parts import counted_rows
 

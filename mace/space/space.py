@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.arguments import spelled, spelled_class
+from mace.base.arguments import is_frame, spelled, spelled_class
 from mace.base.exact import nearest
 from mace.base.meant import among, few, meant
 from mace.base.values import hashed, no_single, plain
@@ -151,9 +151,9 @@ class Space:
 
         Raises RowError for a missing column or more than one row; further columns are ignored.
         """
-        if hasattr(x, "iloc") and getattr(x, "ndim", 1) == 2:
-            if len(x) != 1:  # type: ignore[arg-type]
-                raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")  # type: ignore[arg-type]
+        if is_frame(x):
+            if len(x) != 1:
+                raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")
             x = x.iloc[0]
         if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1 and x.index.is_unique:  # type: ignore[attr-defined]
             same = self._index.equals(x.index)  # type: ignore[attr-defined]

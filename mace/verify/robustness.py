@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import below, nearest
+from mace.base.figures import at_least
 from mace.errors import RowError
 from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.space.space import Space
@@ -103,7 +104,7 @@ def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits
     if answer.status == "infeasible":
         why = "every allowed input gets the same decision"
     else:
-        why = f"every input closer than {below(answer.exact_lower_bound):.6g} gets {answer.decision!r}"
+        why = f"every input closer than {at_least(answer.exact_lower_bound, 6)} gets {answer.decision!r}"
         if answer.exact_distance is not None:
             why += f"; at {nearest(answer.exact_distance):.6g} one does not"
     known = answer.status in ("optimal", "infeasible") or answer.exact_lower_bound > Fraction(0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mace.base.arguments import spelled
 from mace.base.escape import one_line
+from mace.base.figures import cell
 from mace.base.formats import schema_of
 from mace.base.values import for_json, plain
 from mace.base.views import view
@@ -74,7 +75,6 @@ class Violation:
         """A value as people write it, with its unit; a float that this would round, as Python writes it."""
         feature = None if self.space is None else next((f for f in self.space.features if f.name == name), None)
         unit = "" if feature is None else feature.unit
-        cell = view("value")
         rounded = isinstance(value, float) and value == value and float(cell(value).replace(",", "")) != value
         return f"{value!r} {unit}".strip() if rounded else str(cell(value, unit))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import joblib
@@ -33,6 +34,7 @@ from mace.proofs.reader import MODEL
 from mace.report.text import as_rich
 from mace.solve.protocol import jobs_asked
 from tests.audit import faults
+from tests.report import made
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +141,19 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path):
     assert Path("/dev/null").is_char_device()
     with pytest.raises(FileError, match="cannot be written"):
         write_whole(tmp_path / "absent" / "x", b"")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", ["audit.csv", "audit.jsonl", "audit.json"])
+def test_a_pipe_that_is_called_like_an_audit_is_written_to_and_not_replaced(name: str, tmp_path: Path) -> None:
+    pipe, heard = tmp_path / name, list[str]()
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: heard.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    made.audit().save(pipe)
+    reader.join(10)
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+    assert heard == [made.audit().save(tmp_path / f"again.{name}").read_text(encoding="utf-8")]
 
 
 def test_who_reads_what_is_written_may_stop() -> None:

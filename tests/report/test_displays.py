@@ -13,12 +13,16 @@ from matplotlib.figure import Figure
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.base.figures import cell, move, number, percent
 from mace.errors import MaceError
-from mace.present.drawing import cell, move, number, percent, to_svg
+from mace.present.closing import bar
+from mace.present.drawing import to_svg
+from mace.present.words import bracketed
 from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
 from mace.report.multiples import ReachDisplay
 from mace.report.plots import DISPLAYS
 from mace.report.sections import reach
+from mace.solve.driver import Bracket
 from tests.audit import faults
 from tests.report import made
 
@@ -98,6 +102,8 @@ def test_without_matplotlib_the_error_says_what_to_install(answer, monkeypatch: 
 def test_numbers_are_rounded_the_way_that_is_asked():
     assert number(1 / 3, 6, "down") == "0.333333"
     assert number(1 / 3, 6, "up") == "0.333334"
+    assert number(Fraction(1, 5), 9, "down") == number(Fraction(1, 5), 9, "up") == "0.2"
+    assert number(Fraction(2**2000, 2**2000 + 1), 9, "down") == "0.999999999"
     assert [number(0.0), number(1234567.0, 9), number(0.5), number(1e-12), number(float("inf"))] == [
         "0", "1,234,567", "0.5", "1e-12", "inf",
     ]  # fmt: skip
@@ -108,6 +114,13 @@ def test_numbers_are_rounded_the_way_that_is_asked():
         "missing", "missing", "True", "1,200", "0.1 EUR",
     ]  # fmt: skip
     assert [move(0.1, 0.3), move(5, 2), move("a", "b"), move(None, 1)] == ["+0.2", "-3", "", ""]
+
+
+def test_a_printed_bound_says_no_more_than_was_proved():
+    lower, upper = Fraction(123456789999, 10**12), Fraction(123456790001, 10**12)
+    assert bracketed("cost", upper, lower) == "cost 0.123456791, lower bound 0.123456789, gap 2e-12"
+    assert bracketed("cost", lower, lower) == "cost = lower bound = 0.12345679, gap 0"
+    assert bar(Bracket(lower, upper)).split()[1] == "0.123456" and bar(Bracket(lower, upper)).split()[-1] == "0.123457"
 
 
 def test_what_is_unseen_in_a_unit_is_shown_by_its_number():

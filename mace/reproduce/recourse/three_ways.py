@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mace.base.figures import cell
 from mace.errors import MaceError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
-from mace.present.drawing import cell
 from mace.reproduce.entry import Entry
 from mace.reproduce.recourse.printed import SOURCE
 from mace.reproduce.recourse.setting import SEED, trained

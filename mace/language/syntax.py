@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, assert_never
 
 from mace.errors import ProgramError, Span
 
@@ -337,6 +337,43 @@ def statements_of(body: Block) -> Iterator[Stmt]:
                 todo.extend(reversed(stmt.body))
             case _:
                 pass
+
+
+def rebuilt(block: Block, change: Callable[[Stmt], Stmt]) -> Block:
+    """A block with every statement changed, and then those of the blocks inside it.
+
+    change: gives a statement of the same kind.
+    """
+    found: list[Stmt] = []
+    for stmt in map(change, block):
+        match stmt:
+            case If(then=then, other=other):
+                found.append(replace(stmt, then=rebuilt(then, change), other=rebuilt(other, change)))
+            case For(body=body):
+                found.append(replace(stmt, body=rebuilt(body, change)))
+            case Skip() | Assign() | Return():
+                found.append(stmt)
+            case _:
+                assert_never(stmt)
+    return tuple(found)
+
+
+def with_values(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    """A statement with its own expression changed: what it assigns or returns, or what it tests."""
+    match stmt:
+        case Assign(value=value) | Return(value=value):
+            return replace(stmt, value=change(value))
+        case If(test=test):
+            return replace(stmt, test=change(test))
+        case For() | Skip():
+            return stmt
+        case _:
+            assert_never(stmt)
+
+
+def returning(block: Block, change: Callable[[Expr], Expr]) -> Block:
+    """A block with another value in every `return`."""
+    return rebuilt(block, lambda stmt: with_values(stmt, change) if isinstance(stmt, Return) else stmt)
 
 
 def negated(test: Expr) -> Expr:

@@ -29,7 +29,7 @@ from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.errors import MaceError, NumberError
-from mace.language.syntax import Apply, Assign, Block, For, If, Number, Op, Return, Skip
+from mace.language.syntax import Apply, Number, Op, returning
 from mace.problem.budget import Budget
 from mace.problem.distance import Distance, DistanceError, DistanceProgram, NearestRow, Norm, norm
 from mace.problem.forms import FormsRule
@@ -320,7 +320,8 @@ def value_of(question: Question, distance: Distance, point: Point) -> Fraction:
 def _limited(distance: DistanceProgram, question: Question, most: Fraction, *, strict: bool) -> Rule:
     """A rule: what a program returns is at most a number."""
     program, place = distance.program, {axis.name: j for j, axis in enumerate(question.axes)}
-    limited = replace(program, body=_compared(program.body, Op.LT if strict else Op.LE, Number(most)))
+    op, limit = Op.LT if strict else Op.LE, Number(most)
+    limited = replace(program, body=returning(program.body, lambda value: Apply(op, (value, limit))))
     names = [declared.name for declared in program.inputs]
     reads = {name: place[name] for name in names if name in place}
     starts = {name: place[name.removeprefix("start_")] for name in names if name not in place}
@@ -329,20 +330,3 @@ def _limited(distance: DistanceProgram, question: Question, most: Fraction, *, s
     if distance.forms is None or any(axis.may_lack or axis.lacks for axis in question.axes):
         return rule
     return FormsRule.of(rule, distance.forms, question.axes, most, strict=strict)
-
-
-def _compared(block: Block, op: Op, limit: Number) -> Block:
-    """A block that returns whether what it returned is within a limit."""
-
-    def one(stmt: Skip | Assign | If | For | Return) -> Skip | Assign | If | For | Return:
-        match stmt:
-            case Return(value=value):
-                return replace(stmt, value=Apply(op, (value, limit)))
-            case If(then=then, other=other):
-                return replace(stmt, then=_compared(then, op, limit), other=_compared(other, op, limit))
-            case For(body=body):
-                return replace(stmt, body=_compared(body, op, limit))
-            case _:
-                return stmt
-
-    return tuple(map(one, block))

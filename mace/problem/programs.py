@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from mace.base.files import read_text
 from mace.base.kept import Recent
@@ -38,19 +38,16 @@ from mace.language import (
 from mace.language.interval import Side as Enclosed
 from mace.language.syntax import (
     MAX_BYTES,
-    Assign,
     Block,
     Const,
-    For,
-    If,
     Levels,
-    Skip,
-    Stmt,
     Truth,
     fold,
     levels_of,
+    rebuilt,
     statements_of,
     with_args,
+    with_values,
 )
 from mace.space.axes import Axis, Grid, Point
 from mace.space.feature import Feature
@@ -150,21 +147,7 @@ class Rule:
 
 def _coded(block: Block, levels: Levels) -> Block:
     """A block with every text replaced by the index that it means."""
-    found: list[Stmt] = []
-    for stmt in block:
-        match stmt:
-            case Assign(value=value) | Return(value=value):
-                found.append(replace(stmt, value=fold(value, with_args, levels)))
-            case If(test=test, then=then, other=other):
-                coded = fold(test, with_args, levels)
-                found.append(replace(stmt, test=coded, then=_coded(then, levels), other=_coded(other, levels)))
-            case For(body=body):
-                found.append(replace(stmt, body=_coded(body, levels)))
-            case Skip():
-                found.append(stmt)
-            case _:
-                assert_never(stmt)
-    return tuple(found)
+    return rebuilt(block, lambda stmt: with_values(stmt, lambda value: fold(value, with_args, levels)))
 
 
 def _bools(side: Side) -> frozenset[bool]:

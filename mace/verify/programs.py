@@ -15,19 +15,15 @@ from mace.errors import ProgramError
 from mace.language import (
     Apply,
     Assign,
-    Block,
     Expr,
-    For,
-    If,
     Name,
     Number,
     Op,
     Program,
-    Return,
     Stmt,
     check,
 )
-from mace.language.syntax import fold, negated, with_args
+from mace.language.syntax import fold, negated, rebuilt, returning, with_args, with_values
 from mace.problem.programs import Rule
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -64,7 +60,7 @@ def reads_of(program: Program, names: Sequence[str]) -> dict[str, int]:
 
 def denied(program: Program, names: Sequence[str], source: str) -> Rule:
     """The rule that a program which returns a condition returns false."""
-    turned = returning(program, negated)
+    turned = _returning(program, negated)
     return Rule(source, turned, reads_of(turned, names))
 
 
@@ -75,35 +71,20 @@ def result_is(program: Program, results: Sequence[int], names: Sequence[str]) ->
         tests = tuple(Apply(Op.EQ, (value, Number(Fraction(result)))) for result in results)
         return tests[0] if len(tests) == 1 else Apply(Op.OR, tests)
 
-    turned = returning(program, number)
+    turned = _returning(program, number)
     try:
         check(turned)
     except ProgramError:  # it returns true and false, which stand for 1 and 0
         wanted = set(results) & {0, 1}
-        turned = returning(program, lambda value: value if wanted == {1} else negated(value))
+        turned = _returning(program, lambda value: value if wanted == {1} else negated(value))
         if len(wanted) != 1:
             raise
     return Rule(f"{program.name} returns {' or '.join(map(str, results))}", turned, reads_of(turned, names))
 
 
-def returning(program: Program, turned: Callable[[Expr], Expr]) -> Program:
+def _returning(program: Program, turned: Callable[[Expr], Expr]) -> Program:
     """The same program with another value in every `return`."""
-
-    def block(body: Block) -> Block:
-        return tuple(statement(stmt) for stmt in body)
-
-    def statement(stmt: Stmt) -> Stmt:
-        match stmt:
-            case Return(value=value):
-                return replace(stmt, value=turned(value))
-            case If():
-                return replace(stmt, then=block(stmt.then), other=block(stmt.other))
-            case For():
-                return replace(stmt, body=block(stmt.body))
-            case _:
-                return stmt
-
-    return replace(program, body=block(program.body))
+    return replace(program, body=returning(program.body, turned))
 
 
 def renamed(program: Program, names: Mapping[str, str]) -> Program:
@@ -117,27 +98,15 @@ def renamed(program: Program, names: Mapping[str, str]) -> Program:
 
         return fold(value, combine)
 
-    def block(body: Block) -> Block:
-        return tuple(statement(stmt) for stmt in body)
-
     def statement(stmt: Stmt) -> Stmt:
-        match stmt:
-            case Assign():
-                return replace(stmt, name=names.get(stmt.name, stmt.name), value=expression(stmt.value))
-            case If():
-                return replace(stmt, test=expression(stmt.test), then=block(stmt.then), other=block(stmt.other))
-            case For():
-                return replace(stmt, body=block(stmt.body))
-            case Return(value=value):
-                return replace(stmt, value=expression(value))
-            case _:
-                return stmt
+        stmt = with_values(stmt, expression)
+        return replace(stmt, name=names.get(stmt.name, stmt.name)) if isinstance(stmt, Assign) else stmt
 
     return replace(
         program,
         inputs=tuple(replace(declared, name=names.get(declared.name, declared.name)) for declared in program.inputs),
-        body=block(program.body),
+        body=rebuilt(program.body, statement),
     )
 
 
-__all__ = ["OTHER", "denied", "other_rule", "pair_space", "reads_of", "renamed", "result_is", "returning"]
+__all__ = ["OTHER", "denied", "other_rule", "pair_space", "reads_of", "renamed", "result_is"]

@@ -39,7 +39,7 @@ from mace.language import (
 )
 from mace.language.kinds import no_level
 from mace.language.show import show_name
-from mace.language.syntax import COMPARISONS, coded, fold, nodes_of, with_args
+from mace.language.syntax import COMPARISONS, coded, fold, nodes_of, rebuilt, with_args, with_values
 from mace.problem.programs import inputs_of
 from mace.space.space import Space
 from mace.worlds.parts import Action, Consequence, Parameter
@@ -211,26 +211,12 @@ class _Builder:
     # --- levels ---
 
     def _coded(self, block: Block, levels: Mapping[str, tuple[str, ...]]) -> Block:
-        made: list[Stmt] = []
-        for stmt in block:
-            match stmt:
-                case Assign(name=name, value=value):
-                    if name in levels:
-                        made.append(replace(stmt, value=self._level(value, name, levels)))
-                    else:
-                        made.append(replace(stmt, value=self._expr(value, levels)))
-                case Return(value=value):
-                    made.append(replace(stmt, value=self._expr(value, levels)))
-                case If(test=test, then=then, other=other):
-                    then, other = self._coded(then, levels), self._coded(other, levels)
-                    made.append(replace(stmt, test=self._expr(test, levels), then=then, other=other))
-                case For(body=body):
-                    made.append(replace(stmt, body=self._coded(body, levels)))
-                case Skip():
-                    made.append(stmt)
-                case _:
-                    assert_never(stmt)
-        return tuple(made)
+        def statement(stmt: Stmt) -> Stmt:
+            if isinstance(stmt, Assign) and stmt.name in levels:
+                return replace(stmt, value=self._level(stmt.value, stmt.name, levels))
+            return with_values(stmt, lambda value: self._expr(value, levels))
+
+        return rebuilt(block, statement)
 
     def _level(self, value: Expr, name: str, levels: Mapping[str, tuple[str, ...]]) -> Expr:
         """What is assigned to a feature with levels, as the index of a level of it."""

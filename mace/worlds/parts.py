@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from mace.errors import Span
-from mace.language import Block, For, If, Name, Program, Return, Stmt
+from mace.language import Name, Program
+from mace.language.syntax import returning
 from mace.space.space import Space
 
 
@@ -64,23 +65,7 @@ class Action:
 
     def makes(self, name: str) -> Program:
         """The transition as a program that returns what it makes of one feature that it affects."""
-        return replace(self.change, body=_returning(self.change.body, name))
-
-
-def _returning(body: Block, name: str) -> Block:
-    """A block that returns the value that a name has where it returned something."""
-    made: list[Stmt] = []
-    for stmt in body:
-        match stmt:
-            case Return():
-                made.append(replace(stmt, value=Name(name)))
-            case If(then=then, other=other):
-                made.append(replace(stmt, then=_returning(then, name), other=_returning(other, name)))
-            case For(body=inside):
-                made.append(replace(stmt, body=_returning(inside, name)))
-            case _:
-                made.append(stmt)
-    return tuple(made)
+        return replace(self.change, body=returning(self.change.body, lambda _: Name(name)))
 
 
 @dataclass(frozen=True, eq=False)

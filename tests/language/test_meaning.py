@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import HealthCheck, given, settings
@@ -11,12 +12,15 @@ from pysmt.shortcuts import BOOL, INT, REAL, And, Equals, Iff, Int, Not, Or, Rea
 from pysmt.shortcuts import Bool as Truth
 
 from mace.language import (
+    Apply,
     Assign,
     Block,
     Bool,
     Expr,
     If,
     Name,
+    Number,
+    Op,
     Program,
     Return,
     check,
@@ -28,7 +32,8 @@ from mace.language import (
     to_ssa,
 )
 from mace.language.logic import count_paths, formula_of, path_list, translate
-from mace.language.syntax import nodes_of
+from mace.language.syntax import Truth as Literal
+from mace.language.syntax import fold, nodes_of, rebuilt, returning, with_args, with_values
 from tests.language.strategies import Point, points, programs
 
 
@@ -83,6 +88,16 @@ def assert_single(body: Block, readable: frozenset[str], assigned: frozenset[str
 
 def assert_reads(expr: Expr, readable: frozenset[str]) -> None:
     assert {node.name for node in nodes_of(expr) if isinstance(node, Name)} <= readable
+
+
+@quick(50)
+@given(programs(), points)
+def test_a_program_that_returns_whether_its_result_is_what_it_is_returns_true(p: Program, x: Point) -> None:
+    found = run(p, x)
+    literal = Literal(found) if isinstance(found, bool) else Number(Fraction(found))
+    same = replace(p, body=returning(p.body, lambda value: Apply(Op.EQ, (value, literal))))
+    assert run(same, x) is True
+    assert rebuilt(p.body, lambda stmt: with_values(stmt, lambda value: fold(value, with_args))) == p.body
 
 
 @quick(50)

@@ -91,6 +91,8 @@ def _text(node: ast.expr, named: dict[str, ast.expr]) -> str:
             return _text(body, named) or _text(other, named)
         case ast.Call(func=func, args=[_, _, known]) if _name(func) == "meant":
             return f"Did you mean {FILLED}? {_text(known, named)}".removesuffix(FILLED).strip()
+        case ast.Call(func=func, args=[_, _, *rest]) if _name(func) == "among":
+            return f"Did you mean {FILLED}? {_text(rest[0], named) if rest else 'It'} has {FILLED}."
         case ast.Name(id=name) if name in named:
             return _text(named[name], {})
     return FILLED

@@ -23,6 +23,7 @@ import numpy as np
 
 from mace.base.arguments import spelled
 from mace.base.exact import as_written
+from mace.base.meant import among
 from mace.errors import NumberError, SpaceError
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import Int, Level
@@ -143,8 +144,7 @@ def _observed(frame: pd.DataFrame, names: Sequence[str], space: Space | None) ->
     """The distinct rows of some columns, as texts of the language; rows that lack a value are left out."""
     for name in names:
         if name not in frame.columns:
-            known = ", ".join(map(str, frame.columns))
-            raise SpaceError(f"the data have no column `{name}`", hint=f"They have {known}.")
+            raise SpaceError(f"the data have no column `{name}`", hint=among(name, frame.columns, "The frame"))
     rows = frame[list(names)].drop_duplicates().dropna().itertuples(index=False, name=None)
     found = [tuple(_shown(n, value, space) for n, value in zip(names, row, strict=True)) for row in rows]
     if not found:

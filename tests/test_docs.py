@@ -101,8 +101,10 @@ def read(name, known):
     hint = meant(name, known, f"It has {known}.")
     raise SpaceError(f"no feature `{name}`" + " here", hint=hint)
 def ask(): raise NotOursError("no")
+def find(name, known): raise SpaceError("no column", hint=among(name, known))
 """
-    (found,) = listed.of_source(source, "mace/space")
+    found, other = listed.of_source(source, "mace/space")
+    assert other.hint == "Did you mean …? It has …."
     assert found == ("SpaceError", "no feature `…` here", "Did you mean …? It has ….", "mace/space")
     assert listed._cell("a|b `c`") == "a&#124;b &#96;c&#96;"
     assert {kind for kind in vars(errors) if kind.endswith("Error")} <= {*listed.KINDS}

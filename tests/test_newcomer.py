@@ -25,7 +25,8 @@ from mace.base.deadline import Deadline, interruptible, standing
 from mace.base.meant import among, few, meant
 from mace.cli.options import Given, Limits, wrapped
 from mace.compilers import read
-from mace.errors import GoalError, MaceError, ModelError, RowError, SpaceError
+from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
+from mace.problem.distance import DistanceError
 from mace.problem.goal_text import parse, wanted
 from mace.report.text import as_text
 
@@ -102,6 +103,12 @@ def test_words_that_are_nearly_right_are_named(tree, table):
         (lambda: space.row({"age": 30, "Income": 1.0}), RowError, "age"),
         (lambda: mace.explain(tree, space, table.iloc[0], oracle="ensemble"), MaceError, "ensembles"),
         (lambda: parse("god", ["good", "bad"]), GoalError, "good"),
+        (lambda: mace.datasets.load("loan"), FileError, "loans"),
+        (lambda: mace.explain(tree, space, table.iloc[0], objectives=["chnges"]), DistanceError, "changes"),
+        (lambda: mace.explain(tree, space, table.iloc[0], proposer="tabo"), MaceError, "tabu"),
+        (lambda: mace.rules.seen(table, "Incme"), SpaceError, "Income"),
+        (lambda: mace.reproduce.reproduce("mace-tabel-3"), MaceError, "mace-table-3"),
+        (lambda: mace.metrics.proximity(table, table.rename(columns={"Age": "age"}), space), RowError, "age"),
         (lambda: mace.verify(tree, space, "monotne(Age, increasing)"), MaceError, "monotone"),
     ):
         with pytest.raises(error) as caught:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from mace.base.deadline import now
@@ -239,9 +240,7 @@ def _traded(run: _Run, question: Question, first: Norm, most: Fraction, own: Nor
     def solve(asked: Question, best: Point) -> Searched:
         return run.search.one(asked, run.asking, run.limits, best)
 
-    def confirm(point: Point) -> bool:
-        return run.asking.confirms(question, point)
-
+    confirm = partial(run.asking.confirms, question)
     if NetworkOracle.accepts(question) is not None or run.search.oracle not in ("auto", "networks"):
         return None
     return Trade(question, first, most, own, solve, confirm).run(run.best)
@@ -251,8 +250,7 @@ def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracke
     """Look in a ball for a point with less of an objective: `bracket` holds it, or why nobody knows."""
     asked, began = ball.question, now()
 
-    def confirm(point: Point) -> bool:
-        return run.asking.confirms(asked, point)
+    confirm = partial(run.asking.confirms, asked)
 
     def ask(oracle: Oracle, best: Point | None) -> Bracket:
         found = bracket_within(asked, oracle, confirm, ball.radius, gap=Gap(), limits=run.limits, best=best)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from mace.base.deadline import now
@@ -80,9 +81,7 @@ class _Miss:
         """Ask for any point with a goal; false where there is none, which proves a bound, or nobody knows (`why`)."""
         asking = Asking(self.search.judge)
 
-        def confirm(point: Point) -> bool:
-            return asking.confirms(question, point)
-
+        confirm = partial(asking.confirms, question)
         oracle, _ = choose(question, self.search.oracle)
         self.oracle = oracle.name
 

@@ -250,10 +250,7 @@ class Search:
 
     def _nearer(self, question: Question, asking: Asking, limits: Limits, best: Bracket) -> Searched:
         """One row: a point nearer to it than the best one known, which it takes the place of, or a bound."""
-
-        def confirm(point: Point) -> bool:
-            return asking.confirms(question, point)
-
+        confirm = partial(asking.confirms, question)
         oracle, note = choose(question, self.oracle)
         gap, radius = _gap(self.gap, self.rgap, oracle), best.upper
 
@@ -281,8 +278,7 @@ class Search:
         if known is None or rough is None:
             return None
 
-        def confirm(point: Point) -> bool:
-            return asking.confirms(question, point)
+        confirm = partial(asking.confirms, question)
 
         def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
             return self.judge.met(rough, said)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
+from mace.base.meant import few, meant
 from mace.base.values import plain
 from mace.errors import RowError
 from mace.space.feature import Feature
@@ -78,7 +79,7 @@ def answers(counterfactuals: pd.DataFrame, space: Space) -> NDArray[np.bool_]:
     if lacking:
         raise RowError(
             f"the counterfactuals have no column `{lacking[0]}`",
-            hint=f"They need every feature of the space, changed or not: {', '.join(space.names)}.",
+            hint=meant(lacking[0], counterfactuals.columns, f"They need every feature: {few(space.names)}."),
         )
     return np.asarray(counterfactuals[space.names].notna().any(axis=1), dtype=np.bool_)
 
@@ -87,7 +88,8 @@ def numbers(frame: pd.DataFrame, space: Space, what: str) -> Numbers:
     """A frame as numbers, shape (rows, features); numbers may lie outside their ranges. Raises RowError."""
     lacking = [name for name in space.names if name not in frame.columns]
     if lacking:
-        raise RowError(f"{what} have no column `{lacking[0]}`", hint=f"They need {', '.join(space.names)}.")
+        hint = meant(lacking[0], frame.columns, f"They need {few(space.names)}.")
+        raise RowError(f"{what} have no column `{lacking[0]}`", hint=hint)
     out = np.empty((len(frame), len(space.features)))
     for j, feature in enumerate(space.features):
         known: dict[tuple[type, object], float] = {}

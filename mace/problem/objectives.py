@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
+from mace.base.meant import meant
 from mace.errors import MaceError, NumberError
 from mace.language.syntax import Apply, Number, Op, returning
 from mace.problem.budget import Budget
@@ -207,9 +208,8 @@ def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
         assert isinstance(read, Norm)
         return Priority(NearestRow(read), of)
     if not _is_program(of) and of not in NAMES:
-        raise DistanceError(
-            f"unknown objective {short(of)}", hint=f"Use one of {', '.join(NAMES)}, or the Path of a .mace program."
-        )
+        known = f"Use one of {', '.join(NAMES)}, or the Path of a .mace program."
+        raise DistanceError(f"unknown objective {short(of)}", hint=meant(of, NAMES, known))
     read = read_distance("l1" if of == "gower" else of, space, objective.weights)
     return Priority(replace(read, name="gower") if of == "gower" else read, "gower" if of == "gower" else read.name)
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mace.base.exact import ranks_to_floats
 from mace.base.kept import Recent
+from mace.base.meant import few
 from mace.errors import ModelError
 from mace.problem.around import Around, program_inputs
 from mace.problem.budget import Budget
@@ -83,7 +84,7 @@ class Question(Around):
         if not isinstance(self.model, Formula) and self.model.columns != len(self.columns):
             raise ModelError(
                 f"the model takes {self.model.columns} columns, the space encodes {len(self.columns)}",
-                hint=f"The space's columns are {', '.join(c.name for c in self.columns)}.",
+                hint=f"The space's columns are {few(c.name for c in self.columns)}.",
             )
 
     @cached_property

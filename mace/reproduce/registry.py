@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from mace.base.escape import short
+from mace.base.meant import meant
 from mace.errors import MaceError
 from mace.reproduce.entry import Entry
 
@@ -26,9 +27,8 @@ MODULES = {
 def entry(name: str) -> Entry:
     """The entry of a name; raises MaceError for another one."""
     if name not in MODULES:
-        raise MaceError(
-            f"there is nothing to reproduce under the name {short(name)}", hint=f"Names: {', '.join(MODULES)}."
-        )
+        hint = meant(name, MODULES, f"Names: {', '.join(MODULES)}.")
+        raise MaceError(f"there is nothing to reproduce under the name {short(name)}", hint=hint)
     found: Entry = import_module(MODULES[name]).ENTRY
     assert found.name == name
     return found

@@ -24,6 +24,7 @@ from mace.base.arguments import check, names, spelled
 from mace.base.console import console
 from mace.base.deadline import Deadline, TimeOverError
 from mace.base.escape import short
+from mace.base.meant import among
 from mace.base.values import plain
 from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Bin, Card, card_of
@@ -196,7 +197,7 @@ class Counterfactual:
         card = self._known
         for name in actionable or ():
             if name not in card.names:
-                raise MaceError(f"there is no variable {name!r} to act on", hint=f"There are {', '.join(card.names)}.")
+                raise MaceError(f"there is no variable {name!r} to act on", hint=among(name, card.names, "The card"))
         if max_changes is not None and (not _is_whole(max_changes) or max_changes < 0):
             raise MaceError(f"max_changes is a whole number >= 0, got {short(max_changes)}")
         start = card.places(row)

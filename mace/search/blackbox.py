@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import spelled_class
 from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
+from mace.base.meant import few
 from mace.base.values import plain
 from mace.compilers.deployed import names_of
 from mace.compilers.pipeline.rows import frame_of, markers_of, probes
@@ -128,7 +129,7 @@ def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
         odd = next(name for name in names if name not in columns) if set(names) != set(columns) else names[0]
         raise ModelError(
             f"the model was trained on other columns than the space has (for instance `{odd}`)",
-            hint=f"The space encodes {', '.join(columns)}.",
+            hint=f"The space encodes {few(columns)}.",
         )
     if count is None:
         return "frame"

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TypeAlias
 
 from mace.base.escape import short
+from mace.base.meant import meant
 from mace.errors import MaceError
 from mace.search.protocol import Proposer
 
@@ -45,7 +46,8 @@ def proposer_of(spec: object) -> Proposer:
     """The proposer of a name, or the one that was given with its settings; raises MaceError."""
     if isinstance(spec, str):
         if spec not in PROPOSERS:
-            raise MaceError(f"unknown proposer {short(spec)}", hint=f"Use one of {', '.join(PROPOSERS)}.")
+            hint = meant(spec, PROPOSERS, f"Use one of {', '.join(PROPOSERS)}.")
+            raise MaceError(f"unknown proposer {short(spec)}", hint=hint)
         return PROPOSERS[spec]()
     if not isinstance(spec, type) and callable(getattr(spec, "batches", None)) and hasattr(spec, "refusal"):
         return spec  # type: ignore[return-value]

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from mace.base.escape import short
 from mace.base.files import parse_toml, read_text, write_whole
+from mace.base.meant import meant
 from mace.errors import FileError, SpaceError
 from mace.space.feature import Feature
 
@@ -95,7 +96,8 @@ def _feature(table: dict[str, Any], where: str) -> Feature:
     name = table.get("name", "?")
     for key in table:
         if key not in KEYS:
-            raise SpaceError(f"{where}: feature `{name}`: unknown key `{key}`", hint=f"Known: {', '.join(KEYS)}.")
+            hint = meant(key, KEYS, f"Known: {', '.join(KEYS)}.")
+            raise SpaceError(f"{where}: feature `{name}`: unknown key `{key}`", hint=hint)
     for key in ("name", "kind"):
         if key not in table:
             raise SpaceError(f"{where}: feature `{name}`: `{key}` is missing")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import LONGEST
 from mace.base.files import read_toml
+from mace.base.meant import meant
 from mace.errors import FileError, MaceError
 from mace.verify.properties import Property, read, text_of
 from mace.verify.run import verify
@@ -152,7 +153,8 @@ def _checked(given: dict[str, Any], known: dict[str, Any], path: Path, text: str
     for key, value in given.items():
         place = f"{path}:{_line(text, key, start)}"
         if key not in known:
-            raise FileError(f"{place}: {what} has no key `{key}`", hint=f"It may have {', '.join(known)}.")
+            hint = meant(key, known, f"It may have {', '.join(known)}.")
+            raise FileError(f"{place}: {what} has no key `{key}`", hint=hint)
         if not isinstance(value, known[key]) or isinstance(value, bool):
             wanted = known[key][-1] if isinstance(known[key], tuple) else known[key]
             raise FileError(f"{place}: `{key}` must be of type {wanted.__name__}, got {value!r}")

@@ -233,8 +233,8 @@ class Explainer:
 
         x:       a row as for `mace.explain`, or a DataFrame with the space's columns. What its rows share is done once:
                  equal rows have one answer.
-        timeout: seconds for the answer to a row and its proof, or a `Deadline` that runs already. Of several points
-                 each may use half of what is left, and the last one all of it: further points depend on the first.
+        timeout: seconds for the answer to a row and its proof, or a running `Deadline`. Of several points each
+                 may use half of what is left, and the last one all of it, since further points depend on the first.
         The other arguments are those of `mace.explain`. The provers' code is compiled before a clock begins.
         Raises a MaceError as `mace.explain`; of a frame it names the row, and those that are not in the space are found
         before the first one is answered.

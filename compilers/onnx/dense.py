@@ -7,17 +7,20 @@ Promise: shapes must fit and numbers must be finite; what is not followed is a M
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.compilers.between import leaking, normalising
 from mace.compilers.onnx.model import Node
 from mace.compilers.onnx.operations import wrong
 from mace.errors import ModelError
 from mace.tables.table import Floats, Layer
 
+LARGE = 2.0**20
 MOST_CELLS = 2**27  # numbers of all layers together: 1 GB
 
 
@@ -34,12 +37,26 @@ class Dense:
 
     def gemm(self, node: Node, used: Sequence[str]) -> None:
         given = node.attributes
-        if given.get("transA") or given.get("alpha", 1.0) != 1.0 or given.get("beta", 1.0) != 1.0:
-            raise wrong(node, "has a transA, alpha or beta that is not supported")
+        if given.get("transA"):
+            raise wrong(node, "has transA, which takes columns for rows")
         weights = self.constant(node, used[1], 2)
-        self.dense(
-            node, weights.T if given.get("transB") else weights, self.row(node, used[2]) if len(used) > 2 else None
-        )
+        bias = self.row(node, used[2]) if len(used) > 2 else None
+        alpha, beta = (self.power(node, name) for name in ("alpha", "beta"))
+        if abs(alpha) < 1 and weights.size and np.abs(weights).max() > LARGE:
+            raise wrong(node, f"has weights beyond {LARGE:g} beside an alpha of {alpha}")
+        self.dense(node, alpha * (weights.T if given.get("transB") else weights), None if bias is None else beta * bias)
+
+    @staticmethod
+    def power(node: Node, name: str) -> float:
+        """A factor that rounds nothing, in whatever order it is multiplied by: 0, or a power of two of moderate size.
+
+        What falls below the smallest normal number is far less than the margin of a layer has for that, as long as it
+        is not multiplied by weights beyond `LARGE`.
+        """
+        factor = float(node.attributes.get(name, 1.0))
+        if factor and (abs(math.frexp(factor)[0]) != 0.5 or not 1 / LARGE <= abs(factor) <= LARGE):
+            raise wrong(node, f"has the {name} {factor}; followed are 0 and powers of two up to {LARGE:g}")
+        return factor
 
     def dense(self, node: Node, weights: Floats, bias: Floats | None) -> None:
         width = self.width()
@@ -86,6 +103,47 @@ class Dense:
         if not np.isfinite(factors).all():
             raise wrong(node, "divides by a number that is too small")
         self.layers.append(Layer(self.square(width) * factors, np.zeros(width), "identity"))
+
+    def relu(self, node: Node) -> None:
+        """The last layer's activation; twice is once."""
+        last = self.bare(node)
+        if last is not None:
+            self.layers[-1] = Layer(last.weights, last.bias, "relu")
+
+    def leaky(self, node: Node) -> None:
+        slope = float(node.attributes.get("alpha", np.float32(0.01)))
+        if not 0 <= slope <= 1:
+            raise wrong(node, f"has the slope {slope}; followed are slopes from 0 to 1")
+        last = self.bare(node)
+        if last is None:  # what a ReLU gives is not negative, and stays as it is
+            return
+        self.count(2 * last.weights.size + 2 * len(last.bias) ** 2)
+        self.layers[-1:] = leaking(last, slope)
+
+    def bare(self, node: Node) -> Layer | None:
+        """The last layer, or one that changes nothing; None where it has its activation already."""
+        if not self.layers:
+            if not self.columns:
+                raise wrong(node, "comes before any layer that says how many columns there are")
+            self.layers.append(Layer(self.square(self.columns), np.zeros(self.columns), "identity"))
+        return self.layers[-1] if self.layers[-1].activation == "identity" else None
+
+    def normalise(self, node: Node, used: Sequence[str]) -> None:
+        """By the numbers that the file keeps: scale, shift, mean and variance."""
+        given = node.attributes
+        if given.get("training_mode") or len([name for name in node.outputs if name]) != 1:
+            raise wrong(node, "is in training mode: export the model for inference (in PyTorch: model.eval() first)")
+        if len(used) != 5:
+            raise wrong(node, f"takes {len(used)} values, expected 5")
+        factor, shift, mean, variance = (self.constant(node, name, 1) for name in used[1:])
+        self.columns = self.columns or len(mean)
+        if {len(factor), len(shift), len(mean), len(variance)} != {self.width()}:
+            raise wrong(node, f"has {len(mean)} means for {self.width()} columns, or as many other numbers")
+        layers = normalising(mean, variance, float(given.get("epsilon", np.float32(1e-5))), factor, shift)
+        if layers is None:
+            raise wrong(node, "divides by a variance that is zero or negative")
+        self.count(sum(layer.weights.size for layer in layers))
+        self.layers += layers
 
     def square(self, width: int) -> Floats:
         """A layer that changes nothing."""

@@ -232,7 +232,11 @@ def _array(tensor: Mapping[str, Any]) -> NDArray[Any]:
     if len(dims) > MOST_DIMENSIONS or any(not 0 <= size < 2**31 for size in dims):
         raise _damaged(f"the constant {name!r} has the shape {dims[:MOST_DIMENSIONS]}")
     if kind != _TEXT and kind not in _DTYPES:
-        raise ModelError(f"the ONNX model's constant {name!r} holds values of type {kind}, which is not supported")
+        known = {10: "float16", 16: "bfloat16", 3: "int8", 4: "uint16", 5: "int16", 12: "uint32", 13: "uint64"}
+        raise ModelError(
+            f"the ONNX model's constant {name!r} holds values of type {known.get(kind, kind)}, which is not supported",
+            hint="Export the model in float32 or float64.",
+        )
     flat = _flat(tensor, name, kind)
     if flat.size != math.prod(dims):
         raise _damaged(f"the constant {name!r} has {flat.size} values for the shape {dims}")

@@ -33,7 +33,10 @@ _TREES = {
 }  # fmt: skip
 # Every operation that is followed: the set that it belongs to, and its attributes.
 OPERATIONS: dict[str, tuple[str, dict[str, str]]] = {
-    **{kind: ("", {}) for kind in ("MatMul", "Add", "Sub", "Mul", "Div", "Relu", "Identity", "Sigmoid")},
+    **{kind: ("", {}) for kind in ("MatMul", "Add", "Sub", "Mul", "Div", "Neg", "Relu", "Identity",
+                                "Sigmoid")},
+    "LeakyRelu": ("", {"alpha": "float"}),
+    "BatchNormalization": ("", {"epsilon": "float", "momentum": "float", "spatial": "int", "training_mode": "int"}),
     "Gemm": ("", {"alpha": "float", "beta": "float", "transA": "int", "transB": "int"}),
     "Flatten": ("", {"axis": "int"}),
     "Reshape": ("", {"allowzero": "int"}),

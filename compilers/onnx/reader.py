@@ -206,10 +206,13 @@ class _Walk:
             if _FLOATS.get(given.get("to", 0)) != self.graph.dtype:
                 raise wrong(node, "changes the precision")
         elif kind == "Relu":
-            if not self.dense.layers or self.dense.layers[-1].activation == "relu":
-                raise wrong(node, "does not follow a layer")
-            last = self.dense.layers[-1]
-            self.dense.layers[-1] = Layer(last.weights, last.bias, "relu")
+            self.dense.relu(node)
+        elif kind == "LeakyRelu":
+            self.dense.leaky(node)
+        elif kind == "BatchNormalization" and first:
+            self.dense.normalise(node, used)
+        elif kind == "Neg":
+            self.dense.by_column(node, "Mul", -np.ones(1), first=True)
         elif kind == "MatMul" and first and len(used) == 2:
             self.dense.dense(node, self.dense.constant(node, used[1], 2), None)
         elif kind == "Gemm" and first and len(used) > 1:
@@ -316,7 +319,7 @@ class _Walk:
         """How many scores there are after 1 - p and p have been joined."""
         if self.trees is not None:
             return self.trees.outputs
-        return 2 if self.tail.squashed == "Sigmoid" else len(self.dense.layers[-1].bias)
+        return 2 if self.tail.squashed == "Sigmoid" else self.dense.width()
 
     def _same(self, role: Role, to: int) -> bool:
         """Whether a value is the same after a cast."""

@@ -6,10 +6,7 @@ Out: a Network, in the precision of its parameters. One score behind a Sigmoid d
 Promise: only the classes below are followed, each by its own `forward`. A module of somebody's own, hooks, a module in
 training mode, and parameters of several types or of few bits are ModelErrors that say where they are.
 How it computes: a number of float64 is rounded to the parameters' type, and each module gives numbers of that type.
-* BatchNorm1d: (x - mean) s + shift with s = weight / sqrt(variance + eps), as x a + (shift - mean a), a rounded four
-  times: at most 5.5 u |x s| + 6.5 u |mean s| + 2 u |shift| together. Here it is two layers, of at least `WIDE` inputs,
-  so that the margin g(WIDE + 1) of each (`mace.tables.margins`) is larger.
-* LeakyReLU: max(z, 0) - slope max(-z, 0), with one product that rounds.
+* BatchNorm1d and LeakyReLU: `mace.compilers.between`.
 * LogSoftmax: a score less the largest, less a logarithm of at most log(scores): two scores that differ by less than
   16 u may tie, and the slack of "softmax" is 32 u.
 """
@@ -22,11 +19,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mace.compilers.between import leaking, normalising
 from mace.compilers.library import is_a, public_name
 from mace.errors import ModelError
 from mace.tables.table import Compare, Decision, Floats, Layer, Link, Network, Rule
 
-WIDE = 8
 HALF = {"float32": 1.5 * 2.0**-24, "float64": 1.5 * 2.0**-53}  # a sigmoid is above one half from about here
 MOST_NUMBERS = 2**24  # of all layers, as for files
 EXPORT = (
@@ -173,10 +170,10 @@ def _leaky(walk: _Walk, where: str, module: Any) -> None:
         raise ModelError(f"{where} has the slope {slope}", hint="Followed are slopes from 0 to 1.")
     if walk.dtype == "float32":
         slope = float(np.float32(slope))
-    both = Layer(np.hstack([last.weights, -last.weights]), np.append(last.bias, -last.bias), "relu")
-    walk.layers[-1], width = both, walk.width
-    walk.width = 2 * width
-    walk.add(where, np.vstack([np.eye(width), -slope * np.eye(width)]), np.zeros(width))
+    walk.layers.pop()
+    walk.width = len(last.weights)
+    for layer in leaking(last, slope):
+        walk.add(where, layer.weights, layer.bias, layer.activation)
 
 
 def _last(walk: _Walk, where: str) -> Layer:
@@ -198,20 +195,13 @@ def _normed(walk: _Walk, where: str, module: Any) -> None:
     _needs_evaluation(where, module)
     walk.starts(where, width)
     mean = _array(where, module.running_mean, (width,))
-    spread = np.sqrt(_array(where, module.running_var, (width,)) + module.eps)
+    variance = _array(where, module.running_var, (width,))
     factor = _array(where, module.weight, (width,)) if module.weight is not None else np.ones(width)
-    shift = _array(where, module.bias, (width,))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = factor / spread
-    if not np.isfinite(scale).all():
+    layers = normalising(mean, variance, module.eps, factor, _array(where, module.bias, (width,)))
+    if layers is None:
         raise ModelError(f"{where} divides by a variance that is zero or negative")
-    wide = max(width, WIDE)
-    rows, padded = np.zeros((width, wide)), np.zeros(wide)
-    rows[:, :width] = np.eye(width)
-    padded[:width] = -mean
-    walk.add(where, rows, np.zeros(wide))
-    walk.add(where, np.eye(wide), padded)
-    walk.add(where, rows.T * scale, shift)
+    for layer in layers:
+        walk.add(where, layer.weights, layer.bias)
 
 
 def _nothing(_: _Walk, where: str, module: Any) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from mace.compilers import deployed, load_model, read
 from mace.errors import FileError, MaceError, ModelError
+from mace.tables.decide import class_of
 from mace.tables.table import Ensemble, Network, decision_of
 from tests.compilers.cases import bounds, enclosure
 from tests.compilers.families import Family, asked, data, decisions, scores
@@ -69,16 +70,21 @@ def test_an_onnx_model_decides_as_onnxruntime(name: str) -> None:
             assert not sure or said[place] == label
 
 
-def chain(*nodes: tuple[str, list[str], list[str]], **constants: Any) -> Any:
+def floats(values: Any) -> Any:
+    """As an array of float32, or of the floats that it is of."""
+    return values if getattr(values, "dtype", None) == np.float16 else np.asarray(values, dtype=np.float32)
+
+
+def chain(*nodes: tuple[Any, ...], **constants: Any) -> Any:
     """A graph over a matrix of two columns called x, with the output y."""
     onnx = pytest.importorskip("onnx", reason="an extra that is not installed")
     helper, numbers = onnx.helper, onnx.TensorProto.FLOAT
     graph = helper.make_graph(
-        [helper.make_node(kind, inputs, outputs) for kind, inputs, outputs in nodes],
+        [helper.make_node(kind, inputs, outputs, **dict(*given)) for kind, inputs, outputs, *given in nodes],
         "g",
         [helper.make_tensor_value_info("x", numbers, [None, 2])],
         [helper.make_tensor_value_info("y", numbers, None)],
-        [onnx.numpy_helper.from_array(np.asarray(v, dtype=np.float32), k) for k, v in constants.items()],
+        [onnx.numpy_helper.from_array(floats(v), k) for k, v in constants.items()],
     )
     # What the oldest onnxruntime takes: reading a model asks its runtime too.
     return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
@@ -99,13 +105,58 @@ def test_scaling_dense_layers_and_relu_compute_what_they_say() -> None:
     assert table.dtype == "float32"
 
 
+NORM = {"a": [2, -0.5], "b": [1, 0.3], "c": [1000.3, -2], "d": [1e-4, 3]}
+BETWEEN: dict[str, Any] = {
+    "a norm of large numbers": lambda: chain(("BatchNormalization", ["x", *"abcd"], ["y"]), **NORM),
+    "a norm and its epsilon": lambda: chain(
+        ("Relu", ["x"], ["r"]), ("BatchNormalization", ["r", *"abcd"], ["y"], {"epsilon": 0.25}), **NORM
+    ),
+    "a leaky ReLU": lambda: chain(
+        ("LeakyRelu", ["x"], ["l"], {"alpha": 0.3}), ("Gemm", ["l", "w"], ["m"]), ("LeakyRelu", ["m"], ["y"]),
+        w=[[1, -2], [3, 0.1]],
+    ),
+    "ReLUs at once, and twice": lambda: chain(("Relu", ["x"], ["r"]), ("Relu", ["r"], ["s"]), ("Neg", ["s"], ["y"])),
+    "an alpha and a beta": lambda: chain(
+        ("Gemm", ["x", "w", "v"], ["y"], {"alpha": -0.5, "beta": 4.0, "transB": 1}), w=[[1, -2], [3, 0.1]], v=[0.1, 1],
+    ),
+    "a beta of nothing": lambda: chain(
+        ("Gemm", ["x", "w", "v"], ["y"], {"beta": 0.0}), w=[[1, -2], [3, 0.1]], v=[0.1, 1]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(BETWEEN))
+def test_what_stands_between_dense_layers_decides_as_onnxruntime(name: str) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    model = BETWEEN[name]()
+    table: Any = read(model)
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(300, 2)) * 3, [1000.3, -2] + rng.normal(size=(300, 2)) / 100])
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    said = session.run(None, {"x": rows.astype(np.float32)})[0]
+    for row, own in zip(rows, said, strict=True):
+        assert np.allclose(table.scores(row), own, rtol=1e-3, atol=0.05)
+        found = class_of(table, row)
+        assert found is None or found == int(np.argmax(own))
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (lambda: chain(("Tanh", ["x"], ["y"])), "Tanh (y) is not supported"),
         (lambda: chain(("MatMul", ["x", "w"], ["y"]), w=np.ones((3, 1))), "takes 3 columns and is given 2"),
         (lambda: chain(("MatMul", ["x", "w"], ["y"]), w=[[np.nan], [1]]), "not finite"),
-        (lambda: chain(("Relu", ["x"], ["y"])), "does not follow a layer"),
+        (lambda: chain(("Softmax", ["x"], ["p"]), ("ArgMax", ["p"], ["y"], {"axis": 1})), "computes nothing"),
+        (lambda: chain(("Gemm", ["x", "w"], ["y"], {"transA": 1}), w=np.ones((2, 1))), "takes columns for rows"),
+        (lambda: chain(("Gemm", ["x", "w"], ["y"], {"alpha": 0.3}), w=np.ones((2, 1))), "has the alpha 0.3"),
+        (lambda: chain(("Gemm", ["x", "w"], ["y"], {"alpha": 0.5}), w=np.full((2, 1), 1e9)), "beside an alpha of 0.5"),
+        (lambda: chain(("LeakyRelu", ["x"], ["y"], {"alpha": 2.0})), "has the slope 2"),
+        (lambda: chain(("BatchNormalization", ["x", *"abcd"], ["y"]), a=[1, 1], b=[0, 0], c=[0, 0], d=[-1, 1]),
+         "a variance that is zero or negative"),
+        (lambda: chain(("BatchNormalization", ["x", *"abcd"], ["y"]), a=[1], b=[0], c=[0], d=[1]), "1 means for 2"),
+        (lambda: chain(("BatchNormalization", ["x", *"abcd"], ["y", "m", "v"]), a=[1, 1], b=[0, 0], c=[0, 0], d=[1, 1]),
+         "training mode"),
+        (lambda: chain(("Add", ["x", "w"], ["y"]), w=np.ones(2, np.float16)), "values of type float16"),
     ],
 )  # fmt: skip
 def test_what_is_not_supported_is_named(model: Any, message: str) -> None:
@@ -271,7 +322,10 @@ WRONG: dict[str, tuple[Any, str]] = {
         "an input has no name",
     ),
     "a label that is changed": (lambda m: add_identity(m, "Cast", to=1), "changes what the model decides"),
-    "a label that is turned": (lambda m: add_identity(m, "Neg"), "Neg (changed) is not supported"),
+    "a label that is turned": (
+        lambda m: add_identity(m, "Neg"),
+        "Neg (changed) comes after the scores, and is not followed there",
+    ),
     "an output that is not there": (lambda m: setattr(m.graph.output[0], "name", "gone"), "'gone' is not followed"),
     "no output": (lambda m: m.graph.ClearField("output"), "no output that decides"),
 }

@@ -16,7 +16,7 @@ import pytest
 import mace
 from mace import Feature, Space
 from mace.compilers import read
-from mace.compilers.torch.reader import WIDE
+from mace.compilers.between import WIDE
 from mace.errors import ModelError
 from mace.tables.decide import class_of
 

@@ -145,6 +145,8 @@ class _Walk:
             half = 1.5 * 2.0 ** (-24 if self.graph.dtype == "float32" else -53)
             rule, kinds = "sigmoid", 2
             decisions = (((Compare(None, 0, -half),),), ((Compare(0, None, half, strict=True),),))
+        elif self.tail.squashed == "Softmax" and outputs == 1:
+            raise ModelError("the ONNX model ends in a Softmax of one score: no input has another decision")
         elif self.tail.squashed in ("Softmax", "LinearClassifier"):
             rule = "softmax"
         classes = self.tail.classes if self.tail.classes is not None and kinds else tuple(range(kinds))

@@ -146,7 +146,7 @@ def test_what_stands_between_dense_layers_decides_as_onnxruntime(name: str) -> N
         (lambda: chain(("Tanh", ["x"], ["y"])), "Tanh (y) is not supported"),
         (lambda: chain(("MatMul", ["x", "w"], ["y"]), w=np.ones((3, 1))), "takes 3 columns and is given 2"),
         (lambda: chain(("MatMul", ["x", "w"], ["y"]), w=[[np.nan], [1]]), "not finite"),
-        (lambda: chain(("MatMul", ["x", "w"], ["z"]), ("Softmax", ["z"], ["y"]), w=[[1], [2]]), "a Softmax of one score"),
+        (lambda: chain(("MatMul", ["x", "w"], ["z"]), ("Softmax", ["z"], ["y"]), w=[[1], [2]]), "Softmax of one score"),
         (lambda: chain(("Softmax", ["x"], ["p"]), ("ArgMax", ["p"], ["y"], {"axis": 1})), "computes nothing"),
         (lambda: chain(("Gemm", ["x", "w"], ["y"], {"transA": 1}), w=np.ones((2, 1))), "takes columns for rows"),
         (lambda: chain(("Gemm", ["x", "w"], ["y"], {"alpha": 0.3}), w=np.ones((2, 1))), "has the alpha 0.3"),

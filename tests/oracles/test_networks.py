@@ -271,6 +271,16 @@ def drawn(layers: tuple[int, ...], seed: int, spec: str, step: str | None = None
     return replace(probe, goal=Goal("", frozenset([goal]), decision_for(model, {goal})))
 
 
+def test_hidden_units_beyond_the_doubles_that_ends_are_kept_in_are_not_taken() -> None:
+    question = drawn((4,), 0, "l1")
+    assert isinstance(question.model, Network) and NetworkOracle.accepts(question) is None
+    first, last = question.model.layers
+    for size, taken in ((1e200, True), (1e300, False)):
+        layers = (replace(first, weights=first.weights * size), replace(last, weights=last.weights / size))
+        huge = replace(question, model=replace(question.model, layers=layers))
+        assert (NetworkOracle.accepts(huge) is None) == taken
+
+
 def whole(seed: int) -> Question:
     """A question about a network with whole weights: many units reach as far below 0 as above it."""
     rng = np.random.default_rng(seed)

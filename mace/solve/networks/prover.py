@@ -14,8 +14,13 @@ the distance itself, unless the proof of that would be far longer.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import frexp, inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from mace.base.exact import above
+from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.question import Question
@@ -26,6 +31,30 @@ from mace.tables.table import Network
 
 if TYPE_CHECKING:
     from mace.solve.networks.search import Search
+
+
+LARGEST = 2.0**900  # an end of a hidden unit is in doubles, and beyond 1e300 there is none
+_REACHES: Kept[float] = Kept(8)
+
+
+def _reach(question: Question) -> float:
+    """About how large the sums of hidden units may become, within a factor of two for each input's size."""
+    from mace.solve.networks.model import column_bounds, columns_of
+
+    model = question.model
+    assert isinstance(model, Network)
+    sizes, _ = column_bounds(question, columns_of(question))
+    inputs = above(max(sizes, default=Fraction(0)))
+
+    def largest() -> float:
+        reach, most = np.full(model.columns, 2.0 ** frexp(inputs)[1] if inputs < LARGEST else inf), 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for layer in model.layers[:-1]:
+                reach = np.nan_to_num(reach @ np.abs(layer.weights), nan=inf) + np.abs(layer.bias)
+                most = max(most, float(reach.max()))
+        return most
+
+    return _REACHES.get(model, frexp(inputs)[1] if inputs < LARGEST else 0, largest)
 
 
 class NetworkOracle(Witnessing):
@@ -55,6 +84,8 @@ class NetworkOracle(Witnessing):
             return "the distance is a program"
         if question.bent is not None:
             return question.bent
+        if len(question.model.layers) > 1 and _reach(question) > LARGEST:
+            return "its hidden units may go beyond 2^900, where doubles are at their end"
         lacking = next((a for a in question.axes if isinstance(a, GridAxis) and a.missing is not None), None)
         return None if lacking is None else f"`{lacking.name}` may be missing or not"
 

@@ -296,6 +296,20 @@ def test_inequalities_of_outputs_that_contradict_each_other_are_unsat_whatever_t
     assert parse_property(text.replace("< ", "<= ").replace("> ", ">= ").replace("1.5", "1")).cases
 
 
+def test_what_a_relu_gives_is_never_negative() -> None:
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    said = {"(< Y_0 0)": "unsat", "(< (+ Y_0 (* 2 Y_1)) 0)": "unsat", "(<= Y_0 -0.001)": "unsat", "(<= Y_0 0)": "sat"}
+    for ends_in_relu in (False, True):
+        if ends_in_relu:
+            last = model.graph.output[0].name
+            onnx = pytest.importorskip("onnx", reason="an extra that is not installed")
+            model.graph.node.append(onnx.helper.make_node("Relu", [last], ["last"]))
+            model.graph.output[0].name = "last"
+        for text, status in said.items():
+            answer = verify_vnnlib(model, parse_property(f"{DECLARED}{BOX}(assert {text})"))
+            assert answer.status == (status if ends_in_relu else "sat"), text
+
+
 def test_a_time_limit_is_an_answer() -> None:
     rng = np.random.default_rng(1)
     sizes = [5, 30, 30, 30, 2]

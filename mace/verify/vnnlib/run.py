@@ -35,7 +35,7 @@ from mace.solve.splitting.chain import Chain, Interval, chain_of
 from mace.solve.splitting.climb import Wanted
 from mace.solve.splitting.search import Settled, search
 from mace.tables.table import Floats, Network
-from mace.verify.vnnlib.formula import Variable
+from mace.verify.vnnlib.formula import Atom, Variable
 from mace.verify.vnnlib.read import Case, Ends, Specification, read_property
 
 Status: TypeAlias = Literal["sat", "unsat", "unknown", "timeout"]
@@ -95,7 +95,10 @@ def answer_of(network: object, specification: Specification | str | Path, timeou
         )
     chain = chain_of(table)
     boxes, root, unsettled = 0, list[float](), ""
-    for box, cases in _by_box(asked.cases):
+    possible = asked.cases
+    if _ends_in_relu(table):
+        possible = tuple(case for case in possible if not any(map(_negative, case.outputs)))
+    for box, cases in _by_box(possible):
         asking = _Asking(chain, table.dtype, box, cases, run)
         settled = asking.search(deadline)
         boxes += settled.boxes
@@ -109,6 +112,21 @@ def answer_of(network: object, specification: Specification | str | Path, timeou
     if unsettled:
         return Answer("unknown", unsettled, boxes=boxes, root=tuple(root))
     return Answer("unsat", "no case is possible", boxes=boxes, root=tuple(root))
+
+
+def _ends_in_relu(table: Network) -> bool:
+    """Whether no output is negative, whatever rounds: what follows the last ReLU, if anything, changes nothing."""
+    if len(table.layers) < 2:
+        return False
+    *_, before, last = table.layers
+    same = np.array_equal(last.weights, np.eye(*last.weights.shape)) and not last.bias.any()
+    return before.activation == "relu" and last.activation == "identity" and same
+
+
+def _negative(atom: Atom) -> bool:
+    """Whether an inequality holds of no outputs of which none is negative."""
+    none = all(factor <= 0 for factor in atom.coefficients.values())
+    return none and (atom.least > 0 or atom.least == 0 and atom.strict)
 
 
 def _by_box(cases: tuple[Case, ...]) -> Iterator[tuple[Ends, list[Case]]]:

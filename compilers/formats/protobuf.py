@@ -27,6 +27,14 @@ class FormatError(Exception):
     """Bytes that are no message of the schema."""
 
 
+class UnreadError(FormatError):
+    """A message has a field that may not be there, whose name is `field`."""
+
+    def __init__(self, field: str, what: str) -> None:
+        super().__init__(what)
+        self.field = field
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of a message.
@@ -60,9 +68,11 @@ class _Reader:
             key, at = self.varint(at, end)
             number, wire = key >> 3, key & 7
             field = fields.get(number)
-            if field is None or field.kind == "refuse":
-                what = field.name if field is not None else f"number {number}"
-                raise FormatError(f"{name} has the field {what}, which is not supported (byte {start})")
+            if field is None:
+                raise FormatError(f"{name} has the field number {number}, which is not supported (byte {start})")
+            if field.kind == "refuse":
+                what = f"{name} has the field {field.name}, which is not supported (byte {start})"
+                raise UnreadError(field.name, what)
             if field.kind == "skip":
                 at = self.skip(wire, at, end)
                 continue

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.files import read_bytes
-from mace.compilers.formats.protobuf import FormatError, decode, encode
+from mace.compilers.formats.protobuf import FormatError, UnreadError, decode, encode
 from mace.compilers.onnx.schema import SCHEMA
 from mace.errors import FileError, ModelError
 
@@ -36,6 +36,12 @@ _TEXT = 8
 _FLOATS = {1: "float32", 11: "float64"}
 
 
+# What people know these fields as.
+_UNREAD = {
+    "g": "a graph inside an operation (If, Loop, Scan)", "graphs": "graphs inside an operation",
+    "functions": "functions of its own", "sparse_initializer": "sparse weights", "sparse_tensor": "sparse weights",
+    "sparse_tensors": "sparse weights", "training_info": "steps of training",
+}  # fmt: skip
 _ABSENT = {"f": 0.0, "i": 0, "s": b"", "t": {}, "floats": np.zeros(0, dtype=np.float32)}
 _ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 
@@ -91,6 +97,11 @@ def parse(data: bytes, path: Path | None = None) -> Graph:
     name = "the ONNX model" if path is None else str(path)
     try:
         model = decode(data, SCHEMA, "Model")
+    except UnreadError as error:
+        what = _UNREAD.get(error.field, error.field)
+        raise ModelError(
+            f"{name} has {what}, which is not read ({error})", hint="Export it as a plain chain of operations."
+        ) from None
     except FormatError as error:
         raise FileError(f"{name} is no valid ONNX model: {error}", hint="It may be cut off: export it again.") from None
     graph = model.get("graph")

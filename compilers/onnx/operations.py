@@ -35,6 +35,7 @@ _TREES = {
 OPERATIONS: dict[str, tuple[str, dict[str, str]]] = {
     **{kind: ("", {}) for kind in ("MatMul", "Add", "Sub", "Mul", "Div", "Neg", "Relu", "Identity",
                                 "Sigmoid")},
+    "Transpose": ("", {"perm": "ints"}),
     "LeakyRelu": ("", {"alpha": "float"}),
     "BatchNormalization": ("", {"epsilon": "float", "momentum": "float", "spatial": "int", "training_mode": "int"}),
     "Gemm": ("", {"alpha": "float", "beta": "float", "transA": "int", "transB": "int"}),

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.compilers.onnx.dense import Dense
 from mace.compilers.onnx.flat_trees import KIND as FLAT_TREES
@@ -90,6 +91,9 @@ class _Walk:
             refuse_unknown(node)
             if node.kind == "Constant":
                 self._set_constant(node)
+                continue
+            if node.kind in _OF_CONSTANTS and node.inputs[0] in self.dense.constants and len(node.inputs) == 1:
+                self._fold(node, self.dense.constants[node.inputs[0]])
                 continue
             used = [name for name in node.inputs if name]
             if node.kind in ("ArgMax", "ZipMap") and self.at in used and self.dense.layers:
@@ -168,6 +172,21 @@ class _Walk:
             raise wrong(node, "has several values, or none")
         value = np.asarray(next(iter(given.values())))
         self.dense.constants[node.outputs[0]] = value.astype("<f4") if "value_float" in given else value
+
+    def _fold(self, node: Node, array: NDArray[Any]) -> None:
+        """What is made of a constant is one: exporters share weights, turn them, and keep them in another type."""
+        if node.kind == "Transpose":
+            order = node.attributes.get("perm", [*range(array.ndim)][::-1])
+            if sorted(order) != [*range(array.ndim)]:
+                raise wrong(node, f"has the order {order} for {array.ndim} dimensions")
+            array = np.ascontiguousarray(array.transpose(order))
+        elif node.kind == "Cast":
+            to = _FLOATS.get(node.attributes.get("to", 0))
+            if to is None or array.dtype.kind != "f":
+                raise wrong(node, "is of a constant, and not between float32 and float64")
+            with np.errstate(over="ignore"):
+                array = array.astype(np.dtype(to).newbyteorder("<"))
+        self.dense.constants[node.outputs[0]] = array
 
     def _trees(self, node: Node) -> None:
         if self.dense.layers or self.at != self.graph.input:
@@ -353,6 +372,7 @@ class _Walk:
 
 
 _FLOATS = {1: "float32", 11: "float64"}
+_OF_CONSTANTS = ("Identity", "Cast", "Transpose")
 _MOVING = ("Identity", "Flatten", "Reshape")
 _ANY_SHAPE = (*_MOVING, "Cast", "Dropout", "Add", "Sub", "Mul", "Div")
 _TWO_OUTPUTS = ("LinearClassifier", "TreeEnsembleClassifier")

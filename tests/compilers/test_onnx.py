@@ -119,6 +119,11 @@ BETWEEN: dict[str, Any] = {
     "an alpha and a beta": lambda: chain(
         ("Gemm", ["x", "w", "v"], ["y"], {"alpha": -0.5, "beta": 4.0, "transB": 1}), w=[[1, -2], [3, 0.1]], v=[0.1, 1],
     ),
+    "weights that are turned, shared and of another type": lambda: chain(
+        ("Transpose", ["w"], ["t"]), ("Identity", ["t"], ["i"]), ("Cast", ["i"], ["c"], {"to": 11}),
+        ("Cast", ["c"], ["d"], {"to": 1}), ("MatMul", ["x", "d"], ["r"]), ("MatMul", ["r", "i"], ["y"]),
+        w=[[1, -2], [3, 0.1]],
+    ),
     "a beta of nothing": lambda: chain(
         ("Gemm", ["x", "w", "v"], ["y"], {"beta": 0.0}), w=[[1, -2], [3, 0.1]], v=[0.1, 1]
     ),
@@ -148,6 +153,13 @@ def test_what_stands_between_dense_layers_decides_as_onnxruntime(name: str) -> N
         (lambda: chain(("MatMul", ["x", "w"], ["y"]), w=[[np.nan], [1]]), "not finite"),
         (lambda: chain(("MatMul", ["x", "w"], ["z"]), ("Softmax", ["z"], ["y"]), w=[[1], [2]]), "Softmax of one score"),
         (lambda: chain(("Softmax", ["x"], ["p"]), ("ArgMax", ["p"], ["y"], {"axis": 1})), "computes nothing"),
+        (lambda: chain(("Transpose", ["x"], ["t"]), ("MatMul", ["t", "w"], ["y"]), w=np.ones((2, 1))), "Transpose (t)"),
+        (lambda: chain(("Transpose", ["w"], ["t"], {"perm": [0, 0]}), ("MatMul", ["x", "t"], ["y"]), w=np.ones((2, 1))),
+         "the order [0, 0] for 2 dimensions"),
+        (lambda: chain(("Cast", ["w"], ["t"], {"to": 7}), ("MatMul", ["x", "t"], ["y"]), w=np.ones((2, 1))),
+         "not between float32 and float64"),
+        (lambda: chain(("Scan", ["x"], ["y"], {"num_scan_inputs": 1, "body": chain(("Neg", ["x"], ["y"])).graph})),
+         "a graph inside an operation (If, Loop, Scan)"),
         (lambda: chain(("Gemm", ["x", "w"], ["y"], {"transA": 1}), w=np.ones((2, 1))), "takes columns for rows"),
         (lambda: chain(("Gemm", ["x", "w"], ["y"], {"alpha": 0.3}), w=np.ones((2, 1))), "has the alpha 0.3"),
         (lambda: chain(("Gemm", ["x", "w"], ["y"], {"alpha": 0.5}), w=np.full((2, 1), 1e9)), "beside an alpha of 0.5"),

@@ -56,7 +56,16 @@ class MaceError(Exception):
         self.message = readable(one_line(message))
         self.shown = lines(shown)
         self.hint = readable(one_line(hint))
-        super().__init__("\n".join(part for part in (self.message, self.shown, self.hint) if part))
+        super().__init__(self._whole)
+
+    @property
+    def _whole(self) -> str:
+        return "\n".join(part for part in (self.message, self.shown, self.hint) if part)
+
+    def reword(self, message: str) -> None:
+        """Say the same in the words of another place."""
+        self.message = readable(one_line(message))
+        self.args = (self._whole,)
 
 
 class ProgramError(MaceError):

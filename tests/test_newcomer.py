@@ -496,3 +496,40 @@ def test_whole_numbers_that_doubles_do_not_hold_are_no_feature(kind):
     assert all(space.axes(frame.iloc[place]) for place in range(3))
     with pytest.raises(SpaceError, match=f"column `a`.* cannot hold {lost}"):
         mace.Space.from_frame(pd.DataFrame({"a": pd.Series([1, lost, 3], dtype=kind)}))
+
+
+LOANS = ("--data", "loans", "--goal", "1")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("explain", *LOANS, "--count", "0"), "--count must be a whole number"),
+        (("explain", *LOANS, "--memory-mb", "0"), "--memory-mb must be a number > 0; got 0"),
+        (("explain", *LOANS, "--max-calls", "0"), "--max-calls must be a whole number > 0; got 0"),
+        (("explain", *LOANS, "--price", "Income=3"), "--price is what a change costs"),
+        (("explain", *LOANS, "--target", "Approved"), "--target is about a CSV file"),
+        (("explain", *LOANS, "--weight", "Income=-1"), "the weight of `Income` must not be negative"),
+        (("audit", *LOANS, "--horizon", "3"), "no --world is given"),
+        (("audit", *LOANS, "--world", "loans", "--n-jobs", "2"), "--n-jobs is not for plans"),
+        (("audit", *LOANS, "--world", "loans", "--all"), "--all is not for plans"),
+        (("audit", *LOANS, "--world", "lons"), "Did you mean 'loans'?"),
+        (("audit", *LOANS, "--cores", "-1", "--limit", "1"), "--cores must be a whole number"),
+        (("plan", *LOANS, "--world", "loans", "--proposer", "x"), "Known: brkga."),
+        (("schema", "zz"), "Known: answer"),
+        (("verify", *LOANS[:2], "--property", "bounded(0.9, 0.1, label=1)"), "no number is >= 0.9 and <= 0.1"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong_with_what_was_typed(words, said, tmp_path):
+    loans = mace.datasets.load("loans")
+    joblib.dump(DecisionTreeClassifier(max_depth=2).fit(loans.space.encode(loans.X), loans.y), tmp_path / "m.joblib")
+    model = () if words[0] == "schema" else ("--model", str(tmp_path / "m.joblib"), "--trust-pickle")
+    result = run(*words, *model)
+    assert isinstance(result.exception, MaceError) and said in str(result.exception)
+
+
+def test_an_output_that_is_no_certificate_is_named(tmp_path):
+    (tmp_path / "a.json").write_text('{"schema": "mace.audit/1", "timeout": 60.0}')
+    assert "this is no certificate, but the output mace.audit/1" in str(
+        run("check", str(tmp_path / "a.json")).exception
+    )

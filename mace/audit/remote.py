@@ -22,11 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed import Client, WorkerPlugin, as_completed, get_worker
+from distributed.comm import parse_address
+from distributed.comm.addressing import parse_host_port
 
 from mace.audit.certificates import model_of
 from mace.audit.pool import REBUILDS, dumps, records_of, schedule, start_pool
 from mace.audit.record import Record
 from mace.audit.task import Query, Task
+from mace.base.escape import short
 from mace.base.files import write_whole
 from mace.errors import MaceError
 
@@ -43,9 +46,13 @@ class DaskRunner:
         self.task = task
         self._name = f"mace-audit-{uuid.uuid4().hex}"
         try:
+            _check_address(scheduler)
             self._client: Any = Client(scheduler, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
-            raise MaceError(f"no Dask scheduler answers at {scheduler!r} ({error})") from None
+            raise MaceError(
+                f"no Dask scheduler answers at {short(scheduler)} ({error})",
+                hint="Give the address that it prints when it starts, such as tcp://127.0.0.1:8786.",
+            ) from None
         threads = self._client.nthreads()
         if not threads:
             self._client.close()
@@ -91,6 +98,13 @@ class DaskRunner:
         self._client.cancel([future for future, _ in self._waiting.values()])
         self._client.unregister_worker_plugin(self._name)
         self._client.close()
+
+
+def _check_address(scheduler: str) -> None:
+    """Raise ValueError for an address without a port, of which Dask's client says so and then fails once more."""
+    scheme, location = parse_address(scheduler)
+    if scheme in ("tcp", "tls"):
+        parse_host_port(location)
 
 
 # --- in the Dask worker ----------------------------------------------------------------------------------------------

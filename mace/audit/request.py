@@ -68,6 +68,8 @@ class Request:
             _ = self.space[name]
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
             raise MaceError(f"limit must be a whole number >= 1, got {short(self.limit)}")
+        if isinstance(self.cores, bool) or not isinstance(self.cores, int) or self.cores < 0:
+            raise MaceError(f"cores must be a whole number >= 0, got {short(self.cores)}")
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int) or self.random_state < 0:
             raise MaceError(f"random_state must be a whole number >= 0, got {short(self.random_state)}")
         if self.resume and self.checkpoint is None:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -111,7 +111,10 @@ def audit(
     from mace.audit.command import run_audit
 
     if world is not None:
+        _no_more_than_plans(measured, population, work, {"--oracle": oracle != "auto", "--certificates": certificates})
         _audit_plans(given, population, limits, world, horizon, out, format)
+    if horizon is not None:
+        raise MaceError("--horizon is about plans, and no --world is given", hint="--world loans --horizon 3")
     common = limits.settings | work.settings
     with _stoppable(work.checkpoint):
         frame, space = given.read_table()
@@ -128,6 +131,18 @@ def audit(
     alive.resume()
     _print(shown, shown.to_dict(), format)
     raise typer.Exit(code)
+
+
+def _no_more_than_plans(measured: Measured, population: Population, work: Work, more: dict[str, object]) -> None:
+    """Refuse, before any work, what an audit of plans would leave undone."""
+    asked: dict[str, object] = {}
+    for group, left in ((measured, ()), (population, ("groups", "goal", "limit")), (work, ())):
+        options = {field.name: field.default for field in fields(group) if field.name not in left}
+        asked |= {f"--{name.replace('_', '-')}": getattr(group, name) != usual for name, usual in options.items()}
+    asked["--all"] = asked.pop("--all-rows")
+    for option, given in (asked | more).items():
+        if given:
+            raise MaceError(f"{option} is not for plans", hint="Leave out this, or --world.")
 
 
 def _audit_plans(

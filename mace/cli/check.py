@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 STATUSES = {DONE: "accepted", NOT_FOUND: "refused", UNDECIDED: "undecided"}
 CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
+SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"(mace\.[a-z-]+/\d+)"')  # the first key of all output
 RESTS_ON = (
     "the text is the one of this model, space, row and claim. No checker accepted it: "
     "that the text means the question is trusted to mace, that it has no solution to the two solvers."
@@ -208,7 +210,19 @@ def _loaded(file: Path, models: dict[str, Any]) -> Any:
         return load(file, models)
     except (OSError, Unusable) as error:
         hint = "Give a file that --certificate or --certificates wrote."
+        if (kind := _kind_of_output(file)) is not None:
+            raise FileError(f"{file}: this is no certificate, but the output {kind}", hint=hint) from None
         raise FileError(f"{file}: {reason(error)}", hint=hint) from None
+
+
+def _kind_of_output(file: Path) -> str | None:
+    """What a JSON file says that it is, if some command of mace wrote it."""
+    try:
+        with file.open(encoding="utf-8") as text:
+            found = SCHEMA.match(text.read(200))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else found[1]
 
 
 def _verdict_in(file: Path, models: dict[str, Any]) -> tuple[str, str]:

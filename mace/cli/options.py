@@ -14,6 +14,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -143,6 +144,10 @@ class Given(Trained):
         if self.data is None:
             raise MaceError("no data given", hint="--data table.csv, or the name of a data set: --data loans.")
         if self.data in datasets.NAMES:
+            if self.target is not None or self.drop is not None:
+                option = "--target" if self.target is not None else "--drop"
+                hint = f"What is not asked for is left out of {self.data} already."
+                raise MaceError(f"{option} is about a CSV file, and {self.data} is a data set by name", hint=hint)
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
         from mace.cli.table import read_csv
@@ -233,6 +238,8 @@ class Prioritised:
 
     def of(self, measured: Measured) -> dict[str, Any]:
         """What is measured, as `mace.explain` takes it."""
+        if self.price and not any("cost" in text for text in self.objective or ()):
+            raise MaceError("--price is what a change costs, and no objective counts that", hint="--objective cost")
         if not self.objective:
             return measured.settings
         from mace.problem.objectives import Objective
@@ -502,12 +509,27 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
         }
-        with explained():
+        with explained(), typed:
             command(**made, **values)
 
+    typed = _Typed(shown)
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return called
+
+
+class _Typed(AbstractContextManager[None]):
+    """Messages about an argument of a function name the option that was typed for it."""
+
+    def __init__(self, shown: list[inspect.Parameter]) -> None:
+        names = "|".join(parameter.name for parameter in shown)
+        self._argument = re.compile(rf"({names}) must be ")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, MaceError) and (found := self._argument.match(error.message)):
+            said = f"--{found[1].replace('_', '-')} must be {error.message[found.end() :]}"
+            # None cannot be typed.
+            error.reword(said.replace(", or None for no limit", "").replace(" or None for all cores", " for all cores"))
 
 
 def _parameter(name: str, kind: Any, default: object) -> inspect.Parameter:

@@ -22,5 +22,7 @@ def schema(
     from mace.cli.schemas import schema as schema_of
 
     if kind is not None and kind not in VERSIONS:
-        raise MaceError(f"no kind of output is called {kind!r}", hint=meant(kind, VERSIONS, f"{', '.join(VERSIONS)}."))
+        raise MaceError(
+            f"no kind of output is called {kind!r}", hint=meant(kind, VERSIONS, f"Known: {', '.join(VERSIONS)}.")
+        )
     print_json(all_schemas() if kind is None else schema_of(kind))

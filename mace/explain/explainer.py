@@ -241,10 +241,10 @@ class Explainer:
         """
         later, self.unsettled = self.unsettled, None
         self._check_several(count, together, diversity)
-        within = Limits.asked(NEVER, memory_mb, n_jobs)
+        within, most = Limits.asked(NEVER, memory_mb, n_jobs), calls_asked(max_calls)
         beside = None
         if proposer is not None:
-            beside = Beside(proposer_of(proposer), self.judge, self.numbers, random_state, calls_asked(max_calls))
+            beside = Beside(proposer_of(proposer), self.judge, self.numbers, random_state, most)
         line = view("bounds closing in")() if callback is None and not is_frame(x) else None
         search = Search(self.judge, self._rows, oracle, gap, rgap, callback or line, beside)
 

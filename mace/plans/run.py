@@ -171,7 +171,9 @@ def _proposed(task: Task, proposer: str | None, deadline: Deadline) -> Replayed 
     if proposer is None:
         return None
     if proposer != BRKGA:
-        raise MaceError(f"no proposer of plans is called {short(proposer)}", hint=meant(proposer, [BRKGA], f"{BRKGA}."))
+        raise MaceError(
+            f"no proposer of plans is called {short(proposer)}", hint=meant(proposer, [BRKGA], f"Known: {BRKGA}.")
+        )
     from mace.plans.genetic import search
 
     found = search(task, deadline=deadline.share(PROPOSING))

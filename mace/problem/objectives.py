@@ -122,7 +122,7 @@ def read_distance(spec: DistanceSpec, space: Space, weights: Mapping[str, object
         assert isinstance(spec, (str, Path))
         return DistanceProgram(distance_program(spec, space))
     assert not isinstance(spec, Path)
-    return norm(spec, len(space.features), _of_features(weights, space, 1) if weights else None)
+    return norm(spec, len(space.features), _of_features(weights, space, 1, "weight") if weights else None)
 
 
 def read_objectives(specs: object, space: Space, background: pd.DataFrame | None = None) -> tuple[Priority, ...]:
@@ -227,15 +227,13 @@ def _cost(prices: Mapping[str, object] | None, space: Space) -> Priority:
     if prices is None or lacking:
         raise DistanceError(
             f'the objective "cost" needs a price for {", ".join(f"`{name}`" for name in lacking)}',
-            hint='mace.Objective("cost", prices={"Age": 100, ..}); 0 where a change is free.',
+            hint='mace.Objective("cost", prices={"Age": 100, ..}), or --price Age=100; 0 where a change is free.',
         )
     found = []
-    for feature, price in zip(space.features, _of_features(prices, space, 0), strict=True):
+    for feature, price in zip(space.features, _of_features(prices, space, 0, "price"), strict=True):
         lower, upper = feature.bounds() if feature.numeric else (Fraction(0), Fraction(0))
         ranks = len([level for level in feature.levels if level is not None]) - 1
         found.append(price * (upper - lower if upper > lower else max(ranks, 1) if feature.kind == "ordinal" else 1))
-    if min(found) < 0:
-        raise DistanceError("a price must be >= 0")
     total = sum(found) or Fraction(1)
     weights = tuple(price / total for price in found)
     return Priority(Norm(Fraction(0), Fraction(1), Fraction(0), weights, "cost"), "cost", total)
@@ -269,14 +267,25 @@ def _sum(objective: Objective, parts: Mapping[str, object], space: Space, backgr
     return Priority(of, name, unit)
 
 
-def _of_features(given: Mapping[str, object] | None, space: Space, absent: int) -> list[Fraction]:
-    """One number a feature; raises SpaceError for a name that is none, DistanceError for what is no number."""
-    for name in given or {}:
+def _of_features(given: Mapping[str, object] | None, space: Space, absent: int, what: str) -> list[Fraction]:
+    """One number >= 0 a feature; raises SpaceError for a name that is none, DistanceError for another number or none.
+
+    absent: of features that are not named. what: what the number is called in messages.
+    """
+    given = given or {}
+    for name in given:
         _ = space[name]
-    try:
-        return [as_written((given or {}).get(name, absent)) for name in space.names]
-    except NumberError as error:
-        raise DistanceError(f"a weight must be a number: {error.message}", hint=error.hint) from None
+    found = []
+    for name in space.names:
+        try:
+            number = as_written(given.get(name, absent))
+        except NumberError as error:
+            raise DistanceError(f"the {what} of `{name}` must be a number: {error.message}", hint=error.hint) from None
+        if number < 0:
+            hint = f"Give a {what} of 0 to a feature whose changes cost nothing."
+            raise DistanceError(f"the {what} of `{name}` must not be negative; it is {short(given[name])}", hint=hint)
+        found.append(number)
+    return found
 
 
 def _is_program(spec: object) -> bool:

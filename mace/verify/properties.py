@@ -157,6 +157,8 @@ def bounded(lower: Any = None, upper: Any = None, where: Any = (), label: Any = 
     ends = [
         None if end is None else nearest(_number("bounded", "a bound", end) or Fraction(0)) for end in (lower, upper)
     ]
+    if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
+        raise MaceError(f"bounded: no number is >= {ends[0]:g} and <= {ends[1]:g}", hint="The lower bound comes first.")
     return Bounded(ends[0], ends[1], tuple(map(str, _several(where))), label)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from mace.base.arguments import check, spelled
 from mace.base.files import read_text
+from mace.base.meant import meant
 from mace.base.views import view
 from mace.errors import SpaceError
 from mace.space.axes import Axis
@@ -62,7 +63,9 @@ class World(Laws):
         """
         check({"world": file})
         path = FOLDER / f"{file}.mace" if file in known_worlds() else Path(file)
-        hint = f"Give the path of a world (.mace), or one of {', '.join(known_worlds())}."
+        hint = meant(
+            str(file), known_worlds(), f"Give the path of a world (.mace), or one of {', '.join(known_worlds())}."
+        )
         return cls.read(read_text(path, hint), space, path.name if path.parent == FOLDER else str(path))
 
     def start(self, axes: Sequence[Axis]) -> State:

@@ -57,7 +57,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ("audit", ["--goal", "1", "--resume"], "nothing to resume without a checkpoint"),
         ("audit", ["--goal", "1", "--groups", "Colour"], "the frame has no column `Colour`"),
         ("audit", ["--goal", "1", "--limit", "0"], "limit must be a whole number >= 1"),
-        ("audit", ["--goal", "1", "--random-state", "-1"], "random_state must be a whole number >= 0"),
+        ("audit", ["--goal", "1", "--random-state", "-1"], "--random-state must be a whole number >= 0"),
         ("verify", ["--property", "fair(Sex)", "--certificates", "/dev/null/x"], "cannot be used as a folder"),
         ("menu", ["--certificates", "/dev/null/x"], "cannot be used as a folder"),
         ("front", ["--certificates", "/proc/x"], "cannot be used as a folder"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -73,6 +75,13 @@ def test_a_query_that_hangs_or_dies_takes_no_dask_worker_with_it(cluster):
     assert outcomes == ["optimal", "timeout", "optimal", "crashed", "optimal", "optimal"]
     with distributed.Client(cluster) as client:  # a worker that was started again would answer with another number
         assert sorted(client.run(os.getpid).values()) == before
+
+
+@pytest.mark.parametrize("scheduler", ["", "localhost"])
+def test_an_address_without_a_port_is_a_clear_error_and_nothing_more(scheduler):
+    call = f"import mace.audit.remote as remote; remote.DaskRunner(None, {scheduler!r})"
+    said = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False).stderr
+    assert "missing port number" in said and "Exception ignored" not in said
 
 
 def test_no_scheduler_is_a_clear_error():

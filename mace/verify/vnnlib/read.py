@@ -99,8 +99,12 @@ def parse_property(source: str, name: str = "the property") -> Specification:
                 pass
             case "vnnlib-version" | "declare-network":
                 text.wrong("VNN-LIB 2 is not read", given, "Read is the format of VNN-COMP up to 2024.")
-            case head:
-                text.wrong(f"`{head or given.atom or '()'}` is not read", given)
+            case head if head or not given.atom:
+                text.wrong(f"`{head or '()'}` is not read", given)
+            case _:
+                text.wrong(
+                    f"`{given.atom}` is not read", given, "A property in VNN-LIB is made of expressions in parentheses."
+                )
     inputs, outputs = (_count(text, declared, letter) for letter in "XY")
     parts = Formulae(text, declared).all_of(asserted)
     cases = [_case(text, part, inputs) for part in parts]

@@ -163,7 +163,7 @@ class Audit:
         return f"Audit({len(self.records):,} rows: {counts or 'none'})"
 
     def _repr_html_(self) -> str:
-        return str(view("as HTML")(str(self)))
+        return str(view("audit as HTML")(self))
 
     def __rich__(self) -> Any:
         return view("audit for rich")(self)

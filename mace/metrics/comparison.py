@@ -125,7 +125,7 @@ class Comparison:
         return f"Comparison({', '.join(line.method for line in self.lines)}; goal {self.goal})"
 
     def _repr_html_(self) -> str:
-        return str(view("as HTML")(str(self)))
+        return str(view("comparison as HTML")(self))
 
     def __rich__(self) -> Any:
         return view("comparison for rich")(self)

@@ -1,6 +1,6 @@
 """Tables for a terminal and as plain text: what every page of figures shares.
 
-In:  titles, heads and cells.    Out: what rich can show; `as_text` writes it as plain text.
+In:  titles, heads and cells.    Out: what rich can show; `as_text` writes it as plain text, `as_html` as HTML.
 Promise: a value is shown as it is, never read as markup, each in one line; no number is broken in two.
 """
 
@@ -9,10 +9,12 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Collection, Iterable
+from html import escape
 from typing import Any
 
 from mace.base.console import console
 from mace.base.escape import one_line
+from mace.present.html import grid
 
 WIDTH = 150
 WORDS = ("", "why", "for instance")  # columns that hold words
@@ -23,6 +25,21 @@ def as_text(shown: Any, width: int = WIDTH) -> str:
     out = io.StringIO()
     console(file=out, width=width, color_system=None).print(shown)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
+
+
+def as_html(shown: Any) -> str:
+    """What `stacked` made, for a notebook: tables whose cells wrap where the page is narrow."""
+    from rich.table import Table
+
+    out: list[str] = []
+    for part in shown.renderables:
+        if isinstance(part, Table):
+            cells = zip(*(map(str, column.cells) for column in part.columns), strict=True)
+            out.append(grid([str(column.header) for column in part.columns], [tuple(row) for row in cells]))
+        elif str(part):
+            said = escape(str(part))
+            out.append(f"<p><b>{said}</b></p>" if part.style == "bold" else f"<p>{said}</p>")
+    return f"<div>{''.join(out)}</div>"
 
 
 def stacked(parts: Iterable[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mace.base.figures import number, percent
 from mace.errors import MaceError
 from mace.present.drawing import BLUE, GREY, PALE, Display, plain
+from mace.present.tables import as_html as tables_as_html
 from mace.present.tables import as_text as written
 from mace.present.tables import row, stacked, table
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 def as_text(comparison: Comparison) -> str:
     """Plain text."""
     return written(as_rich(comparison))
+
+
+def as_html(comparison: Comparison) -> str:
+    """The tables for a notebook."""
+    return tables_as_html(as_rich(comparison))
 
 
 def as_rich(comparison: Comparison) -> Any:

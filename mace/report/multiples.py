@@ -103,9 +103,10 @@ class ReachDisplay(AuditDisplay):
             low = [base + group.share(one * farthest) for one in both]
             high = [base + bisect_right(group.possible, one * farthest) / max(1, group.rows) for one in both]
             ax.fill_between([left + one for one in both], low, high, step="post", color=ORANGE, alpha=0.5, linewidth=0)
-            ax.text(left, base + 1.1, f"{plain(group.name, 17)} ({group.rows:,})", fontsize=8.5, va="bottom")
-            ax.text(left, base - 0.06, "0", fontsize=8.5, va="top", ha="center")
-            ax.text(left + 1, base - 0.06, number(farthest, 2), fontsize=8.5, va="top", ha="center")
+            ax.text(left, base + 1.1, f"{plain(group.name, 19)} ({group.rows:,})", fontsize=7.5, va="bottom")
+            # Those of neighbours keep apart.
+            ax.text(left, base - 0.06, "0", fontsize=8.5, va="top", ha="left")
+            ax.text(left + 1, base - 0.06, number(farthest, 2), fontsize=8.5, va="top", ha="right")
         rows = range(-(-len(panels) // COLUMNS))
         ax.set_yticks(
             [s - r * DOWN for r in rows for s in (0, 0.5, 1)], [w for _ in rows for w in ("0%", "50%", "100%")]

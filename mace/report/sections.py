@@ -149,8 +149,8 @@ def no_recourse(audit: Audit, findings: Findings) -> Section:
         "every undecided row had none." + _cut(len(lines), MOST_GROUPS, "groups"),
     )
     words = [
-        "“No recourse” is a proof that nothing allowed reaches the goal, under the rules and restrictions above; it is "
-        "never “none found”."
+        "“No recourse” is a proof that nothing allowed reaches the goal, under the rules and restrictions of this "
+        "audit; it is never “none found”."
     ]
     return Section("no-recourse", "Who has no way out", words, [plot], [table])
 

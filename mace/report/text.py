@@ -1,10 +1,11 @@
-"""An audit as tables, on a terminal and as plain text."""
+"""An audit as tables, on a terminal, in a notebook and as plain text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.present.tables import as_html as tables_as_html
 from mace.present.tables import as_text, row, stacked, table
 from mace.report.asked import held_protected
 from mace.report.parts import goal_of
@@ -18,7 +19,7 @@ MOST_FEATURES = 12
 MOST_CORES = 5
 MOST_NOTES = 12
 
-__all__ = ["as_rich", "as_text", "percent"]
+__all__ = ["as_html", "as_rich", "as_text", "percent"]
 
 
 def as_rich(audit: Audit) -> Any:
@@ -38,6 +39,11 @@ def as_rich(audit: Audit) -> Any:
     if audit.undecided:
         parts.append(_undecided(audit))
     return stacked(parts)
+
+
+def as_html(audit: Audit) -> str:
+    """The tables for a notebook."""
+    return tables_as_html(as_rich(audit))
 
 
 def _statuses(audit: Audit, findings: Findings) -> Any:

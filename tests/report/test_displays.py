@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.tree import DecisionTreeClassifier
 
@@ -16,10 +19,10 @@ import mace
 from mace.base.figures import cell, move, number, percent
 from mace.errors import MaceError
 from mace.present.closing import bar
-from mace.present.drawing import to_svg
+from mace.present.drawing import WIDTH, style, to_svg
 from mace.present.words import bracketed
 from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
-from mace.report.multiples import ReachDisplay
+from mace.report.multiples import Reach, ReachDisplay
 from mace.report.plots import DISPLAYS
 from mace.report.sections import reach
 from mace.solve.driver import Bracket
@@ -157,3 +160,25 @@ def test_a_few_far_rows_do_not_leave_the_others_without_room():
     display = ReachDisplay.of(audit)
     assert display.beyond == 100 - 95 and display._farthest == 0.095
     assert "5 rows need more than the axes show" in reach(audit).plots[0].caption
+
+
+def test_the_tables_of_a_notebook_wrap_and_are_those_of_the_text():
+    audit = made.audit()
+    html = audit._repr_html_()
+    assert "<pre>" not in html and html.count("<table>") >= 3
+    plain = re.sub(r"<[^>]*>", " ", html).replace("&#x27;", "'").replace("&gt;", ">").replace("&lt;", "<")
+    assert set(re.sub("[─━]+", " ", str(audit)).replace("&amp;", "&").split()) <= set(plain.split())
+
+
+def test_small_multiples_do_not_write_into_their_neighbours():
+    names = ("Job: self-employed", "Job: civil servant", "Sex: female")
+    one = Reach("everyone", 1234, (0.01, 0.02), (0.01, 0.02))
+    display = ReachDisplay(one, [replace(one, name=name) for name in names], "l1")
+    with style():
+        figure = Figure(figsize=(WIDTH, display.height), layout="constrained")
+        canvas, ax = FigureCanvasAgg(figure), figure.subplots()
+        display.plot(ax)
+        canvas.draw()
+        boxes = [text.get_window_extent(canvas.get_renderer()) for text in ax.texts]
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert {text.get_text() for text in ax.texts} >= {f"{name} (1,234)" for name in names}

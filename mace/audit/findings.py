@@ -20,7 +20,10 @@ from mace.audit.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Statuses:
-    """How many rows ended how; `certified` counts certificates that the checker accepted."""
+    """How many rows ended how; `certified` counts certificates that the checker accepted.
+
+    unwritten: how many certificates found no room on the disk; the next run tries again.
+    """
 
     counts: dict[str, int]
     proofs: dict[str, int]
@@ -28,11 +31,14 @@ class Statuses:
     certified: Share
     unknown: Share
     certificate_bytes: int
+    unwritten: int = 0
 
     @property
     def asked_for(self) -> bool:
-        """Whether any certificate was written: without `certificates=` no share of rows means anything."""
-        return any(self.proofs.get(proof) for proof in ("accepted", "solvers", "refused", "unchecked"))
+        """Whether any was written, or could not be: without `certificates=` no share of rows means anything."""
+        return self.unwritten > 0 or any(
+            self.proofs.get(proof) for proof in ("accepted", "solvers", "refused", "unchecked")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,7 @@ def statuses_of(records: Sequence[Record]) -> Statuses:
         certified=share(sum(record.certified for record in records), total),
         unknown=share(sum(record.status == "unknown" for record in records), total),
         certificate_bytes=sum(record.certificate_bytes for record in records),
+        unwritten=sum(record.unwritten for record in records),
     )
 
 

@@ -100,6 +100,11 @@ class Record:
         """Whether the checker accepted a certificate of this row."""
         return self.proof == "accepted"
 
+    @property
+    def unwritten(self) -> bool:
+        """Whether a certificate was asked for, and found no room: what is merely kept has no reason."""
+        return self.proof == "kept" and bool(self.proof_why)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)

@@ -126,10 +126,12 @@ def audit(
             alive.hush()  # the audit draws a bar
         else:
             asked["callback"] = Lines()
-        shown, code = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
+        shown, code, failed = run_audit(model, space, frame, out, oracle=oracle, certificates=certificates, **asked)
     alive.doing = "putting the answers together"
     alive.resume()
     _print(shown, shown.to_dict(), format)
+    if failed is not None:
+        raise failed
     raise typer.Exit(code)
 
 

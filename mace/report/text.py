@@ -59,7 +59,8 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
     row(made, "proved", statuses.proved, "optimal or infeasible")
     size = f", {statuses.certificate_bytes / 1e6:.1f} MB" if statuses.certificate_bytes else ""
     if statuses.asked_for:
-        row(made, "certified", statuses.certified, f"the checker accepted a certificate{size}")
+        lost = f"; {statuses.unwritten:,} could not be written" if statuses.unwritten else ""
+        row(made, "certified", statuses.certified, f"the checker accepted a certificate{size}{lost}")
     else:
         row(made, "certified", "", "no certificates were asked for")
     row(made, "unknown", statuses.unknown, "no verdict")

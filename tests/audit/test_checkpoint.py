@@ -299,6 +299,7 @@ def test_a_certificate_that_found_no_room_is_written_by_the_next_run(tmp_path: P
     (one,) = [record for record in short.records if record.proof == "kept"]
     assert (one.status, one.certificate) == ("optimal", "") and "cannot be written" in one.proof_why
     assert any("could not be written" in note for note in one.notes)
+    assert "1 could not be written" in str(short) and "no certificates were asked for" not in str(short)
     (folder / stolen).rmdir()
     later = small(path, certificates=folder)
     assert later.asked == 1 and all(record.proof == "accepted" for record in later.records)

@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 import mace
 from mace.audit.certificates import Kept
+from mace.audit.command import run_audit
 from mace.base.files import write_whole
 from mace.cli import app
 from mace.cli.audit import _stoppable
@@ -224,3 +225,22 @@ def test_an_audit_that_is_interrupted_before_its_first_answer_names_no_file(tmp_
 def test_an_empty_table_has_no_rows():
     with pytest.raises(MaceError, match="--row 0: the data has no rows"):
         row_of(pd.DataFrame({"x": []}), 0)
+
+
+def test_what_finds_no_room_at_the_end_costs_no_answers(tmp_path: Path):
+    frame = faults.people()
+    model, folder = faults.forest(frame, faults.fair(frame)), tmp_path / "certs"
+    asked: dict[str, Any] = {"goal": 1, "limit": 2, "n_jobs": 1, "progress": False, "certificates": folder}
+
+    def callback(*_: object) -> None:
+        (tmp_path / "a.csv").mkdir(exist_ok=True)  # after the name was looked at, and before it is written to
+
+    done, code, failed = run_audit(
+        model, faults.space(), frame, tmp_path / "a.csv", callback=callback, **asked | {"progress": None}
+    )
+    assert len(done.records) == 2 and code == 0 and "a.csv" in str(failed)
+    for name in {record.certificate for record in done.records}:
+        (folder / name).unlink()
+        (folder / name).mkdir()  # no file can take its place
+    done, _, failed = run_audit(model, faults.space(), frame, None, **asked)
+    assert len(done.records) == 2 and "2 certificates could not be written; the first: " in str(failed)

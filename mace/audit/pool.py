@@ -16,7 +16,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -288,6 +288,36 @@ _Process: Any = type(cast(Any, multiprocessing.get_context(_METHOD)).Process())
 _starting = threading.Lock()
 
 
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A signal that comes meanwhile is raised at the end: a process that is told half of what to do complains."""
+    if threading.current_thread() is not threading.main_thread():  # others are not interrupted
+        yield
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda got, _: came.append(got)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _run_forkserver() -> None:
+    """Start the server that forks workers deaf to Ctrl-C, which a terminal sends to all: this process ends them."""
+    from multiprocessing import forkserver, resource_tracker
+
+    resource_tracker.ensure_running()  # which unblocks it
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what is started now starts with it
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 class WithoutMain(_Process):  # type: ignore[misc]
     """A process that does not import the caller's script a second time.
 
@@ -303,7 +333,7 @@ class WithoutMain(_Process):  # type: ignore[misc]
             data: dict[str, object] = original(name)
             return {key: value for key, value in data.items() if not key.startswith("init_main")}
 
-        with _starting:
+        with _starting, _undisturbed():
             spawn.get_preparation_data = without_main
             try:
                 super().start()
@@ -327,5 +357,6 @@ def _context(payload: bytes) -> Any:
     context: Any = multiprocessing.get_context(_METHOD)
     if _METHOD == "forkserver":
         context.set_forkserver_preload(["mace.audit.pool", "pandas", "sklearn.ensemble"])
+        _run_forkserver()
     # A model whose class is defined in the script needs the script; then it needs its guard too, as Python says.
     return context if b"__main__" in payload else _Context(context)

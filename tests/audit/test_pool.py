@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.audit.pool import LocalRunner
+from mace.audit.pool import LocalRunner, _undisturbed
 from mace.audit.task import Query, Task
 from mace.audit.worker import Worker
 from mace.errors import MaceError, RowError
@@ -173,3 +174,28 @@ def test_of_answers_that_are_confirmed_together_only_the_one_that_the_model_cont
     assert records[1].failure == "error"
     assert "contradicts the numbers" in records[1].why
     assert [replace(r, seconds=0.0) for r in records[:1] + records[2:]] == alone[:1] + alone[2:]
+
+
+def test_a_signal_while_a_process_is_told_what_to_do_is_raised_afterwards():
+    told: list[str] = []
+
+    def tell() -> None:
+        with _undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            told.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        tell()
+    assert told and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
+def test_workers_are_deaf_to_what_a_terminal_sends_to_all():
+    call = (
+        "import signal, mace.audit.pool as pool; from multiprocessing import forkserver; pool._context(b'')\n"
+        "print(open(f'/proc/{forkserver._forkserver._forkserver_pid}/status').read())\n"
+        "print('own', signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+    )
+    said = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True).stdout
+    blocked = int(re.search(r"SigBlk:\s*([0-9a-f]+)", said)[1], 16)
+    assert blocked >> (signal.SIGINT - 1) & 1 and not blocked >> (signal.SIGTERM - 1) & 1 and "own set()" in said

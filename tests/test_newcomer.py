@@ -533,3 +533,29 @@ def test_an_output_that_is_no_certificate_is_named(tmp_path):
     assert "this is no certificate, but the output mace.audit/1" in str(
         run("check", str(tmp_path / "a.json")).exception
     )
+
+
+def test_containers_that_are_no_row_and_no_table_say_what_to_give_instead(table):
+    from scipy.sparse import csr_matrix
+
+    row = table.iloc[0]
+    space = mace.Space.from_frame(table)
+    twice = pd.concat([row, row[:1]])
+    for given, said in (
+        (table.to_numpy()[:1], r"got an array of shape \(1, .*array\[0\]"),
+        (twice, f"several values called `{table.columns[0]}`"),
+    ):
+        with pytest.raises(RowError, match=f"(?s){said}"):
+            space.axes(given)
+    for given, said in (
+        (csr_matrix(np.eye(3)), r"X\.toarray\(\)"),
+        (table.groupby(table.columns[0]), "expected a frame"),
+    ):
+        with pytest.raises(SpaceError, match=f"(?s){said}"):
+            mace.Space.from_frame(given)
+
+
+def test_numbers_that_are_held_as_objects_are_asked_about():
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz"), "c": [1, "x", 2]}, dtype=object)
+    asked = [note for note in mace.Space.from_frame(frame).notes if note.startswith("please check")]
+    assert [note.split(":")[1].strip() for note in asked] == ["a"] and "infer_objects()" in asked[0]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mace.compilers.pipeline.reader import CompiledPipeline
 
 
+MOST = 30  # columns of a space that a message names
+
+
 def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
     """A model over the space's raw columns; None for one that takes what the space encodes, and for a program."""
     if isinstance(model, (str, Path)):
@@ -67,7 +70,7 @@ def read_model(model: object, space: Space) -> Table:
         raise ModelError(
             f"the model was trained on {what} than the space encodes",
             hint="Train it on space.encode(frame), or set encoding= and columns=. "
-            f"The space has: {', '.join(columns)}.",
+            f"The space has: {', '.join(columns[:MOST])}{', ..' if len(columns) > MOST else '.'}",
         )
     return table if isinstance(table, (Network, Formula)) else on_thresholds(table, space.columns, space.features)
 

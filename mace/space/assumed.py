@@ -1,8 +1,8 @@
 """What a space that is inferred from a frame takes for granted, as questions to whoever knows the table.
 
-In:  a frame.    Out: a question for each column that may not be what it looks like: a date, an identifier, a number
-that can only grow.
-Promise: nothing here changes a space; the questions say which parameter of `Space.from_frame` would.
+In:  a frame.    Out: a question for each column that may not be what it looks like: a date, an identifier, numbers that
+are held as objects, a number that can only grow.
+Promise: nothing here changes a space; the questions say what would.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ def _about(column: str, values: pd.Series[Any]) -> Iterator[str]:
 
     present = values.dropna()
     if present.empty:
+        return
+    if values.dtype == object and pd.api.types.is_numeric_dtype(present.infer_objects().dtype):
+        yield "are these numbers? They are held as objects, and taken for levels: frame.infer_objects() says so"
         return
     words = _words(column)
     if pd.api.types.is_datetime64_any_dtype(values.dtype) or _dates(present):

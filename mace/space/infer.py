@@ -21,18 +21,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_FRAME = "For instance pandas.DataFrame(X, columns=names)."
+
+
 def as_frame(given: Any) -> pd.DataFrame:
     """A frame as it is; an array of shape (rows, columns) with the names x0, x1, ..; raises SpaceError."""
     import pandas as pd
 
     if isinstance(given, pd.DataFrame):
         return given
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):  # what it holds is of several lengths
+        raise SpaceError(
+            f"expected a frame, or an array of shape (rows, columns); got {type(given).__name__}", hint=_FRAME
+        ) from None
     if array.ndim != 2:
         raise SpaceError(
             f"expected a frame, or an array of shape (rows, columns); got {type(given).__name__} "
             f"of shape {array.shape}",
-            hint="For instance pandas.DataFrame(X, columns=names).",
+            hint="X.toarray() gives one." if hasattr(given, "toarray") else _FRAME,
         )
     return pd.DataFrame(array, columns=pd.Index([f"x{place}" for place in range(array.shape[1])])).infer_objects()
 

@@ -50,7 +50,8 @@ def export(
     from mace.certify.export import export_question
 
     if out is not None:
-        check_folder(out if is_stream(out) else out.with_name(f"{out.name}.json"))  # the endings are known later
+        ending = f".{to.partition('+')[0]}"  # of the first file
+        check_folder(out if is_stream(out) or out.suffix == ending else out.with_name(f"{out.name}{ending}"))
     say(export_question(question_of(given, measured, asked), to, radius, out), nl=False)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from mace.language import Program, Return, show
+from mace.language.show import show_text
 from mace.worlds.parts import Laws, Parameter
+
+_COMPARED = re.compile(r"\b(before_|start_|)(\w+) (==|!=|<=|>=|<|>) ([0-9]+)\b(?![.*/])")
 
 
 def describe(world: Laws) -> dict[str, Any]:
@@ -16,15 +20,15 @@ def describe(world: Laws) -> dict[str, Any]:
             {
                 "name": action.name,
                 "parameters": {one.name: _values(one) for one in action.parameters},
-                "before": [_text(test) for test in action.before],
+                "before": [_text(world, test) for test in action.before],
                 "changes": list(action.affects),
-                "after": [_text(test) for test in action.after],
-                "cost": _text(action.cost),
+                "after": [_text(world, test) for test in action.after],
+                "cost": _text(world, action.cost),
             }
             for action in world.actions
         ],
         "consequences": [
-            {"from": edge.source, "to": edge.target, "factor": _text(edge.factor)} for edge in world.consequences
+            {"from": edge.source, "to": edge.target, "factor": _text(world, edge.factor)} for edge in world.consequences
         ],
     }
 
@@ -36,6 +40,16 @@ def _values(one: Parameter) -> str:
     return f"{first}..{last} step {one.show(one.step)}"
 
 
-def _text(program: Program) -> str:
+def _text(world: Laws, program: Program) -> str:
+    """What a program returns; programs compare the places of levels, and people their names."""
     last = program.body[-1]
-    return show(last.value) if len(program.body) == 1 and isinstance(last, Return) else "a block of statements"
+    if len(program.body) > 1 or not isinstance(last, Return):
+        return "a block of statements"
+
+    def named(found: re.Match[str]) -> str:
+        levels = next((one.levels for one in world.space.features if one.name == found[2]), ())
+        place = int(found[4])
+        told = place < len(levels) and all(isinstance(level, str) for level in levels)
+        return f"{found[1]}{found[2]} {found[3]} {show_text(levels[place])}" if told else found[0]
+
+    return _COMPARED.sub(named, show(last.value))

@@ -190,6 +190,8 @@ def test_the_world_of_loans_is_read_and_described() -> None:
     told = World.load("loans", space).describe()
     study = next(action for action in told["actions"] if action["name"] == "study")
     assert study["parameters"] == {"degree": "one of vocational, bachelor, master"}
+    assert study["before"] == ['degree == 0 or Education != "primary"']  # as people call the levels of a feature
+    assert told["consequences"][1]["factor"] == '0.8 if HasGuarantor == "yes" else 1'
 
 
 def test_a_world_is_read_from_a_file(tmp_path: Path) -> None:
